@@ -1,0 +1,1 @@
+"""Who somebody is: users and the credentials they show."""

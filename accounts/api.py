@@ -1,0 +1,57 @@
+"""Signing in: a JWT pair for an e-mail address and a password, refreshed with rotation, revocable."""
+
+from typing import Any
+
+from django.db import transaction
+from rest_framework import serializers
+from rest_framework_simplejwt.exceptions import AuthenticationFailed
+from rest_framework_simplejwt.serializers import TokenObtainPairSerializer, TokenRefreshSerializer
+from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
+from rest_framework_simplejwt.views import (
+    TokenBlacklistView,
+    TokenObtainPairView,
+    TokenRefreshView,
+    TokenVerifyView,
+)
+
+from .models import User
+
+
+class Credentials(TokenObtainPairSerializer):
+    """`{"email", "password"}` → `{"access", "refresh"}`. The same 401 whether the address or the password is wrong."""
+
+    default_error_messages = {"no_active_account": "No active account has this e-mail address and password."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"] = serializers.CharField(write_only=True, max_length=254)
+        self.fields["password"] = serializers.CharField(write_only=True, max_length=1024, trim_whitespace=False)
+
+
+class Rotation(TokenRefreshSerializer):
+    """`{"refresh"}` → a new pair; the old refresh token works exactly once, also when sent twice at the same moment."""
+
+    @transaction.atomic
+    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+        token = self.token_class(attrs["refresh"])
+        list(OutstandingToken.objects.select_for_update().filter(jti=token["jti"]))
+        try:
+            return super().validate(attrs)  # reads the blacklist again, now behind the lock
+        except User.DoesNotExist:
+            raise AuthenticationFailed(self.error_messages["no_active_account"], "no_active_account") from None
+
+
+class ObtainToken(TokenObtainPairView):
+    serializer_class = Credentials
+
+
+class RefreshToken(TokenRefreshView):
+    serializer_class = Rotation
+
+
+class VerifyToken(TokenVerifyView):
+    """`{"token"}` → 200 with `{}` while the token is valid, else 401."""
+
+
+class RevokeToken(TokenBlacklistView):
+    """`{"refresh"}` → 200 with `{}`; the refresh token is worth nothing from now on."""

@@ -1,0 +1,33 @@
+"""How a request shows who is calling: a JWT access token (contracts/RESOLUTION.md, "Who is calling")."""
+
+import ipaddress
+from typing import Any
+
+from django.conf import settings
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework_simplejwt.authentication import JWTAuthentication
+
+
+class AccessTokenAuthentication(JWTAuthentication):
+    """`Authorization: Bearer <jwt>`. A credential that crossed a network in clear text is refused, not used."""
+
+    def authenticate(self, request: Request) -> Any:
+        found = super().authenticate(request)
+        if found is not None:
+            refuse_clear_text(request)
+        return found
+
+
+def refuse_clear_text(request: Request) -> None:
+    """Raise PermissionDenied unless the request came by HTTPS, from loopback, or DEBUG is on."""
+    if settings.DEBUG or request.is_secure() or _is_loopback(request.META.get("REMOTE_ADDR", "")):
+        return
+    raise PermissionDenied("This credential was sent over plain HTTP. Send it over HTTPS, and replace it.")
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:  # a Unix socket has no address: its peer is on this machine
+        return address == ""

@@ -1,0 +1,90 @@
+"""The one envelope of every answer under /api that is not a success (contracts/RESOLUTION.md, "Errors")."""
+
+from typing import Any
+
+from django.http import Http404
+from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+# v3's own words for a status ("error: short error type").
+TITLES = {
+    400: "Validation error",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    406: "Not acceptable",
+    413: "Payload too large",
+    415: "Unsupported media type",
+    422: "Unprocessable content",
+    429: "Too many requests",
+    500: "Internal server error",
+    503: "Service unavailable",
+    507: "Insufficient storage",
+}
+
+
+def envelope(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
+    """`{"error", "message", "details"}`."""
+    return {"error": title, "message": message, "details": details or {}}
+
+
+def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
+    """DRF's nested error detail as a flat list of {"field", "message"}, in the order of the serializer's fields.
+
+    Nested fields are written as `documents[3].text`; errors of the whole body have the field `body`.
+    """
+    if isinstance(detail, dict):
+        found = []
+        for key, value in detail.items():
+            if isinstance(key, int):
+                name = f"{path}[{key}]"
+            elif key == "non_field_errors":
+                name = path or "body"
+            else:
+                name = f"{path}.{key}" if path else str(key)
+            found += field_errors(value, name)
+        return found
+    if isinstance(detail, list):
+        found = []
+        for index, value in enumerate(detail):
+            found += field_errors(value, f"{path}[{index}]" if isinstance(value, dict) else path)
+        return found
+    return [{"field": path or "body", "message": str(detail)}]
+
+
+def exception_handler(exception: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception hook. None lets an unexpected exception through to the 500 handler, which logs it."""
+    if isinstance(exception, Http404):
+        exception = exceptions.NotFound("There is no such thing here.")
+    elif isinstance(exception, DjangoPermissionDenied):
+        exception = exceptions.PermissionDenied()
+    if not isinstance(exception, exceptions.APIException):
+        return None
+    set_rollback()
+    code = exception.status_code
+    title = TITLES.get(code, "Error")
+    if isinstance(exception, exceptions.ValidationError):
+        first, *others = field_errors(exception.detail)
+        body = envelope(title, first["message"], {**first, **({"errors": [first, *others]} if others else {})})
+    else:
+        body = envelope(title, _message(exception))
+    headers = {}
+    if getattr(exception, "auth_header", None):
+        headers["WWW-Authenticate"] = exception.auth_header
+    if getattr(exception, "wait", None):
+        headers["Retry-After"] = str(int(exception.wait))
+    return Response(body, status=code, headers=headers)
+
+
+def _message(exception: exceptions.APIException) -> str:
+    detail = exception.detail
+    if isinstance(detail, dict):  # simplejwt: {"detail", "code", "messages"}
+        detail = detail.get("detail", "")
+    if isinstance(exception, exceptions.NotAuthenticated):
+        return "Send an access token in the header `Authorization: Bearer <token>`; POST /api/auth/token gives one."
+    if isinstance(exception, exceptions.ParseError) and exception.status_code == status.HTTP_400_BAD_REQUEST:
+        return f"The body is not valid JSON: {detail}"
+    return str(detail)

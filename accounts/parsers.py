@@ -1,0 +1,32 @@
+"""JSON bodies: bounded, and every way of being malformed is the client's error."""
+
+from typing import IO, Any
+
+from django.conf import settings
+from rest_framework import exceptions, parsers, status
+
+
+class PayloadTooLarge(exceptions.APIException):
+    """413 (RFC 9110, 15.5.14): refused by its declared length, before it is read."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "payload_too_large"
+
+
+class BoundedJSONParser(parsers.JSONParser):
+    """DRF's parser with RAG_MAX_BODY_BYTES as its limit; nesting too deep for the parser is a parse error."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: dict[str, Any] | None = None
+    ) -> Any:
+        request = (parser_context or {}).get("request")
+        length = int(request.META.get("CONTENT_LENGTH") or 0) if request else 0
+        if length > settings.RAG_MAX_BODY_BYTES:
+            limit = settings.RAG_MAX_BODY_BYTES
+            raise PayloadTooLarge(
+                f"The body has {length:,} bytes; at most {limit:,} are accepted. Send fewer documents at a time."
+            )
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise exceptions.ParseError("it is nested too deeply") from None

@@ -1,0 +1,1 @@
+"""Organisations, their teams and roles, and who belongs to them."""

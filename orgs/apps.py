@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class OrgsConfig(AppConfig):
+    name = "orgs"
+    verbose_name = "organisations"
+    default_auto_field = "django.db.models.BigAutoField"

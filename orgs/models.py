@@ -1,0 +1,109 @@
+"""Organisation → Membership (a user in it) → roles and teams."""
+
+from typing import Self
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from accounts.models import User
+from ragsite.db import UUIDModel
+
+from .permissions import Permission, Visibility
+
+Caller = User | AnonymousUser
+
+
+class Organization(UUIDModel):
+    """A tenant. Nothing in one organisation is ever visible through another."""
+
+    name = models.CharField(max_length=150)
+    slug = models.SlugField(max_length=60, unique=True)
+    is_active = models.BooleanField(default=True, help_text="Switch off to close it to all its members at once.")
+    default_visibility = models.CharField(
+        max_length=8,
+        choices=Visibility.choices,
+        default=Visibility.PUBLIC,
+        help_text="For data sources that are made by the first document sent to them.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("slug",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(UUIDModel):
+    """A named set of permissions in one organisation; also something a data source can be opened to."""
+
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles")
+    name = models.SlugField(max_length=60)
+    permissions = ArrayField(models.CharField(max_length=30, choices=Permission.choices), default=list, blank=True)
+
+    class Meta:
+        ordering = ("organization", "name")
+        constraints = (models.UniqueConstraint(fields=["organization", "name"], name="role_name_in_organization"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} · {self.organization}"
+
+
+class Team(UUIDModel):
+    """A group of members of one organisation."""
+
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams")
+    name = models.SlugField(max_length=60)
+
+    class Meta:
+        ordering = ("organization", "name")
+        constraints = (models.UniqueConstraint(fields=["organization", "name"], name="team_name_in_organization"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} · {self.organization}"
+
+
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def active_for(self, user: Caller) -> Self:
+        """The memberships that count for a user now. None for anonymous and deactivated users."""
+        if user.pk is None or not user.is_active:
+            return self.none()
+        return self.filter(user=user.pk, user__is_active=True, is_active=True, organization__is_active=True)
+
+    def allowing(self, user: Caller, permission: Permission) -> Self:
+        """Those of them that hold a role with this permission. A subquery, so that no row doubles."""
+        held = Role.objects.filter(
+            permissions__contains=[permission.value],
+            memberships=models.OuterRef("pk"),
+            organization=models.OuterRef("organization"),
+        )
+        return self.active_for(user).filter(models.Exists(held))
+
+
+class Membership(UUIDModel):
+    """A user in an organisation, with the roles held and the teams joined there."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="memberships")
+    roles = models.ManyToManyField(Role, related_name="memberships", blank=True)
+    teams = models.ManyToManyField(Team, related_name="memberships", blank=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = MembershipQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("organization", "user")
+        constraints = (models.UniqueConstraint(fields=["user", "organization"], name="one_membership_a_user"),)
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.organization}"
+
+
+def refuse_foreign(organization: Organization, things: models.QuerySet[Role] | models.QuerySet[Team]) -> None:
+    """Raise ValidationError if a chosen role or team belongs to another organisation."""
+    if things.exclude(organization=organization).exists():
+        raise ValidationError(f"Choose only what belongs to {organization}.")

@@ -1,0 +1,28 @@
+"""What a role can allow, and the roles that a new organisation starts with (contracts/RESOLUTION.md, "Visibility")."""
+
+from django.db import models
+
+
+class Permission(models.TextChoices):
+    SOURCES_CREATE = "sources.create", "create data sources"
+    SOURCES_INGEST = "sources.ingest", "send documents to data sources"
+    SOURCES_MANAGE = "sources.manage", "see, change and delete data sources, their access and their jobs"
+    MEMBERS_MANAGE = "members.manage", "change members, teams and roles"
+
+
+DEFAULT_ROLES: dict[str, list[str]] = {
+    "owner": list(Permission.values),
+    "admin": list(Permission.values),
+    "editor": [Permission.SOURCES_CREATE.value, Permission.SOURCES_INGEST.value],
+    "member": [],
+}
+
+
+class Visibility(models.TextChoices):
+    """Who may query a data source (contracts/rag-pipeline.md, "Data Source Access")."""
+
+    PUBLIC = "public", "public: every member of the organisation"
+    ROLE = "role", "role: members who hold one of the chosen roles"
+    TEAM = "team", "team: members of one of the chosen teams"
+    PRIVATE = "private", "private: the chosen people"
+    PERSONAL = "personal", "personal: its owner only"

@@ -1,0 +1,1 @@
+"""Documents in, right passages out, only for those who may read them."""

@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class RagConfig(AppConfig):
+    name = "rag"
+    verbose_name = "retrieval"
+    default_auto_field = "django.db.models.BigAutoField"

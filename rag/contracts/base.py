@@ -1,0 +1,78 @@
+"""What every contract's views share: who may call, which organisation is meant, and how an error finds its words."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView, set_rollback
+
+from accounts import envelope
+from orgs.models import Organization
+from rag.errors import Kind, RagError
+from rag.services import sources
+
+ErrorHandler = Callable[[Exception, dict[str, Any]], Response | None]
+
+STATUS = {
+    Kind.INVALID: 400,
+    Kind.FORBIDDEN: 403,
+    Kind.NOT_FOUND: 404,
+    Kind.TOO_LARGE: 413,
+    Kind.UNSUPPORTED: 415,
+    Kind.UNPROCESSABLE: 422,
+    Kind.UNAVAILABLE: 503,
+}
+
+
+class ContractView(APIView):
+    """A view of one contract. `error_handler` gives errors that contract's shape."""
+
+    error_handler: ErrorHandler
+
+    def get_exception_handler(self) -> ErrorHandler:
+        return type(self).error_handler
+
+
+class SharedPath(ContractView):
+    """One path that two contracts claim: the body says which one answers, and errors take its shape."""
+
+    adapter: type[ContractView]
+
+    def choose(self, body: Any) -> type[ContractView]:
+        raise NotImplementedError
+
+    def post(self, request: Request) -> Response:
+        self.adapter = self.choose(request.data)
+        view = self.adapter()
+        view.setup(request)  # type: ignore[arg-type]
+        return view.post(request)  # type: ignore[attr-defined, no-any-return]
+
+    def get_exception_handler(self) -> ErrorHandler:
+        return self.adapter.error_handler
+
+
+def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
+    """The request's fields, checked. Raises DRF's ValidationError."""
+    form = serializer(data=data)
+    form.is_valid(raise_exception=True)
+    return dict(form.validated_data)
+
+
+def organization(request: Request) -> Organization | None:
+    """The organisation that the header X-Organization names, by slug or id; None without it."""
+    reference = request.headers.get("X-Organization", "").strip()
+    return sources.organization_of(request.user, reference) if reference else None
+
+
+def render(exception: Exception, context: dict[str, Any], name: Callable[[RagError, int], str]) -> Response | None:
+    """The envelope for a core error, `error` named by the contract; everything else as accounts.envelope does it."""
+    if not isinstance(exception, RagError):
+        return envelope.exception_handler(exception, context)
+    set_rollback()
+    status = STATUS[exception.kind]
+    details = dict(exception.data)
+    if field := getattr(exception, "field", None):
+        details = {"field": field, "message": exception.message, **details}
+    return Response(envelope.envelope(name(exception, status), exception.message, details), status=status)

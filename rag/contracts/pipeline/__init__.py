@@ -1,0 +1,1 @@
+"""contracts/rag-pipeline.md: ingestion jobs, data sources, retrieval. camelCase."""

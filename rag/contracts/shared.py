@@ -1,0 +1,31 @@
+"""The two paths that two contracts claim (contracts/RESOLUTION.md, "Two bodies on one path")."""
+
+from typing import Any
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from .base import ContractView, SharedPath
+from .pipeline import views as pipeline
+from .v3 import views as v3
+
+
+class IngestJob(pipeline.IngestionJobs):
+    """The job-making half of the viewset, as a plain view."""
+
+    def post(self, request: Request) -> Response:
+        return self.create(request)
+
+
+class Ingest(SharedPath):
+    """`documents` → pipeline; anything else → v3."""
+
+    adapter = v3.Ingest
+
+    def choose(self, body: Any) -> type[ContractView]:
+        if isinstance(body, dict) and "documents" in body:
+            if "text" in body:
+                raise ValidationError({"documents": "send either text (one document) or documents (a job), not both"})
+            return IngestJob
+        return v3.Ingest

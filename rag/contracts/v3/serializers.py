@@ -1,0 +1,77 @@
+"""v3's fields (contract, sections 2.1 and 2.2)."""
+
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+
+from rag.contracts import fields
+from rag.types import Filters, IndexOutcome, Passage, Question, Submission
+
+
+class IngestIn(serializers.Serializer[Any]):
+    source = fields.Text(
+        "source",
+        max_length=100,
+        validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "source must match ^[a-zA-Z0-9_-]+$")],
+    )
+    path = fields.Path("path")
+    title = fields.Text("title", max_length=1000)
+    text = fields.Text("text")
+    hash = fields.Text("hash", max_length=200, required=False)
+    tags = fields.Tags("tags", required=False)
+    metadata = fields.Metadata("metadata", required=False)
+
+
+def submission(values: dict[str, Any]) -> Submission:
+    return Submission(
+        path=values["path"],
+        title=values["title"],
+        text=values["text"],
+        content_hash=values.get("hash", ""),
+        tags=tuple(values.get("tags", ())),
+        metadata=values.get("metadata", {}),
+        uri=values["path"] if values["path"].startswith(("https://", "http://")) else "",
+    )
+
+
+def ingest_out(outcome: IndexOutcome) -> dict[str, Any]:
+    """Exactly these: more would break clients (contract, 2.1)."""
+    return {"status": outcome.status, "documentId": str(outcome.document_id), "chunkCount": outcome.chunk_count}
+
+
+class FiltersIn(serializers.Serializer[Any]):
+    source = fields.Text("filters.source", required=False, max_length=100)
+    tags = fields.Tags("filters.tags", required=False)
+
+
+class SearchIn(serializers.Serializer[Any]):
+    query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
+    topK = fields.Integer("topK", min_value=1, max_value=20, default=5)
+    minScore = fields.Number("minScore", min_value=0.0, max_value=1.0, default=0.0)
+    filters = FiltersIn(required=False)
+
+
+def question(values: dict[str, Any]) -> Question:
+    filters = values.get("filters", {})
+    return Question(
+        text=values["query"],
+        top_k=values["topK"],
+        min_score=values["minScore"],
+        filters=Filters(tags=tuple(filters.get("tags", ()))),
+    )
+
+
+def result_out(passage: Passage) -> dict[str, Any]:
+    return {
+        "text": passage.text,
+        "score": passage.score,
+        "metadata": {
+            "documentId": str(passage.document_id),
+            "source": passage.source_slug,
+            "path": passage.path,
+            "title": passage.title,
+            "chunkIndex": passage.position,
+            "tags": list(passage.tags),
+        },
+    }

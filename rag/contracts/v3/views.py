@@ -1,0 +1,39 @@
+"""v3: POST /api/rag/ingest with one document, POST /api/rag/search with `query`."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from rag.contracts.base import ContractView, organization, validated
+from rag.errors import NoAccessibleSources
+from rag.services import ingestion, queries, sources
+
+from . import errors, serializers
+
+
+class V3View(ContractView):
+    error_handler = staticmethod(errors.handle)
+
+
+class Ingest(V3View):
+    def post(self, request: Request) -> Response:
+        values = validated(serializers.IngestIn, request.data)
+        source = sources.to_ingest_or_new(request.user, values["source"], organization=organization(request))
+        outcome = ingestion.ingest_now(source=source, submission=serializers.submission(values))
+        return Response(serializers.ingest_out(outcome))
+
+
+class Search(V3View):
+    def post(self, request: Request) -> Response:
+        values = validated(serializers.SearchIn, request.data)
+        slug = values.get("filters", {}).get("source", "")
+        try:
+            found = queries.retrieve(
+                question=serializers.question(values),
+                user=request.user,
+                organization=organization(request),
+                slug=slug,
+            ).passages
+        except NoAccessibleSources:  # not an error of this contract: there is nothing to find
+            found = ()
+        results = [serializers.result_out(passage) for passage in found]
+        return Response({"query": values["query"], "resultCount": len(results), "results": results})

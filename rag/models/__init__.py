@@ -1,0 +1,22 @@
+from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072
+from .documents import Document
+from .embedding_models import EmbeddingModel
+from .jobs import IngestionDocument, IngestionJob
+from .sources import Action, DataSource, Grant, SourceType
+
+__all__ = [
+    "EMBEDDING_TABLES",
+    "Action",
+    "Chunk",
+    "DataSource",
+    "Document",
+    "Embedding384",
+    "Embedding768",
+    "Embedding1536",
+    "Embedding3072",
+    "EmbeddingModel",
+    "Grant",
+    "IngestionDocument",
+    "IngestionJob",
+    "SourceType",
+]

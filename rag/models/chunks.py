@@ -1,0 +1,109 @@
+"""Chunks, and beside them their vectors: narrow tables, one per dimension (docs/architecture.md, "Storage")."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from pgvector.django import HalfVectorField, HnswIndex
+
+from ragsite.db import UUIDModel
+
+from .documents import Document
+from .embedding_models import EmbeddingModel
+from .sources import DataSource, SourceContentQuerySet
+
+
+class Chunk(UUIDModel):
+    """A passage. `text == document.text[start:end]`, in characters."""
+
+    source = models.ForeignKey(DataSource, models.CASCADE, related_name="chunks")
+    document = models.ForeignKey(Document, models.CASCADE, related_name="chunks", db_index=False)
+    position = models.PositiveIntegerField()
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    text = models.TextField()
+    headings = ArrayField(models.TextField(), default=list)
+    tokens = models.PositiveIntegerField()
+
+    objects = SourceContentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("document", "position")
+        constraints = (models.UniqueConstraint(fields=["document", "position"], name="chunk_position"),)
+
+    def __str__(self) -> str:
+        return f"{self.document_id}#{self.position}"
+
+
+class Embedding(models.Model):
+    """A chunk's vector with a copy of what searches filter by.
+
+    Access is never copied: only the source's id is, and whether that source is open is decided when somebody asks.
+    The copies carry no foreign keys of their own: the chunk's keeps them honest.
+    """
+
+    chunk = models.OneToOneField(Chunk, models.CASCADE, primary_key=True, related_name="+")
+    source = models.ForeignKey(DataSource, models.CASCADE, db_constraint=False, db_index=False, related_name="+")
+    document = models.ForeignKey(Document, models.CASCADE, db_constraint=False, related_name="+")
+    model = models.ForeignKey(EmbeddingModel, models.PROTECT, db_constraint=False, db_index=False, related_name="+")
+    source_type = models.CharField(max_length=10)
+    lang = models.CharField(max_length=20)
+    tags = ArrayField(models.TextField(), default=list)
+    date = models.DateTimeField(null=True)
+
+    objects = SourceContentQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.chunk_id)
+
+
+def _indexes(dimensions: int) -> list[models.Index]:
+    return [
+        models.Index(fields=["source", "source_type", "lang"], name=f"embedding{dimensions}_scope"),
+        GinIndex(fields=["tags"], name=f"embedding{dimensions}_tags"),
+        HnswIndex(
+            fields=["embedding"],
+            name=f"embedding{dimensions}_hnsw",
+            opclasses=["halfvec_cosine_ops"],
+            m=16,
+            ef_construction=128,
+        ),
+    ]
+
+
+class Embedding384(Embedding):
+    embedding = HalfVectorField(dimensions=384)
+
+    class Meta:
+        indexes = _indexes(384)
+
+
+class Embedding768(Embedding):
+    embedding = HalfVectorField(dimensions=768)
+
+    class Meta:
+        indexes = _indexes(768)
+
+
+class Embedding1536(Embedding):
+    embedding = HalfVectorField(dimensions=1536)
+
+    class Meta:
+        indexes = _indexes(1536)
+
+
+class Embedding3072(Embedding):
+    embedding = HalfVectorField(dimensions=3072)
+
+    class Meta:
+        indexes = _indexes(3072)
+
+
+EMBEDDING_TABLES: dict[int, type[Embedding]] = {
+    384: Embedding384,
+    768: Embedding768,
+    1536: Embedding1536,
+    3072: Embedding3072,
+}

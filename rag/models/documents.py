@@ -1,0 +1,62 @@
+"""Documents: identified by (data source, path)."""
+
+import hashlib
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from ragsite.db import UUIDModel
+
+from .sources import DataSource, SourceContentQuerySet, SourceType
+
+# A B-tree entry holds at most 2,704 bytes; `path` is in a unique index.
+MAX_PATH_BYTES = 2000
+
+
+def content_hash(text: str) -> str:
+    """What stands in for a client's hash: SHA-256 of the text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class DocumentQuerySet(SourceContentQuerySet):
+    def live(self) -> "DocumentQuerySet":
+        return self.filter(deleted_at=None)
+
+
+class Document(UUIDModel):
+    source = models.ForeignKey(DataSource, models.CASCADE, related_name="documents")
+    path = models.TextField()
+    title = models.TextField()
+    uri = models.TextField(blank=True)
+    content_type = models.CharField(max_length=200, blank=True)
+    # Effective: the document's own if it has one, else its source's.
+    source_type = models.CharField("type", max_length=10, choices=SourceType.choices)
+    lang = models.CharField("language", max_length=20, blank=True)
+    tags = ArrayField(models.TextField(), default=list, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    date = models.DateTimeField(null=True, blank=True)
+    text = models.TextField()
+    content_hash = models.CharField(max_length=200)
+    # How its chunks were made: a repeat with other options is a change.
+    chunk_size = models.PositiveIntegerField()
+    chunk_overlap = models.PositiveIntegerField()
+    chunk_count = models.PositiveIntegerField()
+    # The submission that wrote this version. UUIDv7: an older one that finishes later does not overwrite it.
+    revision = models.UUIDField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = DocumentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("source", "path")
+        constraints = (
+            models.UniqueConstraint(
+                fields=["source", "path"], condition=Q(deleted_at=None), name="document_path_in_source"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.title or self.path

@@ -1,0 +1,70 @@
+"""Embedding models as data. The vectors of two models are never compared."""
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+
+from ragsite.db import UUIDModel
+
+
+class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
+    def default(self) -> "EmbeddingModel":
+        """The model that new data sources get (RAG_EMBEDDING_MODEL); its row is made on first use if it is known."""
+        name = settings.RAG_EMBEDDING_MODEL
+        known = KNOWN_MODELS.get(name)
+        if known is None:
+            return self.get(name=name)
+        return self.get_or_create(name=name, defaults=known)[0]
+
+
+class EmbeddingModel(UUIDModel):
+    class Provider(models.TextChoices):
+        LOCAL = "local", "local: on this machine's CPU"
+        OPENAI = "openai", "OpenAI-compatible endpoint"
+
+    class Dimensions(models.IntegerChoices):
+        """One table of vectors each (rag/models/chunks.py)."""
+
+        D384 = 384
+        D768 = 768
+        D1536 = 1536
+        D3072 = 3072
+
+    name = models.CharField(max_length=100, unique=True, help_text="As the provider names it.")
+    provider = models.CharField(max_length=10, choices=Provider.choices)
+    dimensions = models.PositiveIntegerField(choices=Dimensions.choices)
+    base_url = models.URLField(blank=True, help_text="For example http://localhost:11434/v1; empty: OpenAI's own.")
+    api_key_variable = models.CharField(
+        "environment variable of the API key",
+        max_length=100,
+        blank=True,
+        validators=[RegexValidator(r"^[A-Z][A-Z0-9_]*$", "The name of a variable, not the key itself.")],
+        help_text="Its name, for example OPENAI_API_KEY: the key itself is never stored.",
+    )
+    query_prefix = models.CharField(max_length=200, blank=True, help_text="Put before questions, if the model asks for it.")
+    document_prefix = models.CharField(max_length=200, blank=True, help_text="Put before passages, likewise.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = EmbeddingModelManager()
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        known = KNOWN_MODELS.get(self.name)
+        if self.provider == self.Provider.LOCAL and (known is None or known["provider"] != self.Provider.LOCAL):
+            raise ValidationError({"name": "The only local model is all-MiniLM-L6-v2."})
+
+
+KNOWN_MODELS: dict[str, dict[str, object]] = {
+    "all-MiniLM-L6-v2": {"provider": EmbeddingModel.Provider.LOCAL, "dimensions": 384},
+    "text-embedding-3-small": {
+        "provider": EmbeddingModel.Provider.OPENAI,
+        "dimensions": 1536,
+        "api_key_variable": "OPENAI_API_KEY",
+    },
+}

@@ -1,0 +1,112 @@
+"""Ingestion jobs. The rows are the truth; a message on the broker is only a hint that there is work."""
+
+from typing import Self
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
+
+from orgs.models import Caller
+from ragsite.db import UUIDModel
+
+from .documents import Document
+from .sources import Action, DataSource, SourceContentQuerySet, SourceType
+
+
+class IngestionJobQuerySet(SourceContentQuerySet):
+    def visible_to(self, user: Caller, action: Action) -> Self:
+        """VIEW: whoever may send documents to the source or manage it may watch its jobs."""
+        if action is not Action.VIEW:
+            return super().visible_to(user, action)
+        ingest, manage = (DataSource.objects.visible_to(user, each) for each in (Action.INGEST, Action.MANAGE))
+        return self.filter(Q(source__in=ingest.values("pk")) | Q(source__in=manage.values("pk")))
+
+    def with_progress(self) -> Self:
+        """Annotate total, done, failed and chunks from the documents' own rows."""
+        return self.annotate(
+            total=Count("documents"),
+            done=Count("documents", filter=Q(documents__state=IngestionDocument.State.DONE)),
+            failed=Count("documents", filter=Q(documents__state=IngestionDocument.State.FAILED)),
+            chunks=Coalesce(Sum("documents__chunk_count"), 0),
+        )
+
+
+class IngestionJob(UUIDModel):
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        PROCESSING = "processing"
+        COMPLETED = "completed"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    source = models.ForeignKey(DataSource, models.CASCADE, related_name="jobs")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
+    chunk_size = models.PositiveIntegerField()
+    chunk_overlap = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    objects = IngestionJobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class IngestionDocument(UUIDModel):
+    """One document of a job: what was sent, who holds it, what became of it."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    class Outcome(models.TextChoices):
+        CREATED = "created"
+        UPDATED = "updated"
+        UNCHANGED = "unchanged"
+
+    job = models.ForeignKey(IngestionJob, models.CASCADE, related_name="documents", db_index=False)
+    index = models.PositiveIntegerField()
+    path = models.TextField()
+    title = models.TextField()
+    text = models.TextField(help_text="Emptied when done: the document has it.")
+    content_type = models.CharField(max_length=200, blank=True)
+    uri = models.TextField(blank=True)
+    lang = models.CharField(max_length=20, blank=True)
+    source_type = models.CharField(max_length=10, choices=SourceType.choices, blank=True)
+    tags = ArrayField(models.TextField(), default=list)
+    date = models.DateTimeField(null=True)
+    metadata = models.JSONField(default=dict)
+    content_hash = models.CharField(max_length=200)
+
+    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    attempts = models.PositiveIntegerField(default=0)
+    # The token of the worker that holds the row: only its holder may write a result.
+    lease = models.UUIDField(null=True)
+    # Running: when the lease ends unless it is prolonged. Queued: not to be tried before; empty means now.
+    due_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
+    document = models.ForeignKey(Document, models.SET_NULL, null=True, related_name="+")
+    # Live: rises while the document is embedded.
+    chunk_count = models.PositiveIntegerField(default=0)
+    error_code = models.CharField(max_length=40, blank=True)
+    error_message = models.TextField(blank=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("job", "index")
+        constraints = (models.UniqueConstraint(fields=["job", "index"], name="document_of_job"),)
+        indexes = (
+            models.Index(fields=["state", "due_at"], condition=Q(state__in=["queued", "running"]), name="open_work"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.state})"

@@ -1,0 +1,1 @@
+"""Text and bytes as clients send them → Parsed. Knows formats, and nothing of the database."""

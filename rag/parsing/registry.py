@@ -1,0 +1,44 @@
+"""Which parser reads what."""
+
+from pathlib import PurePosixPath
+
+from rag.errors import UnsupportedFormat
+from rag.types import Parsed
+
+from . import markdown, text
+
+_MARKDOWN_TYPES = {"text/markdown", "text/x-markdown"}
+_MARKDOWN_SUFFIXES = {".md", ".markdown", ".mdx"}
+# Besides text/*: types whose bytes are text for people to read.
+_TEXT_TYPES = {"application/json", "application/xml", "application/x-ndjson", "application/yaml", "application/toml"}
+
+
+def parse(content: str, *, content_type: str, path: str) -> Parsed:
+    """The text as it is searched and cited, with its headings where the format has them."""
+    if _is_markdown(content_type, path):
+        return markdown.parse(content)
+    return text.parse(content)
+
+
+def decode(data: bytes, *, content_type: str, path: str) -> str:
+    """The text of a file sent as bytes.
+
+    Raises UnsupportedFormat for a type that is not text, ParseFailed where the bytes are not.
+    """
+    mime = _mime(content_type)
+    if mime and not mime.startswith("text/") and mime not in _TEXT_TYPES:
+        raise UnsupportedFormat(f"{mime} cannot be read yet. Send its text in `text`, or a text format.")
+    return text.decode(data)
+
+
+def _is_markdown(content_type: str, path: str) -> bool:
+    mime = _mime(content_type)
+    if mime in _MARKDOWN_TYPES:
+        return True
+    # A declared type other than a plain one is believed; `documentation` and the like are not MIME types.
+    undeclared = "/" not in mime or mime == "text/plain"
+    return undeclared and PurePosixPath(path.split("?")[0].split("#")[0]).suffix.lower() in _MARKDOWN_SUFFIXES
+
+
+def _mime(content_type: str) -> str:
+    return content_type.split(";")[0].strip().lower()

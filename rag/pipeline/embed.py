@@ -1,0 +1,35 @@
+"""Step: texts → vectors, a batch at a time, each batch told to whoever watches."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rag.models import EmbeddingModel
+from rag.providers import registry
+from rag.providers.base import Vectors
+from rag.types import ChunkDraft
+
+
+def embed_chunks(
+    chunks: Sequence[ChunkDraft], *, title: str, model: EmbeddingModel, on_batch: Callable[[int], None]
+) -> Vectors:
+    """float32 (len(chunks), model.dimensions). `on_batch` hears how many are done; what it raises ends the work."""
+    embedder = registry.embedder(model)
+    texts = [model.document_prefix + _embedded_text(chunk, title) for chunk in chunks]
+    vectors = np.empty((len(texts), model.dimensions), np.float32)
+    for start in range(0, len(texts), embedder.batch_size):
+        batch = slice(start, start + embedder.batch_size)
+        vectors[batch] = embedder.embed(texts[batch])
+        on_batch(min(start + embedder.batch_size, len(texts)))
+    return vectors
+
+
+def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
+    """float32 (model.dimensions,)."""
+    return registry.embedder(model).embed([model.query_prefix + text])[0]
+
+
+def _embedded_text(chunk: ChunkDraft, title: str) -> str:
+    """The passage under its title and headings: alone it often does not say what it is about."""
+    above = [heading for heading in (title, *chunk.headings) if heading and heading not in chunk.text[:200]]
+    return "\n".join([*dict.fromkeys(above), chunk.text])

@@ -1,0 +1,87 @@
+"""Step: a prepared document → its row, its chunks and their vectors, inside the caller's transaction."""
+
+import uuid
+from typing import Any
+
+from django.db import connection
+
+from rag.models import DataSource, Document
+from rag.models.documents import content_hash
+from rag.providers import registry
+from rag.types import ChunkingOptions, IndexOutcome, Submission
+
+from .ingest import Prepared
+
+
+def unchanged(
+    submission: Submission, *, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
+) -> IndexOutcome | None:
+    """If the stored document has this content already, save what else changed and say so; else None.
+
+    Nothing is embedded for it. Keeps other writers of this path waiting until the caller's transaction ends.
+    """
+    document = _locked(source, submission.path)
+    if document is None:
+        return None
+    if document.revision > revision:  # a later submission has been written already: this one is history
+        return IndexOutcome("unchanged", document.pk, document.chunk_count)
+    made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
+    if document.content_hash != effective_hash(submission) or not made_alike:
+        return None
+    _save(document, {**_attributes(submission, source), "revision": revision})
+    registry.vector_store(source.embedding_model).refresh_filters(document)
+    return IndexOutcome("unchanged", document.pk, document.chunk_count)
+
+
+def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> IndexOutcome:
+    """Create the document or replace it whole."""
+    submission, options = prepared.submission, prepared.options
+    same = unchanged(submission, source=source, options=options, revision=revision)
+    if same is not None:
+        return same
+    document = _locked(source, submission.path)
+    status = "updated" if document else "created"
+    document = document or Document(source=source, path=submission.path)
+    content = {
+        "text": submission.text,
+        "content_hash": effective_hash(submission),
+        "chunk_size": options.size,
+        "chunk_overlap": options.overlap,
+        "chunk_count": len(prepared.chunks),
+        "revision": revision,
+    }
+    _save(document, {**_attributes(submission, source), **content})
+    registry.vector_store(source.embedding_model).replace(
+        document, model_id=source.embedding_model_id, chunks=prepared.chunks, vectors=prepared.vectors
+    )
+    return IndexOutcome(status, document.pk, len(prepared.chunks))
+
+
+def effective_hash(submission: Submission) -> str:
+    return submission.content_hash or content_hash(submission.text)
+
+
+def _locked(source: DataSource, path: str) -> Document | None:
+    """The live document of this path. An advisory lock, because a document that is not there yet has no row to lock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{source.pk}/{path}"])
+    return Document.objects.live().filter(source=source, path=path).first()
+
+
+def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:
+    return {
+        "title": submission.title,
+        "uri": submission.uri,
+        "content_type": submission.content_type,
+        "source_type": submission.source_type or source.source_type,
+        "lang": submission.lang,
+        "tags": list(submission.tags),
+        "metadata": dict(submission.metadata),
+        "date": submission.date,
+    }
+
+
+def _save(document: Document, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(document, name, value)
+    document.save(update_fields=None if document._state.adding else [*values, "updated_at"])

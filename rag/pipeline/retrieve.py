@@ -1,0 +1,60 @@
+"""Step: question → the nearest chunks of the open sources, as passages."""
+
+from collections.abc import Sequence
+
+from rag.models import Chunk, EmbeddingModel
+from rag.providers import registry
+from rag.types import Hit, Passage, Question, Scope
+
+from .embed import embed_question
+
+# How many candidates each model's sources contribute before the cut to top_k.
+CANDIDATES = 100
+
+
+def retrieve(question: Question, scopes: Sequence[Scope]) -> list[Hit]:
+    """Candidates from every scope, best first. The question is embedded once for each embedding model.
+
+    Raises EmbeddingFailed, IndexUnavailable.
+    """
+    models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
+    hits: list[Hit] = []
+    for scope in scopes:
+        model = models[scope.model_id]
+        vector = embed_question(question.text, model=model)
+        hits += registry.vector_store(model).search(vector, scope, max(CANDIDATES, question.top_k))
+    hits.sort(key=lambda hit: (-hit.score, hit.chunk_id))
+    return [hit for hit in hits if hit.score >= question.min_score] if question.min_score > 0 else hits
+
+
+def passages(hits: Sequence[Hit]) -> list[Passage]:
+    """The hits with their texts and documents, in the same order."""
+    chunks = Chunk.objects.select_related("document", "source").defer("document__text").in_bulk([hit.chunk_id for hit in hits])
+    found = [(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks]
+    return [_passage(rank, hit, chunk) for rank, (hit, chunk) in enumerate(found, start=1)]
+
+
+def _passage(rank: int, hit: Hit, chunk: Chunk) -> Passage:
+    document = chunk.document
+    return Passage(
+        chunk_id=chunk.pk,
+        document_id=document.pk,
+        source_id=chunk.source_id,
+        source_slug=chunk.source.slug,
+        rank=rank,
+        score=min(1.0, max(0.0, hit.score)),
+        text=chunk.text,
+        position=chunk.position,
+        start=chunk.start,
+        end=chunk.end,
+        headings=tuple(chunk.headings),
+        title=document.title,
+        path=document.path,
+        uri=document.uri,
+        content_type=document.content_type,
+        source_type=document.source_type,
+        lang=document.lang,
+        tags=tuple(document.tags),
+        metadata=document.metadata,
+        date=document.date,
+    )

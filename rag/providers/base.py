@@ -1,0 +1,51 @@
+"""What a provider must be able to do. Each translates foreign exceptions into RagErrors at its own edge."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.models import Document
+from rag.types import ChunkDraft, Hit, Scope
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors.
+
+    dimensions: length of a vector. batch_size: how many texts a call does well to carry.
+    """
+
+    dimensions: int
+    batch_size: int
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """float32 (len(texts), dimensions), each row of length 1, in the order of the texts.
+
+        Every text counts whole, however long. Raises EmbeddingFailed.
+        """
+        ...
+
+
+class VectorStore(Protocol):
+    """Keeps the chunks of documents and finds the nearest. `replace` and `remove` run in the caller's transaction."""
+
+    def replace(
+        self, document: Document, *, model_id: uuid.UUID, chunks: Sequence[ChunkDraft], vectors: Vectors
+    ) -> list[uuid.UUID]:
+        """The document now has these chunks and no others; their ids in order. Readers see old or new, no mixture."""
+        ...
+
+    def refresh_filters(self, document: Document) -> None:
+        """The document's type, language, tags or date changed; its chunks did not."""
+        ...
+
+    def search(self, vector: Vectors, scope: Scope, k: int) -> list[Hit]:
+        """The k nearest chunks of the scope, best first, fewer only if the scope holds fewer. Raises IndexUnavailable.
+
+        vector: float32 (dimensions,), of length 1.
+        """
+        ...

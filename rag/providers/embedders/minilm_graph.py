@@ -1,0 +1,130 @@
+"""The network of all-MiniLM-L6-v2 as an ONNX graph, made from its weights: no torch, no download.
+
+BERT with six layers (Devlin et al. 2019), mean pooling and L2 norm (Reimers & Gurevych 2019) in the graph. The
+fused operators of onnxruntime (com.microsoft) are written directly. Inputs: input_ids, attention_mask, int64
+(batch, pieces). Output: embedding, float32 (batch, 384).
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file
+
+_FUSED = "com.microsoft"
+
+
+class _Graph:
+    """Collects nodes and constants, giving each a name."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def constant(self, value: Any) -> str:
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def node(self, kind: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
+        output = output or f"{kind}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
+        return output
+
+    def ints(self, *values: int) -> str:
+        return self.constant(np.array(values, np.int64))
+
+
+def build(folder: Path) -> bytes:
+    """The serialised graph of the model in `folder` (config.json, model.safetensors). About 90 MB, 1–2 s of CPU."""
+    config = json.loads((folder / "config.json").read_text())
+    weights = {
+        name: value.astype(np.float32)
+        for name, value in load_file(folder / "model.safetensors").items()
+        if value.dtype.kind == "f"
+    }
+    graph = _Graph()
+    mask = graph.node("Cast", "attention_mask", to=TensorProto.INT32)
+    hidden = _embeddings(graph, weights, config["layer_norm_eps"])
+    for layer in range(config["num_hidden_layers"]):
+        hidden = _layer(graph, weights, f"encoder.layer.{layer}.", hidden, mask, config)
+    _pool(graph, hidden)
+    return _model(graph, config["hidden_size"]).SerializeToString()
+
+
+def _embeddings(graph: _Graph, weights: dict[str, Any], epsilon: float) -> str:
+    # There is one segment only, so its embedding is added to the positions once and for all.
+    positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+    length = graph.node("Gather", graph.node("Shape", "input_ids"), graph.ints(1), axis=0)
+    words = graph.node("Gather", graph.constant(weights["embeddings.word_embeddings.weight"]), "input_ids", axis=0)
+    placed = graph.node("Slice", graph.constant(positions), graph.ints(0), length, graph.ints(0))
+    return graph.node(
+        "LayerNormalization",
+        graph.node("Add", words, placed),
+        graph.constant(weights["embeddings.LayerNorm.weight"]),
+        graph.constant(weights["embeddings.LayerNorm.bias"]),
+        axis=-1,
+        epsilon=epsilon,
+    )
+
+
+def _layer(graph: _Graph, weights: dict[str, Any], name: str, hidden: str, mask: str, config: dict[str, Any]) -> str:
+    def matrix(part: str) -> str:
+        return graph.constant(weights[f"{name}{part}.weight"].T)
+
+    def add_and_norm(update: str, residual: str, part: str) -> str:
+        return graph.node(
+            "SkipLayerNormalization",
+            graph.node("MatMul", update, matrix(f"{part}.dense")),
+            residual,
+            graph.constant(weights[f"{name}{part}.LayerNorm.weight"]),
+            graph.constant(weights[f"{name}{part}.LayerNorm.bias"]),
+            graph.constant(weights[f"{name}{part}.dense.bias"]),
+            domain=_FUSED,
+            epsilon=config["layer_norm_eps"],
+        )
+
+    heads = [f"{name}attention.self.{part}" for part in ("query", "key", "value")]
+    attention = graph.node(
+        "Attention",
+        hidden,
+        graph.constant(np.concatenate([weights[f"{head}.weight"].T for head in heads], axis=1)),
+        graph.constant(np.concatenate([weights[f"{head}.bias"] for head in heads])),
+        mask,
+        domain=_FUSED,
+        num_heads=config["num_attention_heads"],
+    )
+    hidden = add_and_norm(attention, hidden, "attention.output")
+    wide = graph.node("MatMul", hidden, matrix("intermediate.dense"))
+    wide = graph.node("BiasGelu", wide, graph.constant(weights[f"{name}intermediate.dense.bias"]), domain=_FUSED)
+    return add_and_norm(wide, hidden, "output")
+
+
+def _pool(graph: _Graph, hidden: str) -> None:
+    """Sum over the real pieces, then norm: dividing by their number would cancel out."""
+    mask = graph.node("Unsqueeze", graph.node("Cast", "attention_mask", to=TensorProto.FLOAT), graph.ints(-1))
+    total = graph.node("ReduceSum", graph.node("Mul", hidden, mask), graph.ints(1), keepdims=0)
+    norm = graph.node("Clip", graph.node("ReduceL2", total, axes=[1], keepdims=1), graph.constant(np.float32(1e-12)))
+    graph.node("Div", total, norm, output="embedding")
+
+
+def _model(graph: _Graph, width: int) -> onnx.ModelProto:
+    def tensor(name: str, kind: int, *shape: str | int) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, kind, list(shape))
+
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "all-MiniLM-L6-v2",
+            [tensor(name, TensorProto.INT64, "batch", "pieces") for name in ("input_ids", "attention_mask")],
+            [tensor("embedding", TensorProto.FLOAT, "batch", width)],
+            graph.constants,
+        ),
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(_FUSED, 1)],
+        ir_version=8,
+    )
+    onnx.checker.check_model(model)
+    return model

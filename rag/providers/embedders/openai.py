@@ -1,0 +1,94 @@
+"""Any endpoint that speaks OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio, TEI, a gateway."""
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag.errors import EmbeddingFailed
+from rag.providers.base import Vectors
+
+if TYPE_CHECKING:
+    import openai
+
+# Local servers ask for no key, but the client library insists on one.
+_NO_KEY = "none"
+
+
+class OpenAIEmbedder:
+    """Rate limits, time-outs and server errors are tried again with growing pauses, Retry-After honoured (openai)."""
+
+    batch_size = 128
+
+    def __init__(
+        self, *, model: str, dimensions: int, base_url: str, api_key_variable: str, timeout: float, max_retries: int
+    ) -> None:
+        """timeout: seconds for one attempt. max_retries: attempts after the first."""
+        self.dimensions = dimensions
+        self._model = model
+        self._base_url = base_url
+        self._api_key_variable = api_key_variable
+        self._timeout = timeout
+        self._max_retries = max_retries
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimensions), np.float32)
+        batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
+        vectors = np.concatenate([self._embed_batch(batch) for batch in batches])
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    def _embed_batch(self, texts: Sequence[str]) -> Vectors:
+        import openai
+
+        try:
+            # Empty inputs are an error to most servers, and base64, the client's default, is unknown to many.
+            reply = self._client.embeddings.create(
+                model=self._model, input=[text or " " for text in texts], encoding_format="float"
+            )
+            rows = sorted(reply.data, key=lambda row: row.index)
+            vectors = np.array([row.embedding for row in rows], np.float32)
+        except openai.APIError as error:
+            raise _translate(error, self._model) from error
+        except (TypeError, ValueError, AttributeError) as error:
+            raise EmbeddingFailed(f"The endpoint of {self._model} did not answer with embeddings.") from error
+        if vectors.shape != (len(texts), self.dimensions) or not np.isfinite(vectors).all():
+            raise EmbeddingFailed(
+                f"{self._model} answered with vectors of shape {vectors.shape}, not ({len(texts)}, {self.dimensions}).",
+                retry=False,
+            )
+        return vectors
+
+    @functools.cached_property
+    def _client(self) -> "openai.OpenAI":
+        import openai  # seconds of import, paid only where it is used
+
+        key = os.environ.get(self._api_key_variable, "") if self._api_key_variable else _NO_KEY
+        if not key:
+            raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
+        return openai.OpenAI(
+            api_key=key, base_url=self._base_url or None, timeout=self._timeout, max_retries=self._max_retries
+        )
+
+
+def _translate(error: "openai.APIError", model: str) -> EmbeddingFailed:
+    """The client library's exceptions as ours. The provider's own words stay in the log: they may quote the text."""
+    import openai
+
+    match error:
+        case openai.APITimeoutError():
+            return EmbeddingFailed(f"{model} did not answer in time.")
+        case openai.APIConnectionError():
+            return EmbeddingFailed(f"{model} cannot be reached.")
+        case openai.RateLimitError():
+            return EmbeddingFailed(f"{model} refuses more requests for now.")
+        case openai.InternalServerError():
+            return EmbeddingFailed(f"{model} answered with an error of its own ({error.status_code}).")
+        case openai.AuthenticationError() | openai.PermissionDeniedError():
+            return EmbeddingFailed(f"{model} does not accept the API key.", retry=False)
+        case openai.APIStatusError():
+            return EmbeddingFailed(f"{model} refused the request ({error.status_code}).", retry=False)
+        case _:
+            return EmbeddingFailed(f"{model} answered something that is not understood.")

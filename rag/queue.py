@@ -1,0 +1,36 @@
+"""Sends work to the workers, by name, once the rows that it is about are committed."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+from django.db import transaction
+from kombu.exceptions import ChannelError, OperationalError
+
+from ragsite.celery import app
+
+logger = structlog.get_logger(__name__)
+
+
+def send(task: str, *arguments: Any) -> None:
+    """Publish after the commit. With the broker down nothing is lost: the sweep finds the rows and sends again."""
+    transaction.on_commit(functools.partial(_publish, task, arguments))
+
+
+def _publish(task: str, arguments: Sequence[Any]) -> None:
+    try:
+        app.send_task(task, args=arguments)
+    except OperationalError as error:
+        logger.warning("broker_unreachable", task=task, reason=type(error).__name__)
+
+
+def waiting() -> int | None:
+    """How many messages wait for a worker; None if the broker does not say."""
+    try:
+        with app.connection_for_read() as connection, connection.channel() as channel:
+            return int(channel.queue_declare(app.conf.task_default_queue, passive=True).message_count)
+    except OperationalError:
+        return None
+    except ChannelError:  # nothing was ever sent
+        return 0

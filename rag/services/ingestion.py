@@ -1,0 +1,234 @@
+"""Documents in: at once, or as a job that workers do."""
+
+import contextlib
+import datetime
+import random
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts.models import User
+from rag import queue
+from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError, UnknownJob
+from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
+from rag.pipeline import index, ingest
+from rag.types import ChunkingOptions, IndexOutcome, Submission
+from ragsite.db import uuid7
+
+from .leases import LeaseLost, claim, heartbeat, update_held
+
+logger = structlog.get_logger(__name__)
+
+State, Status = IngestionDocument.State, IngestionJob.Status
+# Documents a message carries: enough to make its cost small, few enough to share a job among workers.
+_BATCH = 16
+# Rows a sweep brings back at most; the next one takes the rest.
+_SWEPT = 64 * _BATCH
+
+
+def default_options() -> ChunkingOptions:
+    return ChunkingOptions(size=settings.RAG_CHUNK_TOKENS, overlap=settings.RAG_CHUNK_OVERLAP)
+
+
+def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
+    """Ingest one document while the caller waits. Raises DocumentTooLarge and what the pipeline raises."""
+    size = len(submission.text.encode())
+    if size > settings.RAG_MAX_SYNC_TEXT_BYTES:
+        raise DocumentTooLarge(
+            f"The text has {size:,} bytes; answered at once are at most {settings.RAG_MAX_SYNC_TEXT_BYTES:,}. "
+            "Send it as a job: POST /api/rag/ingest with `documents`."
+        )
+    revision, options = uuid7(), default_options()
+    with transaction.atomic():
+        same = index.unchanged(submission, source=source, options=options, revision=revision)
+    if same is not None:
+        return same
+    prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
+    with transaction.atomic():
+        return index.index(prepared, source=source, revision=revision)
+
+
+@transaction.atomic
+def submit(
+    *, source: DataSource, submissions: Sequence[Submission], options: ChunkingOptions, actor: User
+) -> IngestionJob:
+    """Store the job and its documents, and tell the workers once that is committed."""
+    job = IngestionJob.objects.create(
+        source=source, created_by=actor, chunk_size=options.size, chunk_overlap=options.overlap
+    )
+    rows = [
+        IngestionDocument(
+            job=job,
+            index=number,
+            path=submission.path,
+            title=submission.title,
+            text=submission.text,
+            content_type=submission.content_type,
+            uri=submission.uri,
+            lang=submission.lang,
+            source_type=submission.source_type,
+            tags=list(submission.tags),
+            date=submission.date,
+            metadata=dict(submission.metadata),
+            content_hash=submission.content_hash,
+        )
+        for number, submission in enumerate(submissions)
+    ]
+    IngestionDocument.objects.bulk_create(rows, batch_size=500)
+    _send([row.pk for row in rows])
+    return job
+
+
+def job_visible_to(user: User, job_id: uuid.UUID) -> IngestionJob:
+    """The job with its progress. Raises UnknownJob."""
+    job = IngestionJob.objects.visible_to(user, Action.VIEW).with_progress().filter(pk=job_id).first()
+    if job is None:
+        raise UnknownJob("There is no such job, or it is not visible to you.")
+    return job
+
+
+def indexed_chunks(job: IngestionJob, limit: int) -> list[uuid.UUID]:
+    """The ids of the chunks that this job's documents have now."""
+    documents = job.documents.filter(state=State.DONE).values("document")
+    return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
+
+
+def failures(job: IngestionJob, limit: int) -> list[dict[str, Any]]:
+    """The job's failed documents: index, path, code, message."""
+    failed = job.documents.filter(state=State.FAILED).order_by("index")[:limit]
+    return [
+        {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message} for row in failed
+    ]
+
+
+def run(*, ids: Sequence[uuid.UUID]) -> None:
+    """A worker's part: each document that is still open is claimed, ingested, and its outcome written."""
+    for document_id in ids:
+        row = claim(document_id)
+        if row is not None:
+            queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
+            queued.update(status=Status.PROCESSING, started_at=timezone.now())
+            _ingest(row)
+
+
+def sweep() -> None:
+    """Bring back what is due: abandoned by a dead worker, or waiting for another try. Then close finished jobs.
+
+    Queued rows of which no worker was told (the broker was down, or lost its queue) are sent again once the broker has
+    nothing else waiting. Harmless beside running workers: a row that somebody holds cannot be claimed twice.
+    """
+    now = timezone.now()
+    due = IngestionDocument.objects.filter(state__in=[State.QUEUED, State.RUNNING], due_at__lt=now)
+    for row in due.filter(state=State.RUNNING, attempts__gte=settings.RAG_MAX_ATTEMPTS)[:_SWEPT]:
+        _fail(row, "WORKER_LOST", f"The worker was lost while at work on it, {row.attempts} times.")
+    ids = list(due.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
+    due.filter(pk__in=ids).update(state=State.QUEUED, lease=None, due_at=None)
+    if not ids and queue.waiting() == 0:
+        untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
+        ids = list(untold.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
+    _send(ids)
+    for job_id in _unfinished_jobs().exclude(documents__state__in=[State.QUEUED, State.RUNNING]).values_list("pk", flat=True):
+        _close(job_id)
+
+
+def _unfinished_jobs() -> QuerySet[IngestionJob]:
+    return IngestionJob.objects.filter(status__in=[Status.QUEUED, Status.PROCESSING])
+
+
+def _send(ids: Sequence[uuid.UUID]) -> None:
+    for start in range(0, len(ids), _BATCH):
+        queue.send("rag.ingest_documents", [str(each) for each in ids[start : start + _BATCH]])
+
+
+def _ingest(row: IngestionDocument) -> None:
+    try:
+        with heartbeat(row):
+            _ingest_held(row)
+    except LeaseLost:
+        logger.warning("ingestion_lease_lost", document=str(row.pk), job=str(row.job_id))
+    except RagError as error:
+        again = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
+        if again:
+            _postpone(row)
+        else:
+            _fail(row, error.code, error.message)
+    except Exception:
+        logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
+        _fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")
+    _close(row.job_id)
+
+
+def _ingest_held(row: IngestionDocument) -> None:
+    """The outcome is written in the transaction that writes the chunks, so that either both happened or neither."""
+    source, submission = row.job.source, _submission(row)
+    options = ChunkingOptions(row.job.chunk_size, row.job.chunk_overlap)
+    with transaction.atomic():
+        outcome = index.unchanged(submission, source=source, options=options, revision=row.pk)
+        if outcome is not None:
+            return _finish(row, outcome)
+    prepared = ingest.prepare(
+        submission, source=source, options=options, on_batch=lambda done: update_held(row, chunk_count=done)
+    )
+    with transaction.atomic():
+        _finish(row, index.index(prepared, source=source, revision=row.pk))
+
+
+def _finish(row: IngestionDocument, outcome: IndexOutcome) -> None:
+    update_held(
+        row,
+        state=State.DONE,
+        outcome=outcome.status,
+        document=outcome.document_id,
+        chunk_count=outcome.chunk_count,
+        text="",
+        due_at=None,
+        finished_at=timezone.now(),
+    )
+
+
+def _postpone(row: IngestionDocument) -> None:
+    """Another try later: 10 s, 20 s, 40 s …, each up to half longer so that rows do not come back all at once."""
+    pause = 10 * 2 ** (row.attempts - 1) * random.uniform(1, 1.5)
+    due_at = timezone.now() + datetime.timedelta(seconds=pause)
+    with contextlib.suppress(LeaseLost):
+        update_held(row, state=State.QUEUED, lease=None, due_at=due_at, chunk_count=0)
+
+
+def _fail(row: IngestionDocument, code: str, message: str) -> None:
+    values = {"state": State.FAILED, "error_code": code, "error_message": message, "chunk_count": 0}
+    with contextlib.suppress(LeaseLost):
+        update_held(row, **values, due_at=None, finished_at=timezone.now())
+
+
+def _close(job_id: uuid.UUID) -> None:
+    """End the job if nothing of it is open: failed if every document failed, else completed."""
+    with transaction.atomic():
+        job = _unfinished_jobs().select_for_update().filter(pk=job_id).first()
+        states = set(IngestionDocument.objects.filter(job_id=job_id).values_list("state", flat=True))
+        if job is None or states & {State.QUEUED, State.RUNNING}:
+            return
+        job.status = Status.FAILED if states == {State.FAILED} else Status.COMPLETED
+        job.finished_at = timezone.now()
+        job.save(update_fields=["status", "finished_at"])
+
+
+def _submission(row: IngestionDocument) -> Submission:
+    return Submission(
+        path=row.path,
+        title=row.title,
+        text=row.text,
+        content_type=row.content_type,
+        uri=row.uri,
+        lang=row.lang,
+        source_type=row.source_type,
+        tags=tuple(row.tags),
+        date=row.date,
+        metadata=row.metadata,
+        content_hash=row.content_hash,
+    )

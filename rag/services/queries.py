@@ -1,0 +1,47 @@
+"""Questions: the caller's scope, then the pipeline."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from accounts.models import User
+from orgs.models import Organization
+from rag.errors import NoAccessibleSources
+from rag.models import Action
+from rag.models.sources import DataSourceQuerySet
+from rag.pipeline import query
+from rag.types import Question, Retrieval, Scope
+
+from . import sources
+
+
+def retrieve(
+    *,
+    question: Question,
+    user: User,
+    organization: Organization | None = None,
+    data_sources: Sequence[str] = (),
+    slug: str = "",
+) -> Retrieval:
+    """The best passages that the user may read.
+
+    data_sources: ids or slugs to search instead of all; each must be visible, else UnknownSource. slug: a filter, which
+    may match nothing. Raises NoAccessibleSources if the user may query no source at all, and what the pipeline raises.
+    """
+    open_sources = sources.visible(user, Action.QUERY, organization=organization)
+    if data_sources:
+        chosen = [sources.named(open_sources, reference).pk for reference in dict.fromkeys(data_sources)]
+        open_sources = open_sources.filter(pk__in=chosen)
+    elif not open_sources.exists():
+        raise NoAccessibleSources("There is no data source that you may query.")
+    if slug:
+        open_sources = open_sources.filter(slug=slug)
+    return query.find(question, _scopes(open_sources, question))
+
+
+def _scopes(open_sources: DataSourceQuerySet, question: Question) -> list[Scope]:
+    """One scope for each embedding model: vectors of two models are never compared."""
+    rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
+    return [
+        Scope(source_ids=tuple(pk for _, pk in group), model_id=model_id, filters=question.filters)
+        for model_id, group in groupby(rows, key=lambda row: row[0])
+    ]

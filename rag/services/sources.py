@@ -1,0 +1,104 @@
+"""Data sources: finding one, making one."""
+
+import uuid
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts.models import User
+from orgs.models import Caller, Membership, Organization
+from orgs.permissions import Permission
+from rag.errors import InvalidRequest, NotAllowed, UnknownSource
+from rag.models import Action, DataSource, EmbeddingModel
+from rag.models.sources import DataSourceQuerySet
+
+
+def visible(user: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
+    """The sources of a caller, in one organisation where the request names one."""
+    sources = DataSource.objects.visible_to(user, action)
+    return sources.filter(organization=organization) if organization else sources
+
+
+def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
+    """The source with this id or slug among `sources`.
+
+    Raises UnknownSource, and InvalidRequest if the slug stands for sources in several organisations.
+    """
+    found = list(sources.filter(_reference(reference)).select_related("organization", "embedding_model")[:2])
+    if not found:
+        raise UnknownSource("There is no such data source, or it is not visible to you.", reference=reference)
+    if len(found) > 1:
+        raise InvalidRequest(
+            "Several of your organisations have a source of this name: send the header X-Organization, or its id.",
+            field="data_source_id",
+        )
+    return found[0]
+
+
+def to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+    """The source that the user may send documents to. NotAllowed if they may see it but not that; else UnknownSource."""
+    try:
+        return named(visible(user, Action.INGEST, organization=organization), reference)
+    except UnknownSource:
+        named(visible(user, Action.VIEW, organization=organization), reference)
+        raise NotAllowed("You may query this data source, but not send documents to it.") from None
+
+
+@transaction.atomic
+def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None = None) -> DataSource:
+    """v3's `source`: the one of this slug in the organisation that is written to, made on first use.
+
+    Raises NotAllowed if the user may neither use nor make it, InvalidRequest if the organisation is not decidable.
+    """
+    home = writing_organization(user, organization=organization)
+    try:
+        return to_ingest(user, slug, organization=home)
+    except UnknownSource:
+        pass
+    if not Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=home).exists():
+        raise NotAllowed("This data source does not exist for you, and you may not create one.")
+    source, made = DataSource.objects.get_or_create(
+        organization=home,
+        slug=slug,
+        deleted_at=None,
+        defaults={
+            "name": slug,
+            "visibility": home.default_visibility,
+            "owner": user,
+            "embedding_model": EmbeddingModel.objects.default(),
+        },
+    )
+    if not made and not visible(user, Action.INGEST).filter(pk=source.pk).exists():
+        raise NotAllowed("This data source does not exist for you, and you may not create one.")
+    return source
+
+
+def writing_organization(user: User, *, organization: Organization | None = None) -> Organization:
+    """Where new things of this user go: the named organisation, else their only one."""
+    if organization:
+        return organization
+    homes = list(Organization.objects.filter(memberships__in=Membership.objects.active_for(user))[:20])
+    if len(homes) == 1:
+        return homes[0]
+    if not homes:
+        raise NotAllowed("You are not a member of any organisation.")
+    choices = ", ".join(home.slug for home in homes)
+    raise InvalidRequest(f"Say which organisation, with the header X-Organization: {choices}.", field="X-Organization")
+
+
+def organization_of(user: User, reference: str) -> Organization:
+    """The user's organisation with this slug or id, as X-Organization names it. Raises InvalidRequest."""
+    own = Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
+    found = own.filter(_reference(reference)).first()
+    if found is None:
+        choices = ", ".join(own.values_list("slug", flat=True)[:20]) or "none"
+        raise InvalidRequest(f"X-Organization names none of your organisations ({choices}).", field="X-Organization")
+    return found
+
+
+def _reference(reference: str) -> Q:
+    try:
+        return Q(pk=uuid.UUID(reference)) | Q(slug=reference)
+    except ValueError:
+        return Q(slug=reference)
+

@@ -1,0 +1,17 @@
+"""What workers do: an id → one service call."""
+
+import uuid
+
+from celery import shared_task
+
+from rag.services import ingestion
+
+
+@shared_task(name="rag.ingest_documents")
+def ingest_documents(ids: list[str]) -> None:
+    ingestion.run(ids=[uuid.UUID(each) for each in ids])
+
+
+@shared_task(name="rag.sweep_ingestion")
+def sweep_ingestion() -> None:
+    ingestion.sweep()

@@ -1,0 +1,25 @@
+"""The Celery application: settings come from Django's, under CELERY_, and tasks from each app's tasks.py."""
+
+import os
+
+from celery import Celery
+from celery.signals import setup_logging, worker_ready
+from django_structlog.celery.steps import DjangoStructLogInitStep
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+
+app = Celery("ragsite")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.steps["worker"].add(DjangoStructLogInitStep)
+app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def keep_django_logging(**_: object) -> None:
+    """Connecting a receiver is what stops Celery from replacing Django's logging configuration."""
+
+
+@worker_ready.connect
+def sweep_at_start(**_: object) -> None:
+    """A worker that comes up looks at once for work that an earlier, killed one left behind."""
+    app.send_task("rag.sweep_ingestion")

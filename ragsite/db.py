@@ -1,0 +1,20 @@
+"""What every model shares: a time-ordered identifier."""
+
+import uuid
+
+import uuid_utils.compat
+from django.db import models
+
+
+def uuid7() -> uuid.UUID:
+    """A UUIDv7 (RFC 9562): sorts by the millisecond of its making, so new rows land at the end of an index."""
+    return uuid_utils.compat.uuid7()
+
+
+class UUIDModel(models.Model):
+    """A model whose public identifier is also its key."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+
+    class Meta:
+        abstract = True

@@ -1,0 +1,36 @@
+"""python -m ragsite.embedded DATA_FOLDER -- COMMAND ...: run a command with both services up, then stop them.
+
+python -m ragsite.embedded DATA_FOLDER --forget: stop them and remove their data.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from . import services
+from .folder import EmbeddedError
+
+
+def main(folder: Path, mode: str, command: list[str]) -> int:
+    if mode == "--forget":
+        services.stop(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        return 0
+    try:
+        environment = {**os.environ, **services.start(folder)}
+        return subprocess.run(command, env=environment).returncode
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        services.stop(folder)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[2] not in ("--", "--forget"):
+        sys.exit(__doc__)
+    try:
+        sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]))
+    except EmbeddedError as error:
+        sys.exit(str(error))

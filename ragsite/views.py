@@ -1,0 +1,75 @@
+"""Health, and the answers that Django itself gives: as JSON under /api, as a page elsewhere."""
+
+
+from typing import Any
+
+import redis
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.envelope import TITLES, envelope
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 while the process serves requests."""
+    return JsonResponse({"status": "ok"})
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when everything that a request needs answers, else 503; each named."""
+    checks = {"database": _database(), "broker": _broker()}
+    ready = all(checks.values())
+    return JsonResponse({"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503)
+
+
+def _database() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
+            return cursor.fetchone() is not None
+    except DatabaseError:
+        return False
+
+
+def _broker() -> bool:
+    try:
+        return bool(redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2).ping())
+    except redis.RedisError:
+        return False
+
+
+@csrf_exempt
+def unknown_path(request: HttpRequest) -> JsonResponse:
+    return _json(404, f"There is no {request.path} here.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return defaults.page_not_found(request, exception)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if _is_api(request):
+        return _json(400, "The request is malformed.")
+    return defaults.bad_request(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """The request id is in the log beside the traceback; nothing of the exception is in the answer."""
+    if _is_api(request):
+        request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+        return _json(500, "Something went wrong on this side. The log has it under this request id.", request_id=request_id)
+    return defaults.server_error(request)
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
+
+
+def _json(status: int, message: str, **details: Any) -> JsonResponse:
+    return JsonResponse(envelope(TITLES[status], message, details), status=status)
+
+
