@@ -3,15 +3,13 @@
 
 from typing import Any
 
-import redis
 import structlog
-from django.conf import settings
-from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.envelope import TITLES, envelope
+from rag.services import health
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -21,25 +19,9 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 when everything that a request needs answers, else 503; each named."""
-    checks = {"database": _database(), "broker": _broker()}
+    checks = health.checks()
     ready = all(checks.values())
     return JsonResponse({"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503)
-
-
-def _database() -> bool:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
-            return cursor.fetchone() is not None
-    except DatabaseError:
-        return False
-
-
-def _broker() -> bool:
-    try:
-        return bool(redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2).ping())
-    except redis.RedisError:
-        return False
 
 
 @csrf_exempt

@@ -216,6 +216,7 @@ def _close(job_id: uuid.UUID) -> None:
         job.status = Status.FAILED if states == {State.FAILED} else Status.COMPLETED
         job.finished_at = timezone.now()
         job.save(update_fields=["status", "finished_at"])
+    logger.info("ingestion_job_ended", job=str(job_id), status=job.status)
 
 
 def _submission(row: IngestionDocument) -> Submission:

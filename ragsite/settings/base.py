@@ -2,7 +2,8 @@
 
 import structlog
 
-from .env import BASE_DIR, DATA_DIR, env
+from .env import BASE_DIR as BASE_DIR
+from .env import DATA_DIR, env
 
 DEBUG = env.bool("DEBUG", default=False)
 # Plain HTTP on loopback, as `make run` serves it: cookies without Secure, no HSTS, no redirect to HTTPS.
@@ -127,7 +128,12 @@ LOGGING = {
     "loggers": {
         # The request log of django_structlog says the same, with the request id.
         "django.server": {"handlers": [], "propagate": False},
-        "django.request": {"level": "ERROR"},
+        "django.request": {"level": "CRITICAL"},
+        # One line a task is enough, and the sweep alone would write six every ten seconds.
+        "celery.app.trace": {"level": "ERROR"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "django_structlog.celery": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "openai": {"level": "WARNING"},

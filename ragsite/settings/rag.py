@@ -1,5 +1,7 @@
 """What this product adds: ingestion and retrieval."""
 
+from pathlib import Path
+
 from .env import DATA_DIR, env
 
 # Bodies larger than this are refused (413) before they are read.
@@ -15,7 +17,7 @@ RAG_CHUNK_OVERLAP = env.int("RAG_CHUNK_OVERLAP", default=50)
 # The embedding model that new data sources get: created on first use from these.
 RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
 # Where the local model's graph, built once from its weights, is kept.
-RAG_MODEL_CACHE = env.path("RAG_MODEL_CACHE", default=str(DATA_DIR / "models"))
+RAG_MODEL_CACHE = Path(env.str("RAG_MODEL_CACHE", default=str(DATA_DIR / "models")))
 # Threads of one embedding call. Worker processes and request threads already run side by side.
 RAG_EMBED_THREADS = env.int("RAG_EMBED_THREADS", default=1)
 # A remote embedding call: time for one attempt, and attempts after the first.
@@ -29,3 +31,6 @@ RAG_SWEEP_SECONDS = env.int("RAG_SWEEP_SECONDS", default=10)
 
 # Up to this many chunks in scope are compared exactly; above, the HNSW index is asked (docs/architecture.md).
 RAG_EXACT_SEARCH_LIMIT = env.int("RAG_EXACT_SEARCH_LIMIT", default=20_000)
+
+# The password of the demo accounts that `make run` makes, on loopback only.
+DEMO_PASSWORD = env.str("DEMO_PASSWORD", default="ragsite-demo")

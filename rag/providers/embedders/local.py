@@ -87,7 +87,7 @@ class LocalEmbedder:
         options.inter_op_num_threads = 1
         # Threads that spin while they wait would take the cores from the database and the web server.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        return onnxruntime.InferenceSession(graph_file(self._cache), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(graph_file(self._cache)), options, providers=["CPUExecutionProvider"])
 
 
 def graph_file(cache: Path) -> Path:

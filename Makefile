@@ -1,0 +1,58 @@
+# make run   everything from nothing: http://127.0.0.1:3080
+# make test  the test suite, with its own embedded services
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Data of `make run` and of everything else apart, so that tests never touch what you keep.
+RAGSITE_DATA ?= $(CURDIR)/var/run
+TEST_DATA := $(CURDIR)/var/test
+LOCKS := requirements.txt requirements-wheels.txt constraints.txt
+export RAGSITE_DATA
+
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev run test check bench ingest-sample clean-data lock
+
+help:
+	@echo "make run            start everything (Ctrl-C stops it)"
+	@echo "make ingest-sample  send a folder of files to the running product (FILES=folder)"
+	@echo "make clean-data     forget what make run has stored"
+	@echo "make test           run the tests"
+	@echo "make check          lint, types, migrations, deployment settings"
+	@echo "make bench          measure ingestion and search"
+
+install: $(VENV)/.installed
+install-dev: $(VENV)/.installed-dev
+
+$(BIN)/uv:
+	@./scripts/make-venv "$(PYTHON)" "$(VENV)"
+
+$(VENV)/.installed: $(LOCKS) | $(BIN)/uv
+	@./scripts/install "$(VENV)" requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	@./scripts/install "$(VENV)" requirements-dev.txt
+	@touch $@
+
+run: install
+	@exec $(BIN)/python -m ragsite.launch
+
+ingest-sample: install
+	@exec $(BIN)/python manage.py ingest_sample $(FILES)
+
+clean-data: install
+	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --forget && echo "Forgotten: $(RAGSITE_DATA)"
+
+test: install-dev
+	@RAGSITE_DATA="$(TEST_DATA)" $(BIN)/python -m ragsite.embedded "$(TEST_DATA)" -- $(BIN)/python -m pytest $(ARGS)
+
+check: install-dev
+	@./scripts/check "$(BIN)" "$(TEST_DATA)"
+
+bench: install-dev
+	@RAGSITE_DATA="$(CURDIR)/var/bench" $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)
+
+lock: $(BIN)/uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --upgrade \
+		requirements-dev.txt --output-file constraints.txt

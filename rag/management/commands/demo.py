@@ -1,0 +1,35 @@
+"""manage.py demo: the demo data of `make run`."""
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from rag.models import IngestionJob
+from rag.services import demo
+
+
+class Command(BaseCommand):
+    help = "Make the demo organisations, accounts and data sources. Run again, it changes nothing that exists."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--wait", action="store_true", help="until the handbooks can be searched")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.RAGSITE_LOCAL:
+            raise CommandError("Demo accounts have a known password: they are made for a product on loopback only.")
+        jobs = demo.make(password=settings.DEMO_PASSWORD)
+        self.stdout.write(f"Demo data is there; {len(jobs)} sources are being filled.")
+        if options["wait"]:
+            self._wait([job.pk for job in jobs])
+
+    def _wait(self, ids: list[Any]) -> None:
+        deadline = time.monotonic() + 300
+        open_jobs = IngestionJob.objects.filter(pk__in=ids, finished_at=None)
+        while open_jobs.exists():
+            if time.monotonic() > deadline:
+                raise CommandError("The demo's jobs did not finish within five minutes: does a worker run?")
+            time.sleep(0.2)
+        if IngestionJob.objects.filter(pk__in=ids, status=IngestionJob.Status.FAILED).exists():
+            raise CommandError("The handbooks could not be ingested: the worker's log says why.")
