@@ -8,7 +8,6 @@ BIN := $(VENV)/bin
 RAGSITE_DATA ?= $(CURDIR)/var/run
 TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
-export RAGSITE_DATA
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-dev run test check bench ingest-sample clean-data lock
@@ -36,22 +35,22 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@touch $@
 
 run: install
-	@exec $(BIN)/python -m ragsite.launch
+	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python -m ragsite.launch
 
 ingest-sample: install
-	@exec $(BIN)/python manage.py ingest_sample $(FILES)
+	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python manage.py ingest_sample $(FILES)
 
 clean-data: install
 	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --forget && echo "Forgotten: $(RAGSITE_DATA)"
 
 test: install-dev
-	@RAGSITE_DATA="$(TEST_DATA)" $(BIN)/python -m ragsite.embedded "$(TEST_DATA)" -- $(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" -- $(BIN)/python -m pytest $(ARGS)
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"
 
 bench: install-dev
-	@RAGSITE_DATA="$(CURDIR)/var/bench" $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)
+	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)
 
 lock: $(BIN)/uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --upgrade \

@@ -34,7 +34,7 @@ class Rotation(TokenRefreshSerializer):
     @transaction.atomic
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = self.token_class(attrs["refresh"])
-        list(OutstandingToken.objects.select_for_update().filter(jti=token["jti"]))
+        list(OutstandingToken.objects.select_for_update(of=("self",)).filter(jti=token["jti"]))
         try:
             return super().validate(attrs)  # reads the blacklist again, now behind the lock
         except User.DoesNotExist:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django.http import Http404
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.http import Http404
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback

@@ -33,7 +33,9 @@ class Children:
         """Raise SystemExit, with a sentence, if one of them has ended."""
         for name, child in self._running.items():
             if child.poll() is not None:
-                sys.exit(f"\nThe {name} process ended (status {child.returncode}); the end of {self._logs[name]} says why.")
+                sys.exit(
+                    f"\nThe {name} process ended (status {child.returncode}); the end of {self._logs[name]} says why."
+                )
 
     def end(self) -> None:
         _end([psutil.Process(child.pid) for child in self._running.values() if child.poll() is None])

@@ -196,10 +196,10 @@ def _greeting(demo: bool, seconds: float) -> str:
             "Your first search, to paste into another terminal:",
             "",
             f"TOKEN=$(curl -s {ADDRESS}/api/auth/token -H 'Content-Type: application/json' \\",
-            f"  -d '{{\"email\": \"member@acme.example\", \"password\": \"{password}\"}}' \\",
+            f'  -d \'{{"email": "member@acme.example", "password": "{password}"}}\' \\',
             "  | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"access\"])')",
             f"curl -s {ADDRESS}/api/rag/search -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\",
-            "  -d '{\"query\": \"How do I send a document?\", \"topK\": 3}' | python3 -m json.tool",
+            '  -d \'{"query": "How do I send a document?", "topK": 3}\' | python3 -m json.tool',
             "",
         ]
     )

@@ -1,6 +1,5 @@
 """Health, and the answers that Django itself gives: as JSON under /api, as a page elsewhere."""
 
-
 from typing import Any
 
 import structlog
@@ -43,7 +42,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """The request id is in the log beside the traceback; nothing of the exception is in the answer."""
     if _is_api(request):
         request_id = structlog.contextvars.get_contextvars().get("request_id", "")
-        return _json(500, "Something went wrong on this side. The log has it under this request id.", request_id=request_id)
+        return _json(
+            500, "Something went wrong on this side. The log has it under this request id.", request_id=request_id
+        )
     return defaults.server_error(request)
 
 
@@ -53,5 +54,3 @@ def _is_api(request: HttpRequest) -> bool:
 
 def _json(status: int, message: str, **details: Any) -> JsonResponse:
     return JsonResponse(envelope(TITLES[status], message, details), status=status)
-
-

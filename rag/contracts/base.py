@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -55,6 +56,8 @@ class SharedPath(ContractView):
 
 def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
     """The request's fields, checked. Raises DRF's ValidationError."""
+    if not isinstance(data, dict):
+        raise ValidationError({"body": "the body must be a JSON object"})
     form = serializer(data=data)
     form.is_valid(raise_exception=True)
     return dict(form.validated_data)

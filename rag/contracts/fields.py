@@ -92,7 +92,11 @@ class Tags(serializers.ListField):
         super().__init__(
             child=Text(name, max_length=200),
             max_length=MAX_TAGS,
-            error_messages={"not_a_list": wrong, "null": wrong, "max_length": f"{name} may have at most {MAX_TAGS} entries"},
+            error_messages={
+                "not_a_list": wrong,
+                "null": wrong,
+                "max_length": f"{name} may have at most {MAX_TAGS} entries",
+            },
             **options,
         )
 
@@ -117,7 +121,9 @@ class Metadata(serializers.Field):
         try:
             size = len(json.dumps(data, ensure_ascii=False, allow_nan=False).encode())
         except (ValueError, RecursionError):  # UnicodeEncodeError, a lone surrogate, is a ValueError
-            raise ValidationError(f"{self.label_in_messages} holds something that is not valid Unicode or JSON") from None
+            raise ValidationError(
+                f"{self.label_in_messages} holds something that is not valid Unicode or JSON"
+            ) from None
         if size > MAX_METADATA_BYTES:
             raise ValidationError(f"{self.label_in_messages} must have at most {MAX_METADATA_BYTES:,} bytes as JSON")
         if "\\u0000" in json.dumps(data):

@@ -11,6 +11,8 @@ urlpatterns = [
     re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/?$", pipeline.IngestionJobs.as_view({"get": "retrieve"}), name="job"),
     re_path(r"^api/rag/search/?$", v3.Search.as_view(), name="search"),
     re_path(r"^api/rag/sources/?$", pipeline.DataSources.as_view({"get": "list"}), name="sources"),
-    re_path(r"^api/rag/sources/(?P<reference>[^/]+)/?$", pipeline.DataSources.as_view({"get": "retrieve"}), name="source"),
+    re_path(
+        r"^api/rag/sources/(?P<reference>[^/]+)/?$", pipeline.DataSources.as_view({"get": "retrieve"}), name="source"
+    ),
     re_path(r"^api/rag/retrieve/?$", pipeline.Retrieve.as_view(), name="retrieve"),
 ]

@@ -42,7 +42,9 @@ class EmbeddingModel(UUIDModel):
         validators=[RegexValidator(r"^[A-Z][A-Z0-9_]*$", "The name of a variable, not the key itself.")],
         help_text="Its name, for example OPENAI_API_KEY: the key itself is never stored.",
     )
-    query_prefix = models.CharField(max_length=200, blank=True, help_text="Put before questions, if the model asks for it.")
+    query_prefix = models.CharField(
+        max_length=200, blank=True, help_text="Put before questions, if the model asks for it."
+    )
     document_prefix = models.CharField(max_length=200, blank=True, help_text="Put before passages, likewise.")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -92,7 +92,9 @@ class DataSource(UUIDModel):
     name = models.CharField(max_length=150)
     slug = models.CharField(max_length=100)
     description = models.TextField(blank=True, max_length=2000)
-    visibility = models.CharField("who may query it", max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC)
+    visibility = models.CharField(
+        "who may query it", max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="owned_sources"
     )

@@ -3,11 +3,14 @@
 import functools
 import re
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-import bpe_openai
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Parsed
+
+if TYPE_CHECKING:
+    import bpe_openai
 
 # The splitter's time grows with the square of a stretch that offers no place to cut. Blocks bound it, and memory.
 _BLOCK = 50_000
@@ -37,7 +40,9 @@ def count_tokens(text: str) -> int:
 
 
 @functools.cache
-def _encoding() -> bpe_openai.Encoding:
+def _encoding() -> "bpe_openai.Encoding":
+    import bpe_openai  # reads all its vocabularies, most of a second
+
     return bpe_openai.get_encoding("cl100k_base")
 
 

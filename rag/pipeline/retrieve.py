@@ -29,7 +29,11 @@ def retrieve(question: Question, scopes: Sequence[Scope]) -> list[Hit]:
 
 def passages(hits: Sequence[Hit]) -> list[Passage]:
     """The hits with their texts and documents, in the same order."""
-    chunks = Chunk.objects.select_related("document", "source").defer("document__text").in_bulk([hit.chunk_id for hit in hits])
+    chunks = (
+        Chunk.objects.select_related("document", "source")
+        .defer("document__text")
+        .in_bulk([hit.chunk_id for hit in hits])
+    )
     found = [(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks]
     return [_passage(rank, hit, chunk) for rank, (hit, chunk) in enumerate(found, start=1)]
 

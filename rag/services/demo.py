@@ -55,10 +55,19 @@ SOURCES = (
     Source("acme", "administration", "Admin handbook", Visibility.ROLE, ("admin.md",), role="owner"),
     Source("acme", "operations", "Operations handbook", Visibility.TEAM, ("operations.md",), team="support"),
     Source(
-        "acme", "engineering", "Contributor handbook", Visibility.PRIVATE, ("contributor.md",), user="editor@acme.example"
+        "acme",
+        "engineering",
+        "Contributor handbook",
+        Visibility.PRIVATE,
+        ("contributor.md",),
+        user="editor@acme.example",
     ),
     Source(
-        "acme", "architecture-notes", "Notes on the architecture", Visibility.PERSONAL, ("architecture.md",),
+        "acme",
+        "architecture-notes",
+        "Notes on the architecture",
+        Visibility.PERSONAL,
+        ("architecture.md",),
         owner="editor@acme.example",
     ),
     Source("globex", "handbook", "User handbook", Visibility.PUBLIC, ("user.md",), owner="member@globex.example"),
@@ -116,9 +125,7 @@ def _handbooks(source: DataSource, names: tuple[str, ...]) -> IngestionJob | Non
     changed = [_submission(name) for name in names if known.get(f"docs/{name}") != content_hash(_text(name))]
     if not changed or source.owner is None:
         return None
-    return ingestion.submit(
-        source=source, submissions=changed, options=ingestion.default_options(), actor=source.owner
-    )
+    return ingestion.submit(source=source, submissions=changed, options=ingestion.default_options(), actor=source.owner)
 
 
 def _submission(name: str) -> Submission:

@@ -133,7 +133,9 @@ def sweep() -> None:
         untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
         ids = list(untold.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
     _send(ids)
-    for job_id in _unfinished_jobs().exclude(documents__state__in=[State.QUEUED, State.RUNNING]).values_list("pk", flat=True):
+    for job_id in (
+        _unfinished_jobs().exclude(documents__state__in=[State.QUEUED, State.RUNNING]).values_list("pk", flat=True)
+    ):
         _close(job_id)
 
 

@@ -101,4 +101,3 @@ def _reference(reference: str) -> Q:
         return Q(pk=uuid.UUID(reference)) | Q(slug=reference)
     except ValueError:
         return Q(slug=reference)
-

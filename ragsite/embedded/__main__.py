@@ -4,6 +4,7 @@ python -m ragsite.embedded DATA_FOLDER --forget: stop them and remove their data
 """
 
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,9 @@ def main(folder: Path, mode: str, command: list[str]) -> int:
         shutil.rmtree(folder, ignore_errors=True)
         return 0
     try:
-        environment = {**os.environ, **services.start(folder)}
+        # A key and the local mode of this run only, unless the caller names others.
+        local = {"SECRET_KEY": secrets.token_urlsafe(64), "RAGSITE_LOCAL": "1", "RAGSITE_DATA": str(folder)}
+        environment = {**local, **os.environ, **services.start(folder)}
         return subprocess.run(command, env=environment).returncode
     except KeyboardInterrupt:
         return 130

@@ -1,11 +1,9 @@
-"""Tests run with production's settings, on the services that DATABASE_URL and REDIS_URL name."""
-
-import os
-
-os.environ.setdefault("SECRET_KEY", "tests-only-" + "0" * 50)
-os.environ["RAGSITE_LOCAL"] = "1"
+"""Tests run with the product's settings, on the services that DATABASE_URL and REDIS_URL name (see `make test`)."""
 
 from . import *
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # hundreds of users a run
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise warns about a missing folder
+# Messages of tests are only for workers that tests start.
+CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"] = "ragsite-tests:"

@@ -204,4 +204,3 @@ def _passage_out(passage: Passage) -> dict[str, Any]:
         "date": passage.date,
         "metadata": dict(passage.metadata),
     }
-

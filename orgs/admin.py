@@ -1,0 +1,113 @@
+"""Organisations and their people. Who holds `members.manage` in an organisation manages it here; superusers all."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+
+from accounts.models import User
+
+from .models import Membership, Organization, Role, Team
+from .permissions import DEFAULT_ROLES, Permission
+from .scoped import ScopedAdmin
+
+
+def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
+    """The organisations whose people this request's user may change."""
+    if request.user.is_superuser:
+        return Organization.objects.all()
+    allowed = Membership.objects.allowing(request.user, Permission.MEMBERS_MANAGE)
+    return Organization.objects.filter(pk__in=allowed.values("organization"))
+
+
+class PeopleAdmin(ScopedAdmin):
+    """Rows of one organisation, shown and chosen only within the organisations that the user manages."""
+
+    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.model._default_manager.filter(organization__in=manageable_organizations(request))
+
+    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+        organizations = manageable_organizations(request)
+        if model is Organization:
+            return organizations
+        if model in (Role, Team):
+            return model._default_manager.filter(organization__in=organizations)
+        if model is User and not request.user.is_superuser:
+            # Who is a member of some organisation of theirs already; new people are invited by a superuser.
+            return User.objects.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
+        return None
+
+    def allowed(self, request: HttpRequest) -> bool:
+        return manageable_organizations(request).exists()
+
+
+@admin.register(Organization)
+class OrganizationAdmin(ScopedAdmin):
+    list_display = ("name", "slug", "default_visibility", "is_active", "created_at")
+    list_filter = ("is_active",)
+    search_fields = ("name", "slug")
+    prepopulated_fields = {"slug": ("name",)}
+
+    def visible(self, request: HttpRequest) -> QuerySet[Organization]:
+        return manageable_organizations(request)
+
+    def allowed(self, request: HttpRequest) -> bool:
+        return manageable_organizations(request).exists()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def save_model(self, request: HttpRequest, obj: Organization, form: ModelForm, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            Role.objects.bulk_create(
+                Role(organization=obj, name=name, permissions=permissions)
+                for name, permissions in DEFAULT_ROLES.items()
+            )
+
+
+@admin.register(Role)
+class RoleAdmin(PeopleAdmin):
+    list_display = ("name", "organization", "allows")
+    list_filter = ("organization",)
+    search_fields = ("name",)
+
+    @admin.display(description="allows")
+    def allows(self, role: Role) -> str:
+        return ", ".join(role.permissions) or "—"
+
+
+@admin.register(Team)
+class TeamAdmin(PeopleAdmin):
+    list_display = ("name", "organization", "size")
+    list_filter = ("organization",)
+    search_fields = ("name",)
+
+    @admin.display(description="members")
+    def size(self, team: Team) -> int:
+        return team.memberships.count()
+
+
+@admin.register(Membership)
+class MembershipAdmin(PeopleAdmin):
+    list_display = ("user", "organization", "held", "joined", "is_active")
+    list_filter = ("organization", "is_active", "roles", "teams")
+    search_fields = ("user__email", "user__name")
+    filter_horizontal = ("roles", "teams")
+    list_select_related = ("user", "organization")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        return super().get_queryset(request).prefetch_related("roles", "teams")
+
+    @admin.display(description="roles")
+    def held(self, membership: Membership) -> str:
+        return ", ".join(role.name for role in membership.roles.all()) or "—"
+
+    @admin.display(description="teams")
+    def joined(self, membership: Membership) -> str:
+        return ", ".join(team.name for team in membership.teams.all()) or "—"

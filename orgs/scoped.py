@@ -1,0 +1,61 @@
+"""An admin page that shows, offers and accepts only what its user may see: rows, choices, and the result of a save."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+
+class ScopedAdmin(admin.ModelAdmin):
+    """Subclasses say which rows are visible, which rows of other models may be chosen, and who may come in at all.
+
+    Django's own model permissions are not asked: what somebody may do follows from their roles in organisations.
+    """
+
+    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+        raise NotImplementedError
+
+    def allowed(self, request: HttpRequest) -> bool:
+        raise NotImplementedError
+
+    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+        """The rows of `model` that a form of this page may offer; None: all."""
+        return None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.visible(request).order_by(*(self.get_ordering(request) or self.model._meta.ordering or ("pk",)))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and self.allowed(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        if not self.has_module_permission(request):
+            return False
+        return obj is None or self.visible(request).filter(pk=obj.pk).exists()
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.has_view_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.has_view_permission(request, obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_module_permission(request)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if (queryset := self.choices(request, db_field.remote_field.model)) is not None:
+            kwargs["queryset"] = queryset
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if (queryset := self.choices(request, db_field.remote_field.model)) is not None:
+            kwargs["queryset"] = queryset
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Look again after the write, inside its transaction: nothing moves to where its writer may not look."""
+        super().save_related(request, form, formsets, change)
+        if not self.visible(request).filter(pk=form.instance.pk).exists():
+            raise PermissionDenied

@@ -1,0 +1,3 @@
+from . import embedding_models, jobs, sources
+
+__all__ = ["embedding_models", "jobs", "sources"]

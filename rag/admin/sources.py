@@ -1,0 +1,146 @@
+"""Data sources, who may query them, and their documents."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Model, Q, QuerySet
+from django.http import HttpRequest
+
+from orgs.permissions import Visibility
+from rag.models import DataSource, Document, EmbeddingModel, Grant
+
+from .base import SourceContentAdmin, choices
+
+
+class SourceForm(forms.ModelForm):
+    class Meta:
+        model = DataSource
+        fields = (
+            "organization",
+            "name",
+            "slug",
+            "description",
+            "visibility",
+            "owner",
+            "source_type",
+            "embedding_model",
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance._state.adding and "embedding_model" in self.fields:
+            self.initial.setdefault("embedding_model", EmbeddingModel.objects.default().pk)
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        owner, organization = values.get("owner"), values.get("organization") or self.instance.organization
+        if values.get("visibility") == Visibility.PERSONAL and owner is None:
+            self.add_error("owner", "A personal source needs an owner: nobody else can query it.")
+        if owner and organization and not owner.memberships.filter(organization=organization).exists():
+            self.add_error("owner", f"{owner} is not a member of {organization}.")
+        return values
+
+
+class GrantForm(forms.ModelForm):
+    def clean(self) -> dict[str, Any]:
+        """A grant must belong to the source's organisation and to its visibility: any other would look like access."""
+        values = super().clean() or self.cleaned_data
+        source = self.instance.source
+        chosen = {name: values.get(name) for name in ("user", "role", "team") if values.get(name)}
+        if len(chosen) != 1:
+            raise ValidationError("Choose one person, one role or one team in each row.")
+        ((kind, who),) = chosen.items()
+        if kind == "user":
+            fits = who.memberships.filter(organization=source.organization_id).exists()
+        else:
+            fits = who.organization_id == source.organization_id
+        if not fits:
+            self.add_error(kind, f"{who} does not belong to the source's organisation.")
+        wanted = {"user": Visibility.PRIVATE, "role": Visibility.ROLE, "team": Visibility.TEAM}[kind]
+        if source.visibility != wanted:
+            self.add_error(kind, f"This counts only while the visibility is “{wanted}”; it is “{source.visibility}”.")
+        return values
+
+
+class GrantInline(admin.TabularInline):
+    model = Grant
+    form = GrantForm
+    extra = 1
+    fields = ("user", "role", "team", "granted_by", "granted_at")
+    readonly_fields = ("granted_by", "granted_at")
+    verbose_name = "person, role or team that may query it"
+    verbose_name_plural = "who may query it (for the visibilities private, role and team)"
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs["queryset"] = choices(request, db_field.remote_field.model)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return True  # whoever sees the source's page
+
+    has_change_permission = has_delete_permission = has_view_permission
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return True
+
+
+@admin.register(DataSource)
+class DataSourceAdmin(SourceContentAdmin):
+    form = SourceForm
+    inlines = (GrantInline,)
+    list_display = ("name", "slug", "organization", "visibility", "owner", "embedding_model", "documents")
+    list_filter = ("organization", "visibility", "source_type", "embedding_model")
+    search_fields = ("name", "slug", "description")
+    list_select_related = ("organization", "owner", "embedding_model")
+    prepopulated_fields = {"slug": ("name",)}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
+        live = Count("documents", filter=Q(documents__deleted_at=None))
+        return super().get_queryset(request).annotate(document_count=live)
+
+    @admin.display(ordering="document_count")
+    def documents(self, source: Any) -> int:
+        return int(source.document_count)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        # Its chunks lie in the table of its model, and its people in its organisation.
+        return ("organization", "embedding_model") if obj else ()
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
+        return {} if obj else super().get_prepopulated_fields(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False  # deletion with its purge comes as an action of its own
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        for grant in formset.save(commit=False):
+            grant.granted_by = grant.granted_by or request.user
+        super().save_formset(request, form, formset, change)
+
+
+@admin.register(Document)
+class DocumentAdmin(SourceContentAdmin):
+    """Read only: documents come in by ingestion. Their text is shown to those who may query the source, not here."""
+
+    list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
+    list_filter = ("source", "source_type", "lang")
+    search_fields = ("title", "path")
+    list_select_related = ("source__organization",)
+    fields = (
+        "title", "path", "uri", "source", "source_type", "content_type", "lang", "tags", "date", "metadata",
+        "content_hash", "chunk_count", "chunk_size", "chunk_overlap", "created_at", "updated_at",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return super().get_queryset(request).filter(deleted_at=None).defer("text")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    has_delete_permission = has_change_permission

@@ -1,0 +1,255 @@
+"""The access rule's promises one by one, each beside the sentence of contracts/RESOLUTION.md that makes it."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Model
+from django.utils import timezone
+
+from accounts.models import User
+from orgs.models import Caller, Membership, Role, Team
+from orgs.permissions import Visibility
+from orgs.services import add_member
+from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
+from tests.access.worlds import fill
+from tests.factories import World
+
+QUERY, INGEST, MANAGE, VIEW = Action.QUERY, Action.INGEST, Action.MANAGE, Action.VIEW
+NOTHING: set[Action] = set()
+CLOSED = (Visibility.ROLE, Visibility.TEAM, Visibility.PRIVATE, Visibility.PERSONAL)
+
+
+def actions(user: Caller, source: DataSource) -> set[Action]:
+    """What the user may do with the source now. VIEW is left out: it must go with any of the others."""
+    allowed = {action for action in Action if DataSource.objects.filter(pk=source.pk).visible_to(user, action).exists()}
+    assert (VIEW in allowed) == bool(allowed - {VIEW}), "VIEW is any of the three"
+    return allowed - {VIEW}
+
+
+def grant(source: DataSource, *names: str) -> None:
+    """To home's role `member`, its team `support` and its user `supporter`, who is in both."""
+    chosen: dict[str, Model] = {
+        "role": Role.objects.get(organization__slug="home", name="member"),
+        "team": Team.objects.get(organization__slug="home", name="support"),
+        "user": User.objects.get(email="supporter@home.example"),
+    }
+    for name in names:
+        source.grants.create(**{name: chosen[name]})
+
+
+def closed_to_most(world: World, visibility: str, **fields: Any) -> DataSource:
+    source = world.source(slug=visibility, visibility=visibility, **{"owner": None, **fields})
+    grant(
+        source,
+        *{Visibility.ROLE: ["role"], Visibility.TEAM: ["team"], Visibility.PRIVATE: ["user"]}.get(visibility, []),
+    )
+    return source
+
+
+def test_public_is_open_to_every_member(world: World) -> None:
+    """ "`public` every member of the organisation" """
+    source = world.source(owner=None)
+    assert all(QUERY in actions(world.users[name], source) for name in ("owner", "admin", "editor", "member"))
+
+
+@pytest.mark.parametrize("granted", ["role", "team", "user"])
+@pytest.mark.parametrize("visibility", CLOSED)
+def test_a_source_opens_by_its_own_kind_of_grant(world: World, visibility: str, granted: str) -> None:
+    """ "`role` members holding one of the source's roles · `team` members of one of its teams · `private` users
+    assigned to it · `personal` its owner only": a grant of another kind is none."""
+    source = world.source(visibility=visibility, owner=None)
+    assert actions(world.users["supporter"], source) == NOTHING
+    grant(source, granted)
+    fits = (visibility, granted) in {("role", "role"), ("team", "team"), ("private", "user")}
+    assert actions(world.users["supporter"], source) == ({QUERY} if fits else NOTHING)
+    assert actions(world.users["editor"], source) == {INGEST}
+
+
+def test_personal_is_its_owners_only(world: World) -> None:
+    """ "`personal` its owner only", and of the other kinds the owner is not by that a reader."""
+    personal = world.source("own", visibility=Visibility.PERSONAL, owner=world.users["member"])
+    grant(personal, "role", "team", "user")
+    assert actions(world.users["member"], personal) == {QUERY, INGEST}
+    assert actions(world.users["supporter"], personal) == NOTHING
+    for visibility in CLOSED[:3]:
+        source = world.source(visibility, visibility=visibility, owner=world.users["member"])
+        assert actions(world.users["member"], source) == {INGEST}
+
+
+@pytest.mark.parametrize("visibility", CLOSED)
+def test_nothing_widens_queries(world: World, visibility: str) -> None:
+    """ "Nothing widens this for queries: not `is_staff`, not `is_superuser`, not being organisation owner." """
+    source = closed_to_most(world, visibility)
+    root = User.objects.create_superuser("root@home.example")
+    staff = User.objects.create_user("staff@home.example", is_staff=True)
+    for user in (root, staff):
+        add_member(user=user, organization=world.home, roles=("owner",))
+    for powerful in (root, staff, world.users["owner"], world.users["admin"]):
+        assert actions(powerful, source) == {INGEST, MANAGE}
+
+
+def test_a_superuser_sees_and_manages_every_source_and_reads_none(world: World) -> None:
+    """Running the platform is managing: it needs no membership, and by itself opens neither reading nor writing."""
+    root = User.objects.create_superuser("root@platform.example")
+    for source in (world.source(), world.source("far", organization=world.abroad, visibility=Visibility.PRIVATE)):
+        assert actions(root, source) == {MANAGE}
+    assert DataSource.objects.visible_to(root, VIEW).count() == 2
+
+
+def test_staff_may_open_the_admin_and_no_more(world: World) -> None:
+    """ "Managing (seeing that it exists, settings, jobs, deletion) is a permission of organisation roles" """
+    User.objects.filter(pk=world.users["member"].pk).update(is_staff=True)
+    staff = User.objects.get(pk=world.users["member"].pk)
+    assert actions(staff, world.source(owner=None)) == {QUERY}
+    assert actions(staff, world.source("closed", visibility=Visibility.PRIVATE)) == NOTHING
+
+
+@pytest.mark.parametrize("visibility", Visibility.values)
+def test_foreign_and_anonymous_users_see_nothing(world: World, visibility: str) -> None:
+    """ "An object the caller may not see does not exist for them": not even the foreign owner of a source may see it."""
+    source = closed_to_most(world, visibility, owner=world.users["foreigner"])
+    source.grants.get_or_create(user=world.users["foreigner"])
+    for stranger in (world.users["foreigner"], AnonymousUser(), User.objects.create_user("new@nowhere.example")):
+        assert actions(stranger, source) == NOTHING
+
+
+def test_an_editor_writes_but_does_not_thereby_read(world: World) -> None:
+    """ "ingesting: `sources.ingest`", and "Nothing widens this for queries" """
+    editor = world.users["editor"]
+    assert actions(editor, world.source(visibility=Visibility.PRIVATE, owner=None)) == {INGEST}
+    assert actions(editor, world.source("open", owner=None)) == {INGEST, QUERY}
+    assert actions(world.users["member"], world.source("open2", owner=None)) == {QUERY}
+
+
+def test_an_owner_writes_while_a_member(world: World) -> None:
+    """ "ingesting: … or being the source's owner": of the organisation's members"""
+    source = world.source(visibility=Visibility.PERSONAL, owner=world.users["member"])
+    assert actions(world.users["member"], source) == {QUERY, INGEST}
+    Membership.objects.get(user=world.users["member"]).delete()
+    assert actions(world.users["member"], source) == NOTHING
+
+
+def test_permissions_stay_in_their_organisation(world: World) -> None:
+    """ "a permission of organisation roles": an editor abroad and an admin there are plain members at home."""
+    add_member(user=world.users["foreigner"], organization=world.abroad, roles=("admin",))
+    add_member(user=world.users["foreigner"], organization=world.home)
+    assert actions(world.users["foreigner"], world.source(owner=None)) == {QUERY}
+    assert actions(world.users["foreigner"], world.source("closed", visibility=Visibility.ROLE)) == NOTHING
+
+
+@pytest.mark.parametrize("kind", ["role", "team"])
+def test_grants_to_another_organisations_role_or_team_are_none(world: World, kind: str) -> None:
+    """ "`role` members holding one of the source's roles · `team` members of one of its teams" """
+    add_member(user=world.users["supporter"], organization=world.abroad, teams=("support",))
+    model = {"role": Role, "team": Team}[kind]
+    abroad = {"role": "member", "team": "support"}[kind]
+    source = world.source(visibility=kind, owner=None)
+    source.grants.create(**{kind: model.objects.get(organization=world.abroad, name=abroad)})
+    assert actions(world.users["supporter"], source) == NOTHING
+
+
+@pytest.mark.parametrize("kind", ["role", "team"])
+def test_roles_and_teams_count_where_they_are_held(world: World, kind: str) -> None:
+    """A membership abroad that names a role or team of home, which no form allows, opens nothing at home."""
+    foreigner = world.users["foreigner"]
+    add_member(user=foreigner, organization=world.home, roles=())
+    abroad = Membership.objects.get(user=foreigner, organization=world.abroad)
+    abroad.roles.add(*world.home.roles.all())
+    abroad.teams.add(*world.home.teams.all())
+    assert actions(foreigner, closed_to_most(world, kind)) == NOTHING
+
+
+# What takes access away, and from whom: the supporter reads by role, team and name, the editor writes. The users are
+# the ones that were loaded before, as a caller who holds an old row would have them.
+TAKINGS = {
+    "leaving the role": ("role", lambda m: m.roles.remove(*m.roles.filter(name="member"))),
+    "leaving the team": ("team", lambda m: m.teams.clear()),
+    "the grant is withdrawn": ("private", lambda m: DataSource.objects.get().grants.all().delete()),
+    "the membership is suspended": ("public", lambda m: Membership.objects.filter(pk=m.pk).update(is_active=False)),
+    "the membership ends": ("private", lambda m: m.delete()),
+    "the user is deactivated": ("public", lambda m: User.objects.filter(pk=m.user_id).update(is_active=False)),
+    "the organisation is closed": ("team", lambda m: type(m.organization).objects.update(is_active=False)),
+    "the source is deleted": ("role", lambda m: DataSource.objects.update(deleted_at=timezone.now())),
+    "the source becomes private": ("public", lambda m: DataSource.objects.update(visibility=Visibility.PERSONAL)),
+}
+
+
+@pytest.mark.parametrize("taking", TAKINGS)
+def test_what_is_taken_away_is_gone_with_the_next_query(world: World, taking: str) -> None:
+    """ "Deleting a source or document makes it invisible at once"; "whether that source is open is decided when
+    somebody asks" (rag/models/chunks.py)."""
+    visibility, take = TAKINGS[taking]
+    source, supporter = closed_to_most(world, visibility), world.users["supporter"]
+    readable = DataSource.objects.visible_to(supporter, QUERY)
+    assert actions(supporter, source) == {QUERY}
+    take(Membership.objects.get(user=supporter))
+    assert actions(supporter, source) == NOTHING
+    assert not readable.all().exists(), "a queryset made before asks again"
+
+
+def test_taking_access_away_stops_writing_and_managing_too(world: World) -> None:
+    """ "Switch off instead of deleting: every credential stops working at once" (accounts/models.py)"""
+    source = world.source()
+    root = User.objects.create_superuser("root@platform.example")
+    held = {"admin": {QUERY, INGEST, MANAGE}, "editor": {QUERY, INGEST}, "owner": {QUERY, INGEST, MANAGE}}
+    for name, before in held.items():
+        assert actions(world.users[name], source) == before
+    Membership.objects.filter(user=world.users["admin"]).update(is_active=False)
+    Membership.objects.get(user=world.users["editor"]).roles.clear()
+    User.objects.filter(pk__in=(world.users["owner"].pk, root.pk)).update(is_active=False)
+    assert actions(world.users["admin"], source) == NOTHING
+    assert actions(world.users["editor"], source) == {QUERY}
+    assert actions(world.users["owner"], source) == NOTHING
+    assert actions(User.objects.get(pk=root.pk), source) == NOTHING
+
+
+def test_what_is_gone_is_gone_for_superusers_too(world: World) -> None:
+    """ "Deleting a source or document makes it invisible at once" """
+    root = User.objects.create_superuser("root@platform.example")
+    deleted, elsewhere = (
+        world.source("deleted", deleted_at=timezone.now()),
+        world.source("far", organization=world.abroad),
+    )
+    assert actions(root, deleted) == NOTHING
+    assert actions(root, elsewhere) == {MANAGE}
+    world.abroad.is_active = False
+    world.abroad.save()
+    assert actions(root, elsewhere) == NOTHING
+
+
+def test_jobs_are_watched_by_who_writes_or_manages(world: World) -> None:
+    """ "Managing (seeing that it exists, settings, jobs, deletion)" and "ingesting"; a reader has no part in it."""
+    source = world.source(owner=world.users["supporter"])
+    fill([source])
+    manager = world.home.roles.create(name="manager", permissions=["sources.manage"])
+    Membership.objects.create(user=world.users["foreigner"], organization=world.home).roles.add(manager)
+    watching = {name: IngestionJob.objects.visible_to(user, VIEW).count() for name, user in world.users.items()}
+    assert watching == {"owner": 1, "admin": 1, "editor": 1, "supporter": 1, "foreigner": 1, "member": 0}
+    assert Document.objects.visible_to(world.users["member"], VIEW).count() == 1
+
+
+def test_rows_do_not_double(world: World) -> None:
+    """One row a source, however many of its roles and teams somebody is in (design: subqueries, not joins)."""
+    roles = Role.objects.filter(organization=world.home)
+    add_member(user=world.users["owner"], organization=world.home, roles=[r.name for r in roles], teams=("a", "b"))
+    by_role, by_team = world.source("r", visibility="role"), world.source("t", visibility="team")
+    for role in roles:
+        by_role.grants.create(role=role)
+    for team in Team.objects.filter(organization=world.home):
+        by_team.grants.create(team=team)
+    fill([by_role, by_team])
+    for action in Action:
+        assert list(DataSource.objects.visible_to(world.users["owner"], action)) == [by_role, by_team]
+        for model in (Document, Chunk, Embedding384, IngestionJob):
+            assert model.objects.visible_to(world.users["owner"], action).count() == 2
+
+
+def test_the_rule_narrows_and_never_widens(world: World) -> None:
+    """ "unless `org_id`, `dataSources` or the header … narrows it": what was filtered before stays filtered."""
+    one, other = world.source("one"), world.source("other")
+    fill([one, other])
+    for action in Action:
+        assert DataSource.objects.filter(slug="one").visible_to(world.users["owner"], action).get() == one
+        for model in (Document, Chunk, Embedding384, IngestionJob):
+            assert model.objects.filter(source=one).visible_to(world.users["owner"], action).count() == 1

@@ -1,0 +1,61 @@
+"""The access rule against its plain statement (oracle.py), in random worlds."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import transaction
+from hypothesis import given, settings
+
+from orgs.permissions import Permission, Visibility
+from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
+from tests.access import oracle
+from tests.access.worlds import Rows, build, fill, worlds
+
+pytestmark = pytest.mark.django_db
+
+May = Callable[[oracle.World, oracle.User | None, oracle.Source, str], bool]
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    """One example's rows: gone before the next begins, whether or not it passes."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def compare(world: oracle.World, rows: Rows, model: type, key: str, may: May) -> None:
+    """As lists, so that a row found twice shows."""
+    for user, caller in rows.callers.items():
+        for action in Action:
+            found = model.objects.visible_to(caller, action).values_list(key, flat=True)
+            expected = [source.name for source in world.sources if may(world, user, source, action.value)]
+            assert sorted(rows.names[pk] for pk in found) == sorted(expected), f"{model.__name__} {action} {user}"
+
+
+@given(world=worlds())
+@settings(max_examples=150, deadline=None)
+def test_sources_are_visible_as_the_contract_says(world: oracle.World) -> None:
+    """RESOLUTION.md, "Visibility", for everybody and nobody, every source and every action."""
+    with rolled_back():
+        compare(world, build(world), DataSource, "pk", oracle.may)
+
+
+@given(world=worlds())
+@settings(max_examples=50, deadline=None)
+def test_content_is_visible_as_its_source_is(world: oracle.World) -> None:
+    """ "`DataSource` is the thing access is granted on"; jobs are part of managing and of ingesting."""
+    with rolled_back():
+        rows = build(world)
+        fill(DataSource.objects.all())
+        for model in (Document, Chunk, Embedding384):
+            compare(world, rows, model, "source", oracle.may)
+        compare(world, rows, IngestionJob, "source", oracle.may_with_jobs)
+
+
+def test_the_statement_covers_everything_there_is() -> None:
+    """A new action, visibility or permission must be stated before it can pass here."""
+    assert {action.value for action in Action} == set(oracle.ACTIONS)
+    assert set(Visibility.values) == set(oracle.VISIBILITIES)
+    assert set(Permission.values) == set(oracle.PERMISSIONS)

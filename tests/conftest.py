@@ -1,0 +1,111 @@
+"""What tests share: a world with two organisations, real HTTP against a real server, and a real Celery worker."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from celery import current_app
+from django.db import connection
+from pytest_django.live_server_helper import LiveServer
+
+from tests.factories import World
+from tests.http import Client
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    """Two organisations with people of every role."""
+    return World.found()
+
+
+@pytest.fixture
+def live_world(transactional_db: None) -> World:
+    """The same, committed: for tests in which other processes take part."""
+    return World.found()
+
+
+@pytest.fixture
+def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
+    """api() is an anonymous client, api("editor") one signed in as that user of the world, by their password."""
+
+    def client(name: str = "") -> Client:
+        anonymous = Client(live_server.url)
+        return anonymous.signed_in(live_world.users[name].email) if name else anonymous
+
+    return client
+
+
+class Worker:
+    """A real worker process with beat, on the test database."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = folder / "worker.log"
+
+    def start(self) -> None:
+        name = connection.settings_dict["NAME"]
+        environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.worker_settings",
+            "TEST_DATABASE": str(name),
+            "RAG_LEASE_SECONDS": "2",
+            "RAG_SWEEP_SECONDS": "1",
+        }
+        command = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--beat", "--concurrency", "2"]
+        command += ["--schedule", str(self._folder / "schedule"), "--loglevel", "info"]
+        with open(self.log, "ab") as log:
+            self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+    def kill(self) -> None:
+        """SIGKILL to the whole family, as when the machine dies."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        if self._process is None or self._process.poll() is not None:
+            return
+        children = psutil.Process(self._process.pid).children(recursive=True)
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+        if self._process.poll() is None:
+            self.kill()
+        psutil.wait_procs(children, timeout=5)
+
+
+@pytest.fixture
+def worker(transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
+    """Not started yet: the test decides when. Its queue is empty before and after."""
+    empty_queue()
+    process = Worker(tmp_path)
+    yield process
+    process.stop()
+    empty_queue()
+
+
+def empty_queue() -> None:
+    with current_app.connection_for_write() as broker:
+        current_app.control.purge(connection=broker)
+
+
+@pytest.fixture
+def eventually() -> Callable[..., object]:
+    """Ask again until the answer is true; fail after a bounded time. The only waiting that tests do."""
+
+    def wait(question: Callable[[], object], *, seconds: float = 60) -> object:
+        deadline = time.monotonic() + seconds
+        while not (answer := question()):
+            assert time.monotonic() < deadline, "it did not happen in time"
+            time.sleep(0.05)
+        return answer
+
+    return wait

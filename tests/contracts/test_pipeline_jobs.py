@@ -1,0 +1,141 @@
+"""contracts/rag-pipeline.md, sub-contract 1, over HTTP with a real worker."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orgs.permissions import Visibility
+from rag.models import Chunk, Document, EmbeddingModel, IngestionJob
+from tests.conftest import Worker
+from tests.factories import World
+from tests.http import Client
+
+Api = Callable[..., Client]
+JOB_FIELDS = {
+    "jobId", "status", "indexed", "chunks", "vectorIds", "vectorIdsTruncated", "progress", "errors",
+    "createdAt", "startedAt", "finishedAt",
+}  # fmt: skip
+
+
+def test_a_job_from_submission_to_its_end(
+    api: Api, live_world: World, worker: Worker, eventually: Callable[..., Any]
+) -> None:
+    source = live_world.source("handbook")
+    editor = api("editor")
+    documents = [
+        {"path": "a.md", "text": "# Zebras\n\nZebras have stripes.", "contentType": "text/markdown", "tags": ["animal"]},
+        {"title": "Oaks", "contentBase64": base64.b64encode(b"Oaks are trees.").decode()},
+        {"uri": "https://example.org/lions", "text": "Lions roar.", "metadata": {"page": 3}, "date": "2025-01-02T03:04:05Z"},
+    ]  # fmt: skip
+    reply = editor.post("/api/rag/ingest", {"dataSourceId": str(source.pk), "documents": documents})
+    assert reply.status == 202
+    assert set(reply.body) == JOB_FIELDS
+    assert (reply.body["status"], reply.body["progress"]) == ("queued", {"documents": 3, "done": 0, "failed": 0})
+    worker.start()
+    address = f"/api/rag/ingest/{reply.body['jobId']}"
+    job = eventually(lambda: (state := editor.get(address).body)["finishedAt"] and state)
+    assert (job["status"], job["indexed"], job["chunks"], job["errors"]) == ("completed", 3, 3, [])
+    assert job["progress"] == {"documents": 3, "done": 3, "failed": 0}
+    assert sorted(job["vectorIds"]) == sorted(str(pk) for pk in Chunk.objects.values_list("pk", flat=True))
+    lions = Document.objects.get(path="https://example.org/lions")
+    assert (lions.uri, lions.title, lions.metadata) == ("https://example.org/lions", "lions", {"page": 3})
+    assert Document.objects.get(title="Oaks").path.startswith("sha256:")
+    # And it is found, by those who may, in the contract's fields.
+    found = api("member").post("/api/rag/retrieve", {"query": "Who has stripes?", "topK": 1}).body
+    assert set(found) == {"documents", "scores", "totalFound", "dataSources"}
+    assert found["documents"][0]["headings"] == ["Zebras"]
+    assert (found["totalFound"], found["dataSources"]) == (3, [str(source.pk)])
+    assert found["scores"] == [found["documents"][0]["score"]]
+    # Sent again, nothing is made twice.
+    again = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
+    eventually(lambda: IngestionJob.objects.get(pk=again["jobId"]).finished_at)
+    assert sorted(editor.get(f"/api/rag/ingest/{again['jobId']}").body["vectorIds"]) == sorted(job["vectorIds"])
+
+
+def test_a_job_whose_documents_all_fail(
+    api: Api, live_world: World, worker: Worker, eventually: Callable[..., Any]
+) -> None:
+    """RESOLUTION: "Some documents failing: `completed` with `errors`; all failing: `failed`"."""
+    keyless = EmbeddingModel.objects.create(
+        name="keyless", provider="openai", dimensions=384, api_key_variable="A_VARIABLE_THAT_IS_NOT_SET"
+    )
+    live_world.source("handbook", embedding_model=keyless)
+    editor = api("editor")
+    job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [{"path": "a", "text": "Alpha."}]})
+    worker.start()
+    address = f"/api/rag/ingest/{job.body['jobId']}"
+    state = eventually(lambda: (state := editor.get(address).body)["finishedAt"] and state)
+    assert state["status"] == "failed"
+    (error,) = state["errors"]
+    assert (error["index"], error["path"], error["code"]) == (0, "a", "EMBEDDING_FAILED")
+    assert not Document.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "error", "field"),
+    [
+        ({"documents": []}, 400, "INVALID_REQUEST", "documents"),
+        ({"documents": "x"}, 400, "INVALID_REQUEST", "documents"),
+        ({"documents": [{"text": "a"}, {"text": 5}]}, 400, "INVALID_REQUEST", "documents[1].text"),
+        ({"documents": [{"text": "a"}, {"text": " "}]}, 400, "INVALID_REQUEST", "documents[1].text"),
+        ({"documents": [{}]}, 400, "INVALID_REQUEST", "documents[0].text"),
+        ({"documents": [{"text": "a", "contentBase64": "eA=="}]}, 400, "INVALID_REQUEST", "documents[0].text"),
+        ({"documents": [{"contentBase64": "?"}]}, 400, "INVALID_REQUEST", "documents[0].contentBase64"),
+        ({"documents": [{"text": "a", "date": "yesterday"}]}, 400, "INVALID_REQUEST", "documents[0].date"),
+        ({"documents": [{"text": "a", "tags": [None]}]}, 400, "INVALID_REQUEST", "documents[0].tags"),
+        ({"documents": [{"text": "a\x00"}]}, 400, "INVALID_REQUEST", "documents[0].text"),
+        ({"chunkSize": "512"}, 400, "INVALID_REQUEST", "chunkSize"),
+        ({"chunkSize": 10}, 400, "INVALID_REQUEST", "chunkSize"),
+        ({"chunkSize": 100, "chunkOverlap": 60}, 400, "INVALID_REQUEST", "chunkOverlap"),
+        ({"embeddingModel": "another"}, 400, "INVALID_REQUEST", "embeddingModel"),
+        ({"dataSourceId": "nowhere"}, 404, "SOURCE_NOT_FOUND", None),
+        ({"dataSourceId": "01a2006b-a602-77e9-a653-252a22c5c113"}, 404, "SOURCE_NOT_FOUND", None),
+    ],
+)
+def test_a_refused_job_leaves_nothing(
+    api: Api, live_world: World, change: dict[str, Any], status: int, error: str, field: str | None
+) -> None:
+    live_world.source("handbook")
+    good = {"dataSourceId": "handbook", "documents": [{"path": "a", "text": "Alpha."}]}
+    reply = api("editor").post("/api/rag/ingest", {**good, **change})
+    assert (reply.status, reply.body["error"]) == (status, error), reply
+    assert reply.body["details"].get("field") == field
+    assert not IngestionJob.objects.exists()
+
+
+def test_formats_that_cannot_be_read(api: Api, live_world: World) -> None:
+    live_world.source("handbook")
+    for content_type, data, status, code in (
+        ("application/pdf", b"%PDF-1.7", 415, "UNSUPPORTED_FORMAT"),
+        ("text/plain", b"\xff\xff\xff", 422, "PARSE_ERROR"),
+        ("text/plain", b"a\x00b", 422, "PARSE_ERROR"),
+    ):
+        document = {"contentType": content_type, "contentBase64": base64.b64encode(data).decode()}
+        reply = api("editor").post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [document]})
+        assert (reply.status, reply.body["error"]) == (status, code)
+
+
+def test_a_body_for_both_contracts_is_told_so(api: Api) -> None:
+    """RESOLUTION: "A body with both `documents` and `text` is a 400 that says so"."""
+    reply = api("editor").post("/api/rag/ingest", {"documents": [{"text": "a"}], "text": "b"})
+    assert reply.status == 400
+    assert "not both" in reply.body["message"]
+
+
+def test_who_may_send_and_watch(api: Api, live_world: World) -> None:
+    """RESOLUTION: "An object the caller may not see does not exist for them (404); … see but not change is a 403"."""
+    live_world.source("handbook")
+    live_world.source("secret", visibility=Visibility.PRIVATE)
+    body = {"dataSourceId": "handbook", "documents": [{"text": "Alpha."}]}
+    job = api("editor").post("/api/rag/ingest", body).body["jobId"]
+    refused = api("member").post("/api/rag/ingest", body)
+    assert (refused.status, refused.body["error"]) == (403, "PERMISSION_DENIED")
+    assert api("member").post("/api/rag/ingest", {**body, "dataSourceId": "secret"}).status == 404
+    assert api("foreigner").post("/api/rag/ingest", body).status == 404
+    watching = {
+        name: api(name).get(f"/api/rag/ingest/{job}").status for name in ("owner", "editor", "member", "foreigner")
+    }
+    assert watching == {"owner": 200, "editor": 200, "member": 404, "foreigner": 404}
+    assert api("editor").get("/api/rag/ingest/not-a-uuid").status == 404

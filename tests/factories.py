@@ -1,0 +1,58 @@
+"""The people and sources that tests speak of."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.models import User
+from orgs.models import Organization
+from orgs.permissions import Visibility
+from orgs.services import add_member, found_organization
+from rag.models import DataSource, EmbeddingModel
+from rag.services import ingestion
+from rag.types import IndexOutcome, Submission
+
+PASSWORD = "correct horse battery"
+
+
+@dataclass(frozen=True)
+class World:
+    """`home` has owner, admin, editor, member and supporter (team support); `abroad` has a foreigner, who edits there."""
+
+    home: Organization
+    abroad: Organization
+    users: dict[str, User]
+
+    @classmethod
+    def found(cls) -> "World":
+        home = found_organization(name="Home", slug="home")
+        abroad = found_organization(name="Abroad", slug="abroad")
+        users = {}
+        for name, organization, role, teams in (
+            ("owner", home, "owner", ()),
+            ("admin", home, "admin", ()),
+            ("editor", home, "editor", ()),
+            ("member", home, "member", ()),
+            ("supporter", home, "member", ("support",)),
+            ("foreigner", abroad, "editor", ()),
+        ):
+            users[name] = User.objects.create_user(f"{name}@{organization.slug}.example", PASSWORD)
+            add_member(user=users[name], organization=organization, roles=(role,), teams=teams)
+        return cls(home, abroad, users)
+
+    def source(self, slug: str = "library", **fields: Any) -> DataSource:
+        """A source of `home`, public unless said otherwise."""
+        values = {
+            "organization": self.home,
+            "name": slug,
+            "visibility": Visibility.PUBLIC,
+            "owner": self.users["owner"],
+            "embedding_model": EmbeddingModel.objects.default(),
+            **fields,
+        }
+        return DataSource.objects.create(slug=slug, **values)
+
+
+def put(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:
+    """A document that is searchable when this returns."""
+    submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
+    return ingestion.ingest_now(source=source, submission=submission)

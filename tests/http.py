@@ -1,0 +1,56 @@
+"""A small HTTP client: what goes over the wire is what is tested."""
+
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.factories import PASSWORD
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass(frozen=True)
+class Client:
+    address: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def signed_in(self, email: str) -> "Client":
+        pair = self.post("/api/auth/token", {"email": email, "password": PASSWORD})
+        assert pair.status == 200, pair
+        return self.with_headers(Authorization=f"Bearer {pair.body['access']}")
+
+    def with_headers(self, **headers: str) -> "Client":
+        return Client(
+            self.address, {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        )
+
+    def get(self, path: str) -> Reply:
+        return self.send("GET", path)
+
+    def post(self, path: str, body: Any = None) -> Reply:
+        """body: bytes go as they are, everything else as JSON."""
+        return self.send("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+    def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
+        headers = {"Content-Type": "application/json", **self.headers}
+        request = urllib.request.Request(self.address + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return _reply(response.status, response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _reply(error.code, error)
+
+
+def _reply(status: int, response: Any) -> Reply:
+    content = response.read()
+    return Reply(
+        status, {name.lower(): value for name, value in response.headers.items()}, json.loads(content or b"null")
+    )

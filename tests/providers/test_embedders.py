@@ -1,0 +1,87 @@
+"""The conformance suite of embedders: what rag.providers.base.Embedder promises, for each of them."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from django.conf import settings
+
+from rag.providers.base import Embedder
+from rag.providers.embedders.local import LocalEmbedder
+from rag.providers.embedders.openai import OpenAIEmbedder
+from tests.provider_server import ProviderServer
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=768).running() as server:
+        yield server
+
+
+def remote(provider: ProviderServer, **changes: Any) -> OpenAIEmbedder:
+    values = {
+        "model": "test-model",
+        "dimensions": 768,
+        "base_url": provider.base_url,
+        "api_key_variable": "",
+        "timeout": 5.0,
+        "max_retries": 2,
+    }
+    return OpenAIEmbedder(**{**values, **changes})
+
+
+@pytest.fixture(scope="module", params=["local", "openai"])
+def embedder(request: pytest.FixtureRequest, provider: ProviderServer) -> Embedder:
+    if request.param == "local":
+        return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=1)
+    return remote(provider)
+
+
+ODD_TEXTS = ["", " ", "\n", "a", "zebra " * 3000, "日本語", "🦓🦓", "x" * 5000, "\u0301", "[CLS] [SEP]"]
+
+
+def test_shape_type_and_length(embedder: Embedder) -> None:
+    vectors = embedder.embed(["one", "two", "three"])
+    assert (vectors.shape, vectors.dtype) == ((3, embedder.dimensions), np.float32)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_no_texts_no_vectors(embedder: Embedder) -> None:
+    assert embedder.embed([]).shape == (0, embedder.dimensions)
+
+
+def test_every_text_has_a_usable_vector(embedder: Embedder) -> None:
+    vectors = embedder.embed(ODD_TEXTS)
+    assert np.isfinite(vectors).all()
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_a_text_has_the_same_vector_in_any_company_and_order(embedder: Embedder) -> None:
+    texts = [f"text number {number} " + "zebra " * number for number in range(embedder.batch_size + 5)]
+    together = embedder.embed(texts)
+    assert np.allclose(embedder.embed(texts[::-1])[::-1], together, atol=1e-5)
+    alone = np.concatenate([embedder.embed([text]) for text in texts[::7]])
+    assert np.allclose(alone, together[::7], atol=1e-5)
+
+
+def test_alike_is_near(embedder: Embedder) -> None:
+    zebra, same, other = embedder.embed(["zebras have stripes", "stripes of zebras", "quarterly revenue report"])
+    assert zebra @ same > zebra @ other + 0.2
+
+
+def test_threads_may_share_it(embedder: Embedder) -> None:
+    texts = [f"thread {number} of the zebra" for number in range(32)]
+    expected = embedder.embed(texts)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: embedder.embed([text])[0], texts))
+    assert np.allclose(np.stack(found), expected, atol=1e-5)
+
+
+def test_nothing_of_a_long_text_is_cut_off(embedder: Embedder) -> None:
+    """The last words of a text far longer than any window change its vector."""
+    filler = "the quick brown fox jumps over the lazy dog. " * 200
+    plain, ending = embedder.embed([filler, filler + "Zebras are striped African equines. " * 40])
+    assert plain @ ending < 0.995
+    assert embedder.embed(["zebras"])[0] @ ending > embedder.embed(["zebras"])[0] @ plain + 0.05

