@@ -38,7 +38,7 @@ class Rotation(TokenRefreshSerializer):
         try:
             return super().validate(attrs)  # reads the blacklist again, now behind the lock
         except User.DoesNotExist:
-            raise AuthenticationFailed(self.error_messages["no_active_account"], "no_active_account") from None
+            raise AuthenticationFailed(str(self.error_messages["no_active_account"]), "no_active_account") from None
 
 
 class ObtainToken(TokenObtainPairView):

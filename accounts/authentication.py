@@ -4,6 +4,7 @@ import ipaddress
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
@@ -19,7 +20,7 @@ class AccessTokenAuthentication(JWTAuthentication):
         return found
 
 
-def refuse_clear_text(request: Request) -> None:
+def refuse_clear_text(request: Request | HttpRequest) -> None:
     """Raise PermissionDenied unless the request came by HTTPS, from loopback, or DEBUG is on."""
     if settings.DEBUG or request.is_secure() or _is_loopback(request.META.get("REMOTE_ADDR", "")):
         return

@@ -1,5 +1,6 @@
 """The one envelope of every answer under /api that is not a success (contracts/RESOLUTION.md, "Errors")."""
 
+import math
 from typing import Any
 
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
@@ -72,15 +73,15 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     else:
         body = envelope(title, _message(exception))
     headers = {}
-    if getattr(exception, "auth_header", None):
-        headers["WWW-Authenticate"] = exception.auth_header
-    if getattr(exception, "wait", None):
-        headers["Retry-After"] = str(int(exception.wait))
+    if challenge := getattr(exception, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if wait := getattr(exception, "wait", None):
+        headers["Retry-After"] = str(math.ceil(wait))
     return Response(body, status=code, headers=headers)
 
 
 def _message(exception: exceptions.APIException) -> str:
-    detail = exception.detail
+    detail: Any = exception.detail
     if isinstance(detail, dict):  # simplejwt: {"detail", "code", "messages"}
         detail = detail.get("detail", "")
     if isinstance(exception, exceptions.NotAuthenticated):

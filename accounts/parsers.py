@@ -1,5 +1,6 @@
 """JSON bodies: bounded, and every way of being malformed is the client's error."""
 
+from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
@@ -17,7 +18,7 @@ class BoundedJSONParser(parsers.JSONParser):
     """DRF's parser with RAG_MAX_BODY_BYTES as its limit; nesting too deep for the parser is a parse error."""
 
     def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: dict[str, Any] | None = None
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         request = (parser_context or {}).get("request")
         length = int(request.META.get("CONTENT_LENGTH") or 0) if request else 0

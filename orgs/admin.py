@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
@@ -93,8 +94,18 @@ class TeamAdmin(PeopleAdmin):
         return team.memberships.count()
 
 
+class MembershipForm(forms.ModelForm):
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        for name in ("roles", "teams"):
+            if any(each.organization != values.get("organization") for each in values.get(name) or ()):
+                self.add_error(name, "Choose only what belongs to the organisation of the membership.")
+        return values
+
+
 @admin.register(Membership)
 class MembershipAdmin(PeopleAdmin):
+    form = MembershipForm
     list_display = ("user", "organization", "held", "joined", "is_active")
     list_filter = ("organization", "is_active", "roles", "teams")
     search_fields = ("user__email", "user__name")

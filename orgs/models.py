@@ -5,7 +5,6 @@ from typing import Self
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import ValidationError
 from django.db import models
 
 from accounts.models import User
@@ -102,8 +101,3 @@ class Membership(UUIDModel):
     def __str__(self) -> str:
         return f"{self.user} in {self.organization}"
 
-
-def refuse_foreign(organization: Organization, things: models.QuerySet[Role] | models.QuerySet[Team]) -> None:
-    """Raise ValidationError if a chosen role or team belongs to another organisation."""
-    if things.exclude(organization=organization).exists():
-        raise ValidationError(f"Choose only what belongs to {organization}.")

@@ -8,6 +8,16 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 
+class ScopedRelatedFilter(admin.RelatedFieldListFilter):
+    """The sidebar offers what the page's forms may offer, and no name from elsewhere."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, Any]]:
+        rows = model_admin.choices(request, field.remote_field.model) if isinstance(model_admin, ScopedAdmin) else None
+        if rows is None:
+            return list(super().field_choices(field, request, model_admin))
+        return [(str(row.pk), str(row)) for row in rows[:200]]
+
+
 class ScopedAdmin(admin.ModelAdmin):
     """Subclasses say which rows are visible, which rows of other models may be chosen, and who may come in at all.
 
@@ -26,6 +36,10 @@ class ScopedAdmin(admin.ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.visible(request).order_by(*(self.get_ordering(request) or self.model._meta.ordering or ("pk",)))
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        related = {field.name for field in self.model._meta.get_fields() if field.is_relation}
+        return [(name, ScopedRelatedFilter) if name in related else name for name in super().get_list_filter(request)]
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and self.allowed(request)

@@ -28,7 +28,8 @@ def _publish(task: str, arguments: Sequence[Any]) -> None:
 def waiting() -> int | None:
     """How many messages wait for a worker; None if the broker does not say."""
     try:
-        with app.connection_for_read() as connection, connection.channel() as channel:
+        with app.connection_for_read() as connection:
+            channel: Any = connection.default_channel
             return int(channel.queue_declare(app.conf.task_default_queue, passive=True).message_count)
     except OperationalError:
         return None

@@ -198,7 +198,7 @@ def _greeting(demo: bool, seconds: float) -> str:
             f"TOKEN=$(curl -s {ADDRESS}/api/auth/token -H 'Content-Type: application/json' \\",
             f'  -d \'{{"email": "member@acme.example", "password": "{password}"}}\' \\',
             "  | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"access\"])')",
-            f"curl -s {ADDRESS}/api/rag/search -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\",
+            f"curl -s {ADDRESS}/api/rag/search -H 'Content-Type: application/json' -H \"Authorization: Bearer $TOKEN\" \\",
             '  -d \'{"query": "How do I send a document?", "topK": 3}\' | python3 -m json.tool',
             "",
         ]

@@ -6,6 +6,10 @@ from django.views.generic import RedirectView
 
 from . import views
 
+admin.site.site_header = admin.site.site_title = "ragsite"
+admin.site.index_title = "Administration"
+admin.site.site_url = None
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="home"),
     path("admin/", admin.site.urls),

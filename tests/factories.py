@@ -16,7 +16,7 @@ PASSWORD = "correct horse battery"
 
 @dataclass(frozen=True)
 class World:
-    """`home` has owner, admin, editor, member and supporter (team support); `abroad` has a foreigner, who edits there."""
+    """`home` has owner, admin, editor, member and supporter (team support); `abroad` a foreigner, who edits there."""
 
     home: Organization
     abroad: Organization

@@ -48,7 +48,7 @@ class IngestionJobAdmin(SourceContentAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionJob]:
-        return super().get_queryset(request).with_progress()
+        return IngestionJob.objects.filter(pk__in=super().get_queryset(request).values("pk")).with_progress()
 
     @admin.display(description="documents")
     def progress(self, job: Any) -> str:

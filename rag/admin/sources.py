@@ -4,14 +4,16 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest
 
+from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.models import DataSource, Document, EmbeddingModel, Grant
 
 from .base import SourceContentAdmin, choices
+
+_COUNTS_FOR = {"user": Visibility.PRIVATE, "role": Visibility.ROLE, "team": Visibility.TEAM}
 
 
 class SourceForm(forms.ModelForm):
@@ -35,7 +37,7 @@ class SourceForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
-        owner, organization = values.get("owner"), values.get("organization") or self.instance.organization
+        owner, organization = values.get("owner"), values.get("organization") or _organization(self.instance)
         if values.get("visibility") == Visibility.PERSONAL and owner is None:
             self.add_error("owner", "A personal source needs an owner: nobody else can query it.")
         if owner and organization and not owner.memberships.filter(organization=organization).exists():
@@ -43,30 +45,40 @@ class SourceForm(forms.ModelForm):
         return values
 
 
-class GrantForm(forms.ModelForm):
-    def clean(self) -> dict[str, Any]:
-        """A grant must belong to the source's organisation and to its visibility: any other would look like access."""
-        values = super().clean() or self.cleaned_data
-        source = self.instance.source
-        chosen = {name: values.get(name) for name in ("user", "role", "team") if values.get(name)}
+def _organization(source: DataSource) -> Organization | None:
+    return source.organization if source.organization_id else None
+
+
+class GrantFormSet(forms.BaseInlineFormSet):
+    """A grant must belong to the source's organisation and to its visibility: any other would only look like access."""
+
+    def clean(self) -> None:
+        super().clean()
+        for form in self.forms:
+            if form.has_changed() and form not in self.deleted_forms and not form.errors:
+                self._check(form)
+
+    def _check(self, form: forms.ModelForm) -> None:
+        chosen = [(kind, form.cleaned_data[kind]) for kind in _COUNTS_FOR if form.cleaned_data.get(kind)]
         if len(chosen) != 1:
-            raise ValidationError("Choose one person, one role or one team in each row.")
-        ((kind, who),) = chosen.items()
+            form.add_error(None, "Choose one person, one role or one team in each row.")
+            return
+        ((kind, who),) = chosen
+        source = self.instance
         if kind == "user":
             fits = who.memberships.filter(organization=source.organization_id).exists()
         else:
             fits = who.organization_id == source.organization_id
         if not fits:
-            self.add_error(kind, f"{who} does not belong to the source's organisation.")
-        wanted = {"user": Visibility.PRIVATE, "role": Visibility.ROLE, "team": Visibility.TEAM}[kind]
-        if source.visibility != wanted:
-            self.add_error(kind, f"This counts only while the visibility is “{wanted}”; it is “{source.visibility}”.")
-        return values
+            form.add_error(kind, f"{who} does not belong to the source's organisation.")
+        if source.visibility != _COUNTS_FOR[kind]:
+            wanted = _COUNTS_FOR[kind].value
+            form.add_error(kind, f"This counts only while the visibility is “{wanted}”; it is “{source.visibility}”.")
 
 
 class GrantInline(admin.TabularInline):
     model = Grant
-    form = GrantForm
+    formset = GrantFormSet
     extra = 1
     fields = ("user", "role", "team", "granted_by", "granted_at")
     readonly_fields = ("granted_by", "granted_at")
@@ -90,7 +102,7 @@ class GrantInline(admin.TabularInline):
 class DataSourceAdmin(SourceContentAdmin):
     form = SourceForm
     inlines = (GrantInline,)
-    list_display = ("name", "slug", "organization", "visibility", "owner", "embedding_model", "documents")
+    list_display = ("name", "slug", "organization", "open_to", "owner", "embedding_model", "documents")
     list_filter = ("organization", "visibility", "source_type", "embedding_model")
     search_fields = ("name", "slug", "description")
     list_select_related = ("organization", "owner", "embedding_model")
@@ -103,6 +115,10 @@ class DataSourceAdmin(SourceContentAdmin):
     @admin.display(ordering="document_count")
     def documents(self, source: Any) -> int:
         return int(source.document_count)
+
+    @admin.display(description="who may query it", ordering="visibility")
+    def open_to(self, source: DataSource) -> str:
+        return source.visibility
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         # Its chunks lie in the table of its model, and its people in its organisation.

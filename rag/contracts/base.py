@@ -10,6 +10,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView, set_rollback
 
 from accounts import envelope
+from accounts.models import User
 from orgs.models import Organization
 from rag.errors import Kind, RagError
 from rag.services import sources
@@ -36,19 +37,26 @@ class ContractView(APIView):
         return type(self).error_handler
 
 
-class SharedPath(ContractView):
+class PostView(ContractView):
+    """A view that answers POST."""
+
+    def post(self, request: Request) -> Response:
+        raise NotImplementedError
+
+
+class SharedPath(PostView):
     """One path that two contracts claim: the body says which one answers, and errors take its shape."""
 
-    adapter: type[ContractView]
+    adapter: type[PostView]
 
-    def choose(self, body: Any) -> type[ContractView]:
+    def choose(self, body: Any) -> type[PostView]:
         raise NotImplementedError
 
     def post(self, request: Request) -> Response:
         self.adapter = self.choose(request.data)
         view = self.adapter()
-        view.setup(request)  # type: ignore[arg-type]
-        return view.post(request)  # type: ignore[attr-defined, no-any-return]
+        view.setup(request)
+        return view.post(request)
 
     def get_exception_handler(self) -> ErrorHandler:
         return self.adapter.error_handler
@@ -63,10 +71,16 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
     return dict(form.validated_data)
 
 
+def caller(request: Request) -> User:
+    """Who is asking: the permission classes have let nobody else through."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
 def organization(request: Request) -> Organization | None:
     """The organisation that the header X-Organization names, by slug or id; None without it."""
     reference = request.headers.get("X-Organization", "").strip()
-    return sources.organization_of(request.user, reference) if reference else None
+    return sources.organization_of(caller(request), reference) if reference else None
 
 
 def render(exception: Exception, context: dict[str, Any], name: Callable[[RagError, int], str]) -> Response | None:

@@ -6,12 +6,12 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from .base import ContractView, SharedPath
+from .base import PostView, SharedPath
 from .pipeline import views as pipeline
 from .v3 import views as v3
 
 
-class IngestJob(pipeline.IngestionJobs):
+class IngestJob(pipeline.IngestionJobs, PostView):
     """The job-making half of the viewset, as a plain view."""
 
     def post(self, request: Request) -> Response:
@@ -23,7 +23,7 @@ class Ingest(SharedPath):
 
     adapter = v3.Ingest
 
-    def choose(self, body: Any) -> type[ContractView]:
+    def choose(self, body: Any) -> type[PostView]:
         if isinstance(body, dict) and "documents" in body:
             if "text" in body:
                 raise ValidationError({"documents": "send either text (one document) or documents (a job), not both"})

@@ -50,6 +50,12 @@ class IngestionJob(UUIDModel):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
+    # Set by with_progress().
+    total: int
+    done: int
+    failed: int
+    chunks: int
+
     objects = IngestionJobQuerySet.as_manager()
 
     class Meta:

@@ -44,24 +44,17 @@ class DataSourceQuerySet(models.QuerySet["DataSource"]):
         """
         if user.pk is None or not user.is_active:
             return self.none()
-        rule = {
-            Action.QUERY: _may_query,
-            Action.INGEST: _may_ingest,
-            Action.MANAGE: _may_manage,
-            Action.VIEW: lambda user: _may_query(user) | _may_ingest(user) | _may_manage(user),
-        }[action]
-        return self.filter(rule(user), deleted_at=None, organization__is_active=True)
+        return self.filter(_RULES[action](user), deleted_at=None, organization__is_active=True)
 
 
 def _may_query(user: Caller) -> Q:
     """By the source's visibility and nothing else: no staff flag and no organisation role widens it."""
     member = Membership.objects.active_for(user)
-    # A grant to a role or team of another organisation would be a hole; it counts for nothing.
-    own = Grant.objects.filter(
-        Q(role__organization=F("source__organization")) | Q(team__organization=F("source__organization"))
-    )
-    by_role = own.filter(role__memberships__in=member)
-    by_team = own.filter(team__memberships__in=member)
+    # A grant to a role or team of another organisation, or one held through a membership elsewhere, would be a hole.
+    home = F("source__organization")
+    own = Grant.objects.filter(Q(role__organization=home) | Q(team__organization=home))
+    by_role = own.filter(role__memberships__in=member, role__memberships__organization=home)
+    by_team = own.filter(team__memberships__in=member, team__memberships__organization=home)
     by_user = Grant.objects.filter(user=user.pk)
     return Q(organization__in=member.values("organization")) & (
         Q(visibility=Visibility.PUBLIC)
@@ -81,8 +74,20 @@ def _may_ingest(user: Caller) -> Q:
 def _may_manage(user: Caller) -> Q:
     """A superuser runs the platform and manages every source; to read one they need what everybody needs."""
     if user.is_superuser:
-        return Q()
+        return Q(pk__isnull=False)  # not Q(), which an OR would drop
     return Q(organization__in=Membership.objects.allowing(user, Permission.SOURCES_MANAGE).values("organization"))
+
+
+def _may_view(user: Caller) -> Q:
+    return _may_query(user) | _may_ingest(user) | _may_manage(user)
+
+
+_RULES = {
+    Action.QUERY: _may_query,
+    Action.INGEST: _may_ingest,
+    Action.MANAGE: _may_manage,
+    Action.VIEW: _may_view,
+}
 
 
 class DataSource(UUIDModel):

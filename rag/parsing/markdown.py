@@ -1,6 +1,7 @@
 """Markdown: the text stays as it was written, so that offsets hold; its headings are found beside it."""
 
 import re
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
@@ -20,7 +21,7 @@ def _headings(content: str) -> list[Heading]:
     starts = [0, *(match.end() for match in _LINE_END.finditer(content))]
     tokens = _parser.parse(content)
     found = []
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if opening.type == "heading_open" and opening.map and inline.content.strip():
             found.append(Heading(starts[opening.map[0]], int(opening.tag[1]), inline.content.strip()[:200]))
     return found

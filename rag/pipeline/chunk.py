@@ -66,11 +66,9 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 def _block_end(text: str, start: int) -> int:
     window = text[start + _BLOCK // 2 : start + _BLOCK]
     for pattern in _BLOCK_ENDS:
-        last = None
-        for last in pattern.finditer(window):
-            pass
-        if last is not None:
-            return start + _BLOCK // 2 + last.end()
+        ends = [match.end() for match in pattern.finditer(window)]
+        if ends:
+            return start + _BLOCK // 2 + ends[-1]
     return start + _BLOCK
 
 

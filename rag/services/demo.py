@@ -1,4 +1,4 @@
-"""Demo data for `make run`: two organisations, a source of every visibility, filled with the product's own handbooks."""
+"""Demo data for `make run`: two organisations, sources of every visibility, the product's own handbooks in them."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -45,7 +45,7 @@ def _broker() -> bool:
 
 def _vector_index() -> bool:
     try:
-        EMBEDDING_TABLES[384].objects.values_list("embedding", flat=True).first()
+        EMBEDDING_TABLES[384].objects.exists()
         return True
     except DatabaseError:
         return False

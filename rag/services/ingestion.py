@@ -173,7 +173,8 @@ def _ingest_held(row: IngestionDocument) -> None:
     with transaction.atomic():
         outcome = index.unchanged(submission, source=source, options=options, revision=row.pk)
         if outcome is not None:
-            return _finish(row, outcome)
+            _finish(row, outcome)
+            return
     prepared = ingest.prepare(
         submission, source=source, options=options, on_batch=lambda done: update_held(row, chunk_count=done)
     )

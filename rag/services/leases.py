@@ -36,7 +36,7 @@ def claim(document_id: uuid.UUID) -> IngestionDocument | None:
 
 @contextlib.contextmanager
 def heartbeat(row: IngestionDocument) -> Iterator[None]:
-    """Prolong the lease for as long as this process works on the row. It dies with the process, and then so does the lease."""
+    """Prolong the lease while this process works on the row: if the process dies, so does the lease."""
     finished = threading.Event()
 
     def beat() -> None:

@@ -36,7 +36,7 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
 
 
 def to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
-    """The source that the user may send documents to. NotAllowed if they may see it but not that; else UnknownSource."""
+    """The source that the user may send documents to. Raises NotAllowed if they may only see it, else UnknownSource."""
     try:
         return named(visible(user, Action.INGEST, organization=organization), reference)
     except UnknownSource:

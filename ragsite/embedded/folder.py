@@ -42,7 +42,7 @@ def socket_folder(folder: Path) -> Path:
 
 
 def wheel(package: str) -> Path:
-    """The folder of an installed wheel that is used for the files in it: found, never imported. Raises EmbeddedError."""
+    """The folder of a wheel that is used for the files in it: found, never imported. Raises EmbeddedError."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise EmbeddedError(f"The wheel of {package} is missing: run `make install`.")

@@ -1,4 +1,4 @@
-"""All settings, by topic. Every value a deployment may change is read from the environment; docs/operations.md lists them."""
+"""All settings, by topic. What a deployment may change is read from the environment; docs/operations.md lists it."""
 
 from .base import *
 from .rag import *

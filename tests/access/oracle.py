@@ -1,40 +1,49 @@
 """Who may do what with a data source, said a second time: contracts/RESOLUTION.md in plain Python.
 
-Nothing here knows the database or the product's own rule. Two statements that were made apart and agree are the test.
+Nothing here knows the database or the product's own rule. Two statements made apart that agree are the test.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 ACTIONS = ("query", "ingest", "manage", "view")
 VISIBILITIES = ("public", "role", "team", "private", "personal")
 PERMISSIONS = ("sources.create", "sources.ingest", "sources.manage", "members.manage")
 
 
-@dataclass(frozen=True)
-class Organization:
+class Short:
+    """Shown by its name, so that a world that fails is short enough to read; World.__repr__ adds the rest once."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, repr=False)
+class Organization(Short):
     name: str
     active: bool = True
 
 
-@dataclass(frozen=True)
-class User:
+@dataclass(frozen=True, repr=False)
+class User(Short):
     name: str
     active: bool = True
     staff: bool = False
     superuser: bool = False
 
 
-@dataclass(frozen=True)
-class Role:
+@dataclass(frozen=True, repr=False)
+class Role(Short):
     name: str
-    organization: Organization = field(repr=False)
+    organization: Organization
     permissions: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Team:
+@dataclass(frozen=True, repr=False)
+class Team(Short):
     name: str
-    organization: Organization = field(repr=False)
+    organization: Organization
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class Source:
     deleted: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class World:
     organizations: tuple[Organization, ...]
     users: tuple[User, ...]
@@ -65,12 +74,23 @@ class World:
     memberships: tuple[Membership, ...]
     sources: tuple[Source, ...]
 
+    def __repr__(self) -> str:
+        return "\n".join(
+            [
+                "World:",
+                *(f"  {each} active={each.active}" for each in self.organizations),
+                *(f"  {u} active={u.active} staff={u.staff} superuser={u.superuser}" for u in self.users),
+                *(f"  {role} allows {sorted(role.permissions)}" for role in self.roles if role.permissions),
+                *(f"  {each}" for each in (*self.memberships, *self.sources)),
+            ]
+        )
+
 
 def may(world: World, user: User | None, source: Source, action: str) -> bool:
     """May this user do this with this source? None is somebody anonymous."""
     if user is None or not user.active:
         return False
-    # "Deleting a source makes it invisible at once"; an organisation that is switched off is closed to everybody.
+    # "Deleting a source … makes it invisible at once"; an organisation that is switched off is closed to everybody.
     if source.deleted or not source.organization.active:
         return False
     if action == "view":

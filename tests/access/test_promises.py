@@ -1,5 +1,6 @@
 """The access rule's promises one by one, each beside the sentence of contracts/RESOLUTION.md that makes it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.factories import World
 QUERY, INGEST, MANAGE, VIEW = Action.QUERY, Action.INGEST, Action.MANAGE, Action.VIEW
 NOTHING: set[Action] = set()
 CLOSED = (Visibility.ROLE, Visibility.TEAM, Visibility.PRIVATE, Visibility.PERSONAL)
+FITTING = {(Visibility.ROLE, "role"), (Visibility.TEAM, "team"), (Visibility.PRIVATE, "user")}
 
 
 def actions(user: Caller, source: DataSource) -> set[Action]:
@@ -39,16 +41,13 @@ def grant(source: DataSource, *names: str) -> None:
 
 
 def closed_to_most(world: World, visibility: str, **fields: Any) -> DataSource:
-    source = world.source(slug=visibility, visibility=visibility, **{"owner": None, **fields})
-    grant(
-        source,
-        *{Visibility.ROLE: ["role"], Visibility.TEAM: ["team"], Visibility.PRIVATE: ["user"]}.get(visibility, []),
-    )
+    source = world.source(visibility, visibility=visibility, **{"owner": None, **fields})
+    grant(source, *(kind for fitting, kind in FITTING if fitting == visibility))
     return source
 
 
 def test_public_is_open_to_every_member(world: World) -> None:
-    """ "`public` every member of the organisation" """
+    """“`public` every member of the organisation”"""
     source = world.source(owner=None)
     assert all(QUERY in actions(world.users[name], source) for name in ("owner", "admin", "editor", "member"))
 
@@ -56,18 +55,16 @@ def test_public_is_open_to_every_member(world: World) -> None:
 @pytest.mark.parametrize("granted", ["role", "team", "user"])
 @pytest.mark.parametrize("visibility", CLOSED)
 def test_a_source_opens_by_its_own_kind_of_grant(world: World, visibility: str, granted: str) -> None:
-    """ "`role` members holding one of the source's roles · `team` members of one of its teams · `private` users
-    assigned to it · `personal` its owner only": a grant of another kind is none."""
+    """“… holding one of the source's roles · … one of its teams · … assigned to it · … its owner only”"""
     source = world.source(visibility=visibility, owner=None)
     assert actions(world.users["supporter"], source) == NOTHING
     grant(source, granted)
-    fits = (visibility, granted) in {("role", "role"), ("team", "team"), ("private", "user")}
-    assert actions(world.users["supporter"], source) == ({QUERY} if fits else NOTHING)
+    assert actions(world.users["supporter"], source) == ({QUERY} if (visibility, granted) in FITTING else NOTHING)
     assert actions(world.users["editor"], source) == {INGEST}
 
 
 def test_personal_is_its_owners_only(world: World) -> None:
-    """ "`personal` its owner only", and of the other kinds the owner is not by that a reader."""
+    """“`personal` its owner only”, and of the other kinds the owner is not by that a reader."""
     personal = world.source("own", visibility=Visibility.PERSONAL, owner=world.users["member"])
     grant(personal, "role", "team", "user")
     assert actions(world.users["member"], personal) == {QUERY, INGEST}
@@ -79,7 +76,7 @@ def test_personal_is_its_owners_only(world: World) -> None:
 
 @pytest.mark.parametrize("visibility", CLOSED)
 def test_nothing_widens_queries(world: World, visibility: str) -> None:
-    """ "Nothing widens this for queries: not `is_staff`, not `is_superuser`, not being organisation owner." """
+    """“Nothing widens this for queries: not `is_staff`, not `is_superuser`, not being organisation owner.”"""
     source = closed_to_most(world, visibility)
     root = User.objects.create_superuser("root@home.example")
     staff = User.objects.create_user("staff@home.example", is_staff=True)
@@ -98,7 +95,7 @@ def test_a_superuser_sees_and_manages_every_source_and_reads_none(world: World) 
 
 
 def test_staff_may_open_the_admin_and_no_more(world: World) -> None:
-    """ "Managing (seeing that it exists, settings, jobs, deletion) is a permission of organisation roles" """
+    """“Managing (seeing that it exists, settings, jobs, deletion) is a permission of organisation roles”"""
     User.objects.filter(pk=world.users["member"].pk).update(is_staff=True)
     staff = User.objects.get(pk=world.users["member"].pk)
     assert actions(staff, world.source(owner=None)) == {QUERY}
@@ -107,7 +104,7 @@ def test_staff_may_open_the_admin_and_no_more(world: World) -> None:
 
 @pytest.mark.parametrize("visibility", Visibility.values)
 def test_foreign_and_anonymous_users_see_nothing(world: World, visibility: str) -> None:
-    """ "An object the caller may not see does not exist for them": not even the foreign owner of a source may see it."""
+    """“An object the caller may not see does not exist for them”: not even if they own it."""
     source = closed_to_most(world, visibility, owner=world.users["foreigner"])
     source.grants.get_or_create(user=world.users["foreigner"])
     for stranger in (world.users["foreigner"], AnonymousUser(), User.objects.create_user("new@nowhere.example")):
@@ -115,7 +112,7 @@ def test_foreign_and_anonymous_users_see_nothing(world: World, visibility: str) 
 
 
 def test_an_editor_writes_but_does_not_thereby_read(world: World) -> None:
-    """ "ingesting: `sources.ingest`", and "Nothing widens this for queries" """
+    """“ingesting: `sources.ingest`”, and “Nothing widens this for queries”"""
     editor = world.users["editor"]
     assert actions(editor, world.source(visibility=Visibility.PRIVATE, owner=None)) == {INGEST}
     assert actions(editor, world.source("open", owner=None)) == {INGEST, QUERY}
@@ -123,7 +120,7 @@ def test_an_editor_writes_but_does_not_thereby_read(world: World) -> None:
 
 
 def test_an_owner_writes_while_a_member(world: World) -> None:
-    """ "ingesting: … or being the source's owner": of the organisation's members"""
+    """“ingesting: … or being the source's owner”: of the organisation's members"""
     source = world.source(visibility=Visibility.PERSONAL, owner=world.users["member"])
     assert actions(world.users["member"], source) == {QUERY, INGEST}
     Membership.objects.get(user=world.users["member"]).delete()
@@ -131,7 +128,7 @@ def test_an_owner_writes_while_a_member(world: World) -> None:
 
 
 def test_permissions_stay_in_their_organisation(world: World) -> None:
-    """ "a permission of organisation roles": an editor abroad and an admin there are plain members at home."""
+    """“a permission of organisation roles”: an editor abroad and an admin there are plain members at home."""
     add_member(user=world.users["foreigner"], organization=world.abroad, roles=("admin",))
     add_member(user=world.users["foreigner"], organization=world.home)
     assert actions(world.users["foreigner"], world.source(owner=None)) == {QUERY}
@@ -140,12 +137,13 @@ def test_permissions_stay_in_their_organisation(world: World) -> None:
 
 @pytest.mark.parametrize("kind", ["role", "team"])
 def test_grants_to_another_organisations_role_or_team_are_none(world: World, kind: str) -> None:
-    """ "`role` members holding one of the source's roles · `team` members of one of its teams" """
+    """“`role` members holding one of the source's roles · `team` members of one of its teams”"""
     add_member(user=world.users["supporter"], organization=world.abroad, teams=("support",))
-    model = {"role": Role, "team": Team}[kind]
-    abroad = {"role": "member", "team": "support"}[kind]
     source = world.source(visibility=kind, owner=None)
-    source.grants.create(**{kind: model.objects.get(organization=world.abroad, name=abroad)})
+    if kind == "role":
+        source.grants.create(role=Role.objects.get(organization=world.abroad, name="member"))
+    else:
+        source.grants.create(team=Team.objects.get(organization=world.abroad, name="support"))
     assert actions(world.users["supporter"], source) == NOTHING
 
 
@@ -160,9 +158,8 @@ def test_roles_and_teams_count_where_they_are_held(world: World, kind: str) -> N
     assert actions(foreigner, closed_to_most(world, kind)) == NOTHING
 
 
-# What takes access away, and from whom: the supporter reads by role, team and name, the editor writes. The users are
-# the ones that were loaded before, as a caller who holds an old row would have them.
-TAKINGS = {
+# How the supporter could read the source, and what ends it, given their membership.
+TAKINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "leaving the role": ("role", lambda m: m.roles.remove(*m.roles.filter(name="member"))),
     "leaving the team": ("team", lambda m: m.teams.clear()),
     "the grant is withdrawn": ("private", lambda m: DataSource.objects.get().grants.all().delete()),
@@ -177,19 +174,19 @@ TAKINGS = {
 
 @pytest.mark.parametrize("taking", TAKINGS)
 def test_what_is_taken_away_is_gone_with_the_next_query(world: World, taking: str) -> None:
-    """ "Deleting a source or document makes it invisible at once"; "whether that source is open is decided when
-    somebody asks" (rag/models/chunks.py)."""
+    """“Deleting a source … makes it invisible at once”, and “who may query” says who may now, not who could."""
     visibility, take = TAKINGS[taking]
     source, supporter = closed_to_most(world, visibility), world.users["supporter"]
     readable = DataSource.objects.visible_to(supporter, QUERY)
     assert actions(supporter, source) == {QUERY}
     take(Membership.objects.get(user=supporter))
+    # The user's row was loaded before and does not know.
     assert actions(supporter, source) == NOTHING
-    assert not readable.all().exists(), "a queryset made before asks again"
+    assert not readable.all().exists()
 
 
 def test_taking_access_away_stops_writing_and_managing_too(world: World) -> None:
-    """ "Switch off instead of deleting: every credential stops working at once" (accounts/models.py)"""
+    """“Switch off instead of deleting: every credential stops working at once” (accounts/models.py)"""
     source = world.source()
     root = User.objects.create_superuser("root@platform.example")
     held = {"admin": {QUERY, INGEST, MANAGE}, "editor": {QUERY, INGEST}, "owner": {QUERY, INGEST, MANAGE}}
@@ -205,13 +202,10 @@ def test_taking_access_away_stops_writing_and_managing_too(world: World) -> None
 
 
 def test_what_is_gone_is_gone_for_superusers_too(world: World) -> None:
-    """ "Deleting a source or document makes it invisible at once" """
+    """“Deleting a source or document makes it invisible at once”"""
     root = User.objects.create_superuser("root@platform.example")
-    deleted, elsewhere = (
-        world.source("deleted", deleted_at=timezone.now()),
-        world.source("far", organization=world.abroad),
-    )
-    assert actions(root, deleted) == NOTHING
+    elsewhere = world.source("far", organization=world.abroad)
+    assert actions(root, world.source("deleted", deleted_at=timezone.now())) == NOTHING
     assert actions(root, elsewhere) == {MANAGE}
     world.abroad.is_active = False
     world.abroad.save()
@@ -219,7 +213,7 @@ def test_what_is_gone_is_gone_for_superusers_too(world: World) -> None:
 
 
 def test_jobs_are_watched_by_who_writes_or_manages(world: World) -> None:
-    """ "Managing (seeing that it exists, settings, jobs, deletion)" and "ingesting"; a reader has no part in it."""
+    """“Managing (seeing that it exists, settings, jobs, deletion)” and “ingesting”; a reader has no part in it."""
     source = world.source(owner=world.users["supporter"])
     fill([source])
     manager = world.home.roles.create(name="manager", permissions=["sources.manage"])
@@ -246,7 +240,7 @@ def test_rows_do_not_double(world: World) -> None:
 
 
 def test_the_rule_narrows_and_never_widens(world: World) -> None:
-    """ "unless `org_id`, `dataSources` or the header … narrows it": what was filtered before stays filtered."""
+    """“unless `org_id`, `dataSources` or the header … narrows it”: what was filtered before stays filtered."""
     one, other = world.source("one"), world.source("other")
     fill([one, other])
     for action in Action:

@@ -55,7 +55,7 @@ def worlds(draw: st.DrawFn) -> oracle.World:
         for home in organizations
         if draw(usually)
     )
-    number = draw(st.integers(1, 8))
+    number = draw(st.integers(4, 9))  # more cost no more queries
     sources = tuple(draw(_source(f"s{n}", organizations, users, roles, teams)) for n in range(number))
     return oracle.World(organizations, users, roles, teams, memberships, sources)
 
@@ -90,18 +90,20 @@ class Rows(NamedTuple):
 
 
 def build(world: oracle.World) -> Rows:
-    homes = {each: Organization(name=each.name, slug=each.name, is_active=each.active) for each in world.organizations}
-    users = {
+    homes: dict[Any, Organization] = {
+        each: Organization(name=each.name, slug=each.name, is_active=each.active) for each in world.organizations
+    }
+    users: dict[Any, User] = {
         each: User(
             email=f"{each.name}@x.example", is_active=each.active, is_staff=each.staff, is_superuser=each.superuser
         )
         for each in world.users
     }
-    roles = {
+    roles: dict[Any, Role] = {
         each: Role(organization=homes[each.organization], name=each.name, permissions=sorted(each.permissions))
         for each in world.roles
     }
-    teams = {each: Team(organization=homes[each.organization], name=each.name) for each in world.teams}
+    teams: dict[Any, Team] = {each: Team(organization=homes[each.organization], name=each.name) for each in world.teams}
     memberships = {
         each: Membership(user=users[each.user], organization=homes[each.organization], is_active=each.active)
         for each in world.memberships
@@ -141,14 +143,25 @@ def build(world: oracle.World) -> Rows:
 
 def fill(sources: Iterable[DataSource]) -> None:
     """Into each source a document, its chunk and vector, and a job."""
-    for source in sources:
-        sizes = {"chunk_size": 1000, "chunk_overlap": 0}
-        document = Document(source=source, path="a", title="a", text="a", chunk_count=1, revision=uuid7(), **sizes)
-        chunk = Chunk(source=source, document=document, position=0, start=0, end=1, text="a", tokens=1)
-        vector = {"model_id": source.embedding_model_id, "embedding": [1.0] * 384}
-        for row in (document, chunk, Embedding384(chunk=chunk, source=source, document=document, **vector)):
-            _insert([row])
-        _insert([IngestionJob(source=source, **sizes)])
+    sizes = {"chunk_size": 1000, "chunk_overlap": 0}
+    documents = [
+        Document(source=source, path="a", title="a", text="a", chunk_count=1, revision=uuid7(), **sizes)
+        for source in sources
+    ]
+    chunks = [Chunk(source=d.source, document=d, position=0, start=0, end=1, text="a", tokens=1) for d in documents]
+    _insert(documents)
+    _insert(chunks)
+    _insert(
+        Embedding384(
+            chunk=chunk,
+            source=chunk.source,
+            document=chunk.document,
+            model_id=chunk.source.embedding_model_id,
+            embedding=[1.0] * 384,
+        )
+        for chunk in chunks
+    )
+    _insert(IngestionJob(source=document.source, **sizes) for document in documents)
 
 
 def _insert(rows: Iterable[Any]) -> None:

@@ -25,9 +25,9 @@ def test_a_job_from_submission_to_its_end(
     source = live_world.source("handbook")
     editor = api("editor")
     documents = [
-        {"path": "a.md", "text": "# Zebras\n\nZebras have stripes.", "contentType": "text/markdown", "tags": ["animal"]},
+        {"path": "a.md", "text": "# Zebras\n\nZebras have stripes.", "contentType": "text/markdown", "tags": ["a"]},
         {"title": "Oaks", "contentBase64": base64.b64encode(b"Oaks are trees.").decode()},
-        {"uri": "https://example.org/lions", "text": "Lions roar.", "metadata": {"page": 3}, "date": "2025-01-02T03:04:05Z"},
+        {"uri": "https://example.org/lions", "text": "Lions roar.", "metadata": {"page": 3}, "date": "2025-01-02T03:04Z"},
     ]  # fmt: skip
     reply = editor.post("/api/rag/ingest", {"dataSourceId": str(source.pk), "documents": documents})
     assert reply.status == 202

@@ -17,7 +17,7 @@ Api = Callable[..., Client]
 def test_only_queries_sources_the_user_has_access_to(api: Api, live_world: World) -> None:
     """Guarantee: "Only queries data sources user has access to (RBAC enforced)", for all five visibilities."""
     roles, teams = live_world.home.roles, live_world.home.teams
-    grants = {
+    grants: dict[Visibility, dict[str, Any]] = {
         Visibility.PUBLIC: {},
         Visibility.ROLE: {"role": roles.get(name="admin")},
         Visibility.TEAM: {"team": teams.get(name="support")},

@@ -1,5 +1,7 @@
 """Chunking: what must hold for every text."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +36,7 @@ def test_chunks_are_bounded_exact_and_whole(text: str, size: int, part: int, mar
 def test_neighbours_overlap() -> None:
     text = " ".join(f"Sentence number {number} is about zebras." for number in range(200))
     drafts = list(chunk(parsers.parse(text, content_type="", path="a.txt"), ChunkingOptions(128, 30)))
-    for before, after in zip(drafts, drafts[1:], strict=False):
+    for before, after in pairwise(drafts):
         shared = count_tokens(text[after.start : before.end])
         assert 0 < shared <= 30
         assert after.text.startswith("Sentence")  # whole sentences

@@ -44,7 +44,8 @@ ODD_TEXTS = ["", " ", "\n", "a", "zebra " * 3000, "日本語", "🦓🦓", "x" *
 
 def test_shape_type_and_length(embedder: Embedder) -> None:
     vectors = embedder.embed(["one", "two", "three"])
-    assert (vectors.shape, vectors.dtype) == ((3, embedder.dimensions), np.float32)
+    assert vectors.shape == (3, embedder.dimensions)
+    assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 

@@ -30,12 +30,12 @@ def submit(world: World, submissions: list[Submission]) -> IngestionJob:
     return ingestion.submit(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
 
 
-def indexed() -> dict[str, list[tuple[int, int, int, str]]]:
+def indexed() -> dict[str, list[tuple[Any, ...]]]:
     """path → its chunks, without ids."""
     rows = Chunk.objects.order_by("document__path", "position").values_list(
         "document__path", "position", "start", "end", "text"
     )
-    found: dict[str, list[tuple[int, int, int, str]]] = {}
+    found: dict[str, list[tuple[Any, ...]]] = {}
     for path, *chunk in rows:
         found.setdefault(path, []).append(tuple(chunk))
     return found

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from rag.contracts import pagination
-from rag.contracts.base import ContractView, organization, validated
+from rag.contracts.base import ContractView, caller, organization, validated
 from rag.errors import InvalidRequest, NoResults, UnknownJob
 from rag.models import Action
 from rag.services import ingestion, queries, sources
@@ -25,18 +25,18 @@ class IngestionJobs(ViewSetMixin, PipelineView):
 
     def create(self, request: Request) -> Response:
         values = validated(serializers.IngestIn, request.data)
-        source = sources.to_ingest(request.user, values["dataSourceId"], organization=organization(request))
+        source = sources.to_ingest(caller(request), values["dataSourceId"], organization=organization(request))
         model = values.get("embeddingModel", source.embedding_model.name)
         if model != source.embedding_model.name:
             raise InvalidRequest(
-                f"This data source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
+                f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
                 field="embeddingModel",
             )
         job = ingestion.submit(
             source=source,
             submissions=serializers.submissions(values),
             options=serializers.options(values),
-            actor=request.user,
+            actor=caller(request),
         )
         return Response(_job(request, job.pk), status=202)
 
@@ -48,7 +48,7 @@ class IngestionJobs(ViewSetMixin, PipelineView):
 
 
 def _job(request: Request, job_id: uuid.UUID) -> dict[str, Any]:
-    job = ingestion.job_visible_to(request.user, job_id)
+    job = ingestion.job_visible_to(caller(request), job_id)
     chunks = ingestion.indexed_chunks(job, serializers.MAX_VECTOR_IDS + 1)
     return serializers.job_out(
         job, vector_ids=[str(chunk) for chunk in chunks], errors=ingestion.failures(job, serializers.MAX_ERRORS)
@@ -59,12 +59,12 @@ class DataSources(ViewSetMixin, PipelineView):
     """GET /api/rag/sources: those that the caller may query, send to or manage."""
 
     def list(self, request: Request) -> Response:
-        found = sources.visible(request.user, Action.VIEW, organization=organization(request))
+        found = sources.visible(caller(request), Action.VIEW, organization=organization(request))
         page = pagination.page(request, found.select_related("organization", "embedding_model"))
         return Response({"sources": [serializers.source_out(source) for source in page.items], **page.numbers})
 
     def retrieve(self, request: Request, reference: str) -> Response:
-        found = sources.visible(request.user, Action.VIEW, organization=organization(request))
+        found = sources.visible(caller(request), Action.VIEW, organization=organization(request))
         return Response(serializers.source_out(sources.named(found, reference)))
 
 
@@ -77,7 +77,7 @@ class Retrieve(PipelineView):
             raise InvalidRequest("No reranker of this name is configured; leave rerankModel out.", field="rerankModel")
         found = queries.retrieve(
             question=serializers.question(values),
-            user=request.user,
+            user=caller(request),
             organization=organization(request),
             data_sources=values.get("dataSources", ()),
         )

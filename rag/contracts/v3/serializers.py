@@ -10,7 +10,7 @@ from rag.types import Filters, IndexOutcome, Passage, Question, Submission
 
 
 class IngestIn(serializers.Serializer[Any]):
-    source = fields.Text(
+    source = fields.Text(  # type: ignore[assignment]  # DRF takes declared fields out of the class
         "source",
         max_length=100,
         validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "source must match ^[a-zA-Z0-9_-]+$")],
@@ -41,7 +41,7 @@ def ingest_out(outcome: IndexOutcome) -> dict[str, Any]:
 
 
 class FiltersIn(serializers.Serializer[Any]):
-    source = fields.Text("filters.source", required=False, max_length=100)
+    source = fields.Text("filters.source", required=False, max_length=100)  # type: ignore[assignment]
     tags = fields.Tags("filters.tags", required=False)
 
 

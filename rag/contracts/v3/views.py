@@ -3,21 +3,21 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rag.contracts.base import ContractView, organization, validated
+from rag.contracts.base import PostView, caller, organization, validated
 from rag.errors import NoAccessibleSources
 from rag.services import ingestion, queries, sources
 
 from . import errors, serializers
 
 
-class V3View(ContractView):
+class V3View(PostView):
     error_handler = staticmethod(errors.handle)
 
 
 class Ingest(V3View):
     def post(self, request: Request) -> Response:
         values = validated(serializers.IngestIn, request.data)
-        source = sources.to_ingest_or_new(request.user, values["source"], organization=organization(request))
+        source = sources.to_ingest_or_new(caller(request), values["source"], organization=organization(request))
         outcome = ingestion.ingest_now(source=source, submission=serializers.submission(values))
         return Response(serializers.ingest_out(outcome))
 
@@ -29,7 +29,7 @@ class Search(V3View):
         try:
             found = queries.retrieve(
                 question=serializers.question(values),
-                user=request.user,
+                user=caller(request),
                 organization=organization(request),
                 slug=slug,
             ).passages

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,7 +128,7 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
     """As few windows as hold everything, of nearly equal size: a short last one would say little. One for no ids."""
     count = max(1, -(-len(ids) // size))
     bounds = [round(index * len(ids) / count) for index in range(count + 1)]
-    return [ids[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [ids[start:end] for start, end in pairwise(bounds)]
 
 
 def _batches(order: list[int], windows: list[list[int]], limit: int = 8) -> list[list[int]]:

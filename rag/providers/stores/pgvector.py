@@ -22,7 +22,8 @@ class PgVectorStore:
 
     def __init__(self, *, dimensions: int, exact_limit: int) -> None:
         """exact_limit: scopes of at most this many chunks are compared one by one."""
-        self._model = EMBEDDING_TABLES[dimensions]
+        # Any: the tables' common class has no vector column, whose type holds the dimensions.
+        self._model: Any = EMBEDDING_TABLES[dimensions]
         self._table = connection.ops.quote_name(self._model._meta.db_table)
         self._exact_limit = exact_limit
 

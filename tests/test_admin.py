@@ -1,0 +1,150 @@
+"""The admin shows, offers and accepts only what its user manages."""
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from orgs.models import Membership, Role, Team
+from orgs.permissions import Visibility
+from rag.models import DataSource, EmbeddingModel, Grant
+from tests.factories import World, put
+
+PAGES = [
+    "/admin/",
+    "/admin/orgs/organization/",
+    "/admin/orgs/membership/",
+    "/admin/orgs/membership/add/",
+    "/admin/orgs/role/",
+    "/admin/orgs/role/add/",
+    "/admin/orgs/team/",
+    "/admin/rag/datasource/",
+    "/admin/rag/datasource/add/",
+    "/admin/rag/document/",
+    "/admin/rag/ingestionjob/",
+]
+
+
+def browser(user: User) -> Client:
+    user.is_staff = True
+    user.save()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def foreign(world: World) -> DataSource:
+    """A source abroad, with a role, a team and a document whose names must not be seen at home."""
+    Role.objects.create(organization=world.abroad, name="foreign-role")
+    Team.objects.create(organization=world.abroad, name="foreign-team")
+    source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
+    put(source, "foreign-document", "Zebras.")
+    return source
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_shows_anything_of_another_organisation(world: World, foreign: DataSource, page: str) -> None:
+    world.source("domestic")
+    reply = browser(world.users["owner"]).get(page)
+    assert reply.status_code == 200
+    text = reply.content.decode().lower()
+    for name in ("foreign", "abroad", str(foreign.pk), str(world.abroad.pk)):
+        assert name not in text
+
+
+def test_foreign_objects_do_not_exist(world: World, foreign: DataSource) -> None:
+    client = browser(world.users["owner"])
+    for address in (
+        f"/admin/rag/datasource/{foreign.pk}/change/",
+        f"/admin/rag/document/{foreign.documents.get().pk}/change/",
+        f"/admin/orgs/organization/{world.abroad.pk}/change/",
+        f"/admin/orgs/membership/{Membership.objects.get(organization=world.abroad).pk}/change/",
+    ):
+        assert client.get(address).status_code == 302, "as for an id that was never there: back to the index"
+
+
+@pytest.mark.parametrize("name", ["editor", "member", "foreigner"])
+def test_without_the_permission_there_is_nothing_to_see(world: World, name: str) -> None:
+    world.source("domestic")
+    client = browser(world.users[name])
+    assert "/admin/rag/" not in client.get("/admin/").content.decode()
+    assert client.get("/admin/rag/datasource/").status_code == 403
+    assert client.get("/admin/orgs/membership/").status_code == 403
+    assert client.get("/admin/accounts/user/").status_code == 403
+
+
+def form(world: World, **changes: object) -> dict[str, object]:
+    values: dict[str, object] = {
+        "organization": world.home.pk,
+        "name": "Board papers",
+        "slug": "board-papers",
+        "visibility": Visibility.PRIVATE.value,
+        "source_type": "doc",
+        "embedding_model": EmbeddingModel.objects.default().pk,
+        "grants-TOTAL_FORMS": 1,
+        "grants-INITIAL_FORMS": 0,
+        "grants-0-user": world.users["member"].pk,
+    }
+    return {name: value for name, value in {**values, **changes}.items() if value is not None}
+
+
+def test_creating_a_source_and_choosing_who_sees_it(world: World) -> None:
+    owner = world.users["owner"]
+    reply = browser(owner).post("/admin/rag/datasource/add/", form(world))
+    assert reply.status_code == 302, reply.content.decode()
+    grant = Grant.objects.get()
+    assert (grant.source.slug, grant.user, grant.granted_by) == ("board-papers", world.users["member"], owner)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"organization": "abroad"}, "valid choice"),
+        ({"grants-0-user": "foreigner"}, "valid choice"),
+        ({"visibility": "public"}, "counts only while the visibility is"),
+        ({"grants-0-user": None, "grants-0-role": "foreign"}, "valid choice"),
+        ({"visibility": "personal", "grants-TOTAL_FORMS": 0}, "needs an owner"),
+        ({"slug": "a b"}, "Constraint"),
+    ],
+)
+def test_what_a_source_must_not_be(world: World, changes: dict[str, object], message: str) -> None:
+    ids = {
+        "abroad": world.abroad.pk,
+        "foreigner": world.users["foreigner"].pk,
+        "foreign": world.abroad.roles.get(name="admin").pk,
+    }
+    values = {name: ids.get(str(value), value) if value is not None else None for name, value in changes.items()}
+    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **values))
+    assert reply.status_code == 200
+    assert message in reply.content.decode()
+    assert not DataSource.objects.exists()
+
+
+def test_a_membership_takes_only_roles_of_its_organisation(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    membership = Membership.objects.get(user=world.users["member"])
+    values = {
+        "user": membership.user_id,
+        "organization": world.home.pk,
+        "is_active": "on",
+        "roles": [world.abroad.roles.get(name="owner").pk],
+    }
+    reply = browser(superuser).post(f"/admin/orgs/membership/{membership.pk}/change/", values)
+    assert "Choose only what belongs" in reply.content.decode()
+
+
+def test_a_new_organisation_has_the_default_roles(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public"}
+    assert browser(superuser).post("/admin/orgs/organization/add/", values).status_code == 302
+    names = Role.objects.filter(organization__slug="new").values_list("name", flat=True)
+    assert sorted(names) == ["admin", "editor", "member", "owner"]
+
+
+def test_document_text_is_not_shown_to_who_may_only_manage(world: World) -> None:
+    """RESOLUTION: nothing widens querying, "not being organisation owner"."""
+    source = world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"])
+    outcome = put(source, "diary", "Zebras have stripes.")
+    reply = browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")
+    assert reply.status_code == 200
+    assert "stripes" not in reply.content.decode()
