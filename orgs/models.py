@@ -100,4 +100,3 @@ class Membership(UUIDModel):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.organization}"
-

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
+from ragsite import processes
 from ragsite.children import Children
 from ragsite.embedded import services
 from ragsite.embedded.folder import EmbeddedError
@@ -63,19 +64,8 @@ def _start(children: Children) -> None:
     _manage("migrate", "--verbosity=0")
     _manage("collectstatic", "--noinput", "--verbosity=0")
     _step("worker and web server")
-    python = sys.executable
-    children.start(
-        "worker",
-        [python, "-m", "celery", "-A", "ragsite", "worker", "--beat", "--concurrency", str(os.cpu_count() or 2),
-         "--schedule", str(FOLDER / "celerybeat-schedule"), "--loglevel", "info"],
-        log=LOGS / "worker.log",
-    )  # fmt: skip
-    children.start(
-        "web",
-        [python, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"{HOST}:{PORT}", "--worker-class", "gthread", "--preload",
-         "--workers", "2", "--threads", "32", "--timeout", "120", "--graceful-timeout", "10", "--no-control-socket"],
-        log=LOGS / "web.log",
-    )  # fmt: skip
+    children.start("worker", processes.worker(folder=FOLDER), log=LOGS / "worker.log")
+    children.start("web", processes.web(host=HOST, port=PORT), log=LOGS / "web.log")
     demo = _has_demo()
     if demo:
         _step("demo data (the first time, a minute at most)")
@@ -198,8 +188,8 @@ def _greeting(demo: bool, seconds: float) -> str:
             f"TOKEN=$(curl -s {ADDRESS}/api/auth/token -H 'Content-Type: application/json' \\",
             f'  -d \'{{"email": "member@acme.example", "password": "{password}"}}\' \\',
             "  | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"access\"])')",
-            f"curl -s {ADDRESS}/api/rag/search -H 'Content-Type: application/json' -H \"Authorization: Bearer $TOKEN\" \\",
-            '  -d \'{"query": "How do I send a document?", "topK": 3}\' | python3 -m json.tool',
+            f"curl -s {ADDRESS}/api/rag/search -H 'Content-Type: application/json' \\",
+            '  -H "Authorization: Bearer $TOKEN" -d \'{"query": "How do I send a document?", "topK": 3}\' | python3 -m json.tool',
             "",
         ]
     )

@@ -1,0 +1,36 @@
+"""make bench: ingestion against the bare embedder, search over HTTP against bare embedding and bare SQL.
+
+Real processes on the embedded services: gunicorn, a Celery worker, loopback only. Everything it makes is removed.
+"""
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import django
+
+from benchmarks.server import Server
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    django.setup()
+    from benchmarks import corpus, ingestion, search
+    from benchmarks.setting import Setting
+
+    documents = corpus.documents(limit=int(os.environ.get("BENCH_DOCUMENTS", "300")))
+    with Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server, Setting(server.address) as setting:
+        print(f"{len(documents)} documents from {corpus.origin()}, {os.cpu_count()} cores\n", flush=True)
+        ingestion.measure(setting, documents)
+        search.measure(setting, corpus.questions(limit=200), fill=int(os.environ.get("BENCH_FILL", "5000")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""A job through HTTP, broker, worker and database, against nothing but the embedder on the same chunks."""
+
+import os
+import statistics
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import django
+
+if TYPE_CHECKING:
+    from benchmarks.setting import Setting
+
+ROUNDS = 3
+_embedder: Any = None
+
+
+def measure(setting: "Setting", documents: list[dict[str, str]]) -> None:
+    texts = _chunks(documents)
+    cores = os.cpu_count() or 2
+    # Spawned, as forked children would share this process's database connection.
+    with ProcessPoolExecutor(cores, mp_context=get_context("spawn"), initializer=_load) as pool:
+        list(pool.map(_embed, [["warm"]] * cores * 4))
+        ratios = []
+        for number in range(ROUNDS):
+            bare = _bare(pool, texts)
+            seconds, chunks = _job(setting, documents, number)
+            ratios.append(chunks / seconds / bare)
+            print(
+                f"ingestion  job {len(documents) / seconds:6.1f} documents/s {chunks / seconds:6.1f} chunks/s"
+                f"   bare embedder {bare:6.1f} chunks/s   ratio {ratios[-1]:.2f}",
+                flush=True,
+            )
+    print(f"ingestion  median ratio {statistics.median(ratios):.2f} (aim ≥ 0.80)\n", flush=True)
+
+
+def _chunks(documents: list[dict[str, str]]) -> list[str]:
+    """Exactly the texts that the pipeline embeds."""
+    from rag.pipeline import embed
+    from rag.pipeline.chunk import chunk
+    from rag.services.ingestion import default_options
+    from rag.types import Parsed
+
+    return [
+        embed._embedded_text(draft, document["title"])
+        for document in documents
+        for draft in chunk(Parsed(document["text"]), default_options())
+    ]
+
+
+def _bare(pool: ProcessPoolExecutor, texts: list[str]) -> float:
+    """Chunks a second of the embedder alone, one process a core."""
+    begun = time.perf_counter()
+    list(pool.map(_embed, [texts[start : start + 8] for start in range(0, len(texts), 8)]))
+    return len(texts) / (time.perf_counter() - begun)
+
+
+def _load() -> None:
+    global _embedder
+    django.setup()
+    from rag.providers.embedders.local import LocalEmbedder
+
+    _embedder = LocalEmbedder(cache=Path(os.environ["RAGSITE_DATA"]) / "models", threads=1)
+
+
+def _embed(texts: list[str]) -> int:
+    return len(_embedder.embed(texts))
+
+
+def _job(setting: "Setting", documents: list[dict[str, str]], number: int) -> tuple[float, int]:
+    """Seconds from sending to the job's end, and its chunks."""
+    source = setting.new_source(f"round-{number}")
+    begun = time.perf_counter()
+    job = setting.post("/api/rag/ingest", {"dataSourceId": source.slug, "documents": documents})
+    while not job["finishedAt"]:
+        time.sleep(0.1)
+        job = setting.get(f"/api/rag/ingest/{job['jobId']}")
+    if job["indexed"] != len(documents):
+        raise RuntimeError(f"not everything was indexed: {job['errors'][:3]}")
+    return time.perf_counter() - begun, job["chunks"]

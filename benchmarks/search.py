@@ -1,0 +1,71 @@
+"""Search over HTTP, one client, against the embedding of the question plus the SQL alone."""
+
+import statistics
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.setting import Setting
+
+
+def measure(setting: Setting, questions: list[str], *, fill: int) -> None:
+    """fill: made-up chunks beside the real ones, in the same scope."""
+    from rag.pipeline.embed import embed_question
+    from rag.pipeline.retrieve import CANDIDATES
+    from rag.providers import registry
+    from rag.types import Scope
+
+    _fill(setting, fill)
+    model = setting.source.embedding_model
+    scope = Scope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
+    store = registry.vector_store(model)
+    for path, body in (
+        ("/api/rag/search", lambda question: {"query": question, "topK": 5}),
+        ("/api/rag/retrieve", lambda question: {"query": question, "topK": 10}),
+    ):
+        http, embed, sql = [], [], []
+        for question in questions[:10] + questions:  # the first ten warm both processes
+            http.append(_timed(lambda: setting.post(path, body(question)))[0])  # noqa: B023
+            seconds, vector = _timed(lambda: embed_question(question, model=model))  # noqa: B023
+            embed.append(seconds)
+            sql.append(_timed(lambda: store.search(vector, scope, CANDIDATES))[0])  # noqa: B023
+        figures = [_percentiles(times[10:]) for times in (http, embed, sql)]
+        (p50, p95), (embed50, _), (sql50, _) = figures
+        print(
+            f"{path:18} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   bare embedding {embed50:.1f} + SQL {sql50:.1f} ms"
+            f"   ratio {p50 / (embed50 + sql50):.2f} (aim ≤ 2)",
+            flush=True,
+        )
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    begun = time.perf_counter()
+    result = work()
+    return 1000 * (time.perf_counter() - begun), result
+
+
+def _percentiles(times: list[float]) -> tuple[float, float]:
+    cuts = statistics.quantiles(times, n=100)
+    return cuts[49], cuts[94]
+
+
+def _fill(setting: Setting, count: int) -> None:
+    from rag.models import Document
+    from rag.providers import registry
+    from rag.types import ChunkDraft
+
+    random = np.random.default_rng(1)
+    vectors = random.standard_normal((count, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    document = Document.objects.create(
+        source=setting.source, path="fill", title="fill", text="", content_hash="", chunk_size=1, chunk_overlap=0,
+        chunk_count=count, revision=uuid.uuid4(), source_type="doc",
+    )  # fmt: skip
+    drafts = [ChunkDraft(number, number, number + 1, "filler", (), 1) for number in range(count)]
+    store = registry.vector_store(setting.source.embedding_model)
+    begun = time.perf_counter()
+    store.replace(document, model_id=setting.source.embedding_model_id, chunks=drafts, vectors=vectors)
+    print(f"index      {count / (time.perf_counter() - begun):.0f} rows/s into a live HNSW index", flush=True)

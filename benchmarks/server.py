@@ -1,0 +1,45 @@
+"""The product's own processes, for the time of a benchmark."""
+
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ragsite import processes
+from ragsite.children import Children
+
+
+class Server:
+    def __init__(self, folder: Path, port: int) -> None:
+        self.address = f"http://127.0.0.1:{port}"
+        self._folder, self._port = folder, port
+        self._children = Children(folder / "children.json")
+
+    def __enter__(self) -> Self:
+        for command in (["migrate", "--verbosity=0"], ["collectstatic", "--noinput", "--verbosity=0"]):
+            subprocess.run([sys.executable, "manage.py", *command], check=True)
+        self._children.end_leftovers()
+        self._children.start("worker", processes.worker(folder=self._folder), log=self._folder / "worker.log")
+        web = processes.web(host="127.0.0.1", port=self._port)
+        self._children.start("web", web, log=self._folder / "web.log")
+        deadline = time.monotonic() + 60
+        while not self._ready():
+            self._children.require_alive()
+            if time.monotonic() > deadline:
+                sys.exit(f"the server did not become ready; see {self._folder}/web.log")
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._children.end()
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.address}/readyz", timeout=5):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False

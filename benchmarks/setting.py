@@ -1,0 +1,58 @@
+"""An organisation, an editor and a source that live as long as a benchmark; and their HTTP client."""
+
+import http.client
+import json
+import secrets
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from accounts.models import User
+from orgs.services import add_member, found_organization
+from rag.models import DataSource, EmbeddingModel
+
+
+class Setting:
+    def __init__(self, address: str) -> None:
+        self._host = urlsplit(address).netloc
+        self._connection = http.client.HTTPConnection(self._host, timeout=600)
+        self._headers = {"Content-Type": "application/json"}
+
+    def __enter__(self) -> Self:
+        name = f"bench-{secrets.token_hex(4)}"
+        self.organization = found_organization(name=name, slug=name)
+        self.user = User.objects.create_user(f"{name}@bench.example", name)
+        add_member(user=self.user, organization=self.organization, roles=("editor",))
+        self.source = self.new_source("main")
+        token = self.post("/api/auth/token", {"email": self.user.email, "password": name})["access"]
+        self._headers["Authorization"] = f"Bearer {token}"
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.organization.delete()
+        self.user.delete()
+
+    def new_source(self, slug: str) -> DataSource:
+        return DataSource.objects.create(
+            organization=self.organization, slug=slug, name=slug, embedding_model=EmbeddingModel.objects.default()
+        )
+
+    def post(self, path: str, body: Any) -> Any:
+        return self._send("POST", path, json.dumps(body))
+
+    def get(self, path: str) -> Any:
+        return self._send("GET", path)
+
+    def _send(self, method: str, path: str, body: str | None = None) -> Any:
+        """Over one kept connection, as a client library does; a new one where the server has closed it meanwhile."""
+        try:
+            self._connection.request(method, path, body, self._headers)
+            response = self._connection.getresponse()
+        except (BrokenPipeError, http.client.RemoteDisconnected):
+            self._connection.close()
+            self._connection.request(method, path, body, self._headers)
+            response = self._connection.getresponse()
+        content = json.loads(response.read())
+        if response.status >= 400:
+            raise RuntimeError(f"{method} {path}: {response.status} {content}")
+        return content
