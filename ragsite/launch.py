@@ -189,7 +189,8 @@ def _greeting(demo: bool, seconds: float) -> str:
             f'  -d \'{{"email": "member@acme.example", "password": "{password}"}}\' \\',
             "  | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"access\"])')",
             f"curl -s {ADDRESS}/api/rag/search -H 'Content-Type: application/json' \\",
-            '  -H "Authorization: Bearer $TOKEN" -d \'{"query": "How do I send a document?", "topK": 3}\' | python3 -m json.tool',
+            '  -H "Authorization: Bearer $TOKEN" \\',
+            '  -d \'{"query": "How do I send a document?", "topK": 3}\' | python3 -m json.tool',
             "",
         ]
     )

@@ -31,11 +31,12 @@ def retrieve(
     if data_sources:
         chosen = [sources.named(open_sources, reference).pk for reference in dict.fromkeys(data_sources)]
         open_sources = open_sources.filter(pk__in=chosen)
-    elif not open_sources.exists():
-        raise NoAccessibleSources("There is no data source that you may query.")
     if slug:
         open_sources = open_sources.filter(slug=slug)
-    return query.find(question, _scopes(open_sources, question))
+    scopes = _scopes(open_sources, question)
+    if not (scopes or slug):
+        raise NoAccessibleSources("There is no data source that you may query.")
+    return query.find(question, scopes)
 
 
 def _scopes(open_sources: DataSourceQuerySet, question: Question) -> list[Scope]:

@@ -27,7 +27,7 @@ def test_a_job_from_submission_to_its_end(
     documents = [
         {"path": "a.md", "text": "# Zebras\n\nZebras have stripes.", "contentType": "text/markdown", "tags": ["a"]},
         {"title": "Oaks", "contentBase64": base64.b64encode(b"Oaks are trees.").decode()},
-        {"uri": "https://example.org/lions", "text": "Lions roar.", "metadata": {"page": 3}, "date": "2025-01-02T03:04Z"},
+        {"uri": "https://example.org/lions", "text": "Lions roar.", "metadata": {"p": 3}, "date": "2025-01-02T03:04Z"},
     ]  # fmt: skip
     reply = editor.post("/api/rag/ingest", {"dataSourceId": str(source.pk), "documents": documents})
     assert reply.status == 202
@@ -40,7 +40,7 @@ def test_a_job_from_submission_to_its_end(
     assert job["progress"] == {"documents": 3, "done": 3, "failed": 0}
     assert sorted(job["vectorIds"]) == sorted(str(pk) for pk in Chunk.objects.values_list("pk", flat=True))
     lions = Document.objects.get(path="https://example.org/lions")
-    assert (lions.uri, lions.title, lions.metadata) == ("https://example.org/lions", "lions", {"page": 3})
+    assert (lions.uri, lions.title, lions.metadata) == ("https://example.org/lions", "lions", {"p": 3})
     assert Document.objects.get(title="Oaks").path.startswith("sha256:")
     # And it is found, by those who may, in the contract's fields.
     found = api("member").post("/api/rag/retrieve", {"query": "Who has stripes?", "topK": 1}).body

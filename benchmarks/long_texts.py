@@ -1,0 +1,102 @@
+"""python -m benchmarks.long_texts SETS: how should a chunk longer than the local model's window become one vector?
+
+Chunks of the default size, ranked by cosine alone, over the sets of an evaluation folder (the one beside the checkout):
+NDCG@10 of the documents for the retrieval sets. Only the way of the long chunks differs.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import django
+import numpy as np
+
+SETS = ("cranfield", "cisi", "codebase")
+DATASETS = Path(__file__).parents[2] / "shared" / "datasets" / "retrieval"
+
+
+def main(datasets: Path) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    django.setup()
+    from rag.providers.embedders.local import WINDOW, LocalEmbedder, _windows
+
+    cache = Path(os.environ["RAGSITE_DATA"]) / "models"
+    embedder = LocalEmbedder(cache=cache, threads=2)
+
+    def mean(size: int) -> Callable[[list[str]], np.ndarray]:
+        def embed(texts: list[str]) -> np.ndarray:
+            rows = []
+            for text in texts:
+                parts = _windows(_pieces(embedder, text), size)
+                weights = np.array([len(part) for part in parts], np.float32)
+                rows.append((embedder._embed_windows(parts) * weights[:, None]).sum(axis=0))
+            return _unit(np.stack(rows))
+
+        return embed
+
+    def first(texts: list[str]) -> np.ndarray:
+        return _unit(embedder._embed_windows([_pieces(embedder, text)[: WINDOW - 2] for text in texts]))
+
+    methods = {"cut after 256": first, "mean of windows ≤ 256": mean(WINDOW - 2), "windows ≤ 512": mean(510)}
+    for name in SETS:
+        texts, owners, questions, grades = _read(datasets / name)
+        long = [index for index, text in enumerate(texts) if len(_pieces(embedder, text)) > WINDOW - 2]
+        vectors = embedder.embed(texts)
+        asked = embedder.embed(questions)
+        print(f"{name}: {len(texts)} chunks, {len(long)} longer than the window")
+        for method, embed in methods.items():
+            vectors[long] = embed([texts[index] for index in long])
+            print(f"  {method:24} NDCG@10 {_ndcg(asked @ vectors.T, owners, grades):.4f}", flush=True)
+
+
+def _pieces(embedder: Any, text: str) -> list[int]:
+    return list(embedder._tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str, float]]]:
+    """Embedded texts, the document of each, questions, and for each question the grades of documents."""
+    from rag.pipeline import embed
+    from rag.pipeline.chunk import chunk
+    from rag.services.ingestion import default_options
+    from rag.types import Parsed
+
+    texts, owners = [], []
+    for line in (folder / "corpus.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        for draft in chunk(Parsed(row["text"]), default_options()):
+            texts.append(embed._embedded_text(draft, row["title"]))
+            owners.append(row["id"])
+    judged: dict[str, dict[str, float]] = {}
+    for line in (folder / "qrels.tsv").read_text().splitlines():
+        question, document, grade = line.split("\t")
+        if grade.replace(".", "").isdigit():
+            judged.setdefault(question, {})[document] = float(grade)
+    rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if row["id"] in judged]
+    return texts, owners, [row["text"] for row in rows], [judged[row["id"]] for row in rows]
+
+
+def _ndcg(similarity: np.ndarray, owners: list[str], grades: list[dict[str, float]]) -> float:
+    """A document scores as its best chunk; linear gain."""
+    names = sorted(set(owners))
+    columns = np.array([names.index(owner) for owner in owners])
+    discount = 1 / np.log2(np.arange(2, 12))
+    total = 0.0
+    for row, relevant in zip(similarity, grades, strict=True):
+        best = np.full(len(names), -2.0)
+        np.maximum.at(best, columns, row)
+        gains = np.array([relevant.get(names[index], 0.0) for index in np.argsort(-best)[:10]])
+        ideal = np.array(sorted(relevant.values(), reverse=True)[:10])
+        total += (gains * discount[: len(gains)]).sum() / (ideal * discount[: len(ideal)]).sum()
+    return total / len(grades)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else DATASETS)

@@ -1,0 +1,114 @@
+"""manage.py ingest_sample: send a folder of files to the running product, through its API, and watch the job."""
+
+import http.client
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+DATASETS = settings.BASE_DIR.parent / "shared" / "datasets"
+TYPES = {".md": "text/markdown", ".txt": "text/plain", ".rst": "text/plain", ".csv": "text/csv", ".py": "text/plain"}
+# Documents in one request; the whole folder is one job after another.
+BATCH = 500
+
+
+class Command(BaseCommand):
+    help = "Send a folder of text files to the running product and show the progress of the job."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", nargs="?", type=Path, help="default: the evaluation data, else the handbooks")
+        parser.add_argument("--source", default="sample", help="slug of the data source (made when it is missing)")
+        parser.add_argument("--address", default=f"127.0.0.1:{os.environ.get('PORT') or 3080}")
+        parser.add_argument("--email", default="editor@acme.example")
+        parser.add_argument("--password", default=settings.DEMO_PASSWORD)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        folder = options["folder"] or (DATASETS if DATASETS.exists() else settings.BASE_DIR / "docs")
+        documents = list(_documents(folder))
+        if not documents:
+            raise CommandError(f"{folder} holds no file that can be read ({', '.join(TYPES)}, corpus.jsonl).")
+        self.stdout.write(f"{len(documents)} documents from {folder}")
+        client = _Client(options["address"])
+        client.sign_in(options["email"], options["password"])
+        # The first one goes by v3, which makes the source; the others as jobs.
+        client.post("/api/rag/ingest", {"source": options["source"], **_as_v3(documents[0])})
+        failed = _run(client, options["source"], documents[1:])
+        for error in failed[:10]:
+            self.stderr.write(f"{error['path']}: {error['code']} {error['message']}")
+        self.stdout.write(f"{len(documents) - len(failed)} of {len(documents)} can be searched now.")
+
+
+def _run(client: "_Client", source: str, documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    columns = (TextColumn("ingesting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[chunks]} chunks"))
+    failed: list[dict[str, Any]] = []
+    done = chunks = 0
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
+        bar = progress.add_task("", total=len(documents), chunks=0)
+        for start in range(0, len(documents), BATCH):
+            body = {"dataSourceId": source, "documents": documents[start : start + BATCH]}
+            job = client.post("/api/rag/ingest", body)
+            while not job["finishedAt"]:
+                time.sleep(0.3)
+                job = client.get(f"/api/rag/ingest/{job['jobId']}")
+                ended = done + job["progress"]["done"] + job["progress"]["failed"]
+                progress.update(bar, completed=ended, chunks=chunks + job["chunks"])
+            done += job["progress"]["documents"]
+            chunks += job["chunks"]
+            failed += job["errors"]
+    return failed
+
+
+def _documents(folder: Path) -> Iterator[dict[str, Any]]:
+    """Text files as they are, and the records of corpus.jsonl files."""
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = str(file.relative_to(folder))
+        if file.name == "corpus.jsonl":
+            for line in file.read_text().splitlines():
+                row = json.loads(line)
+                if row["text"].strip():
+                    yield {"path": f"{name}#{row['id']}", "title": row.get("title") or row["id"], "text": row["text"]}
+        elif file.suffix.lower() in TYPES:
+            text = file.read_text(errors="replace")
+            if text.strip():
+                yield {"path": name, "title": file.stem, "text": text, "contentType": TYPES[file.suffix.lower()]}
+
+
+def _as_v3(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: document[name] for name in ("path", "title", "text")}
+
+
+class _Client:
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._headers = {"Content-Type": "application/json"}
+
+    def sign_in(self, email: str, password: str) -> None:
+        pair = self.post("/api/auth/token", {"email": email, "password": password})
+        self._headers["Authorization"] = f"Bearer {pair['access']}"
+
+    def post(self, path: str, body: Any) -> Any:
+        return self._send("POST", path, json.dumps(body))
+
+    def get(self, path: str) -> Any:
+        return self._send("GET", path, None)
+
+    def _send(self, method: str, path: str, body: str | None) -> Any:
+        connection = http.client.HTTPConnection(self._address, timeout=120)
+        try:
+            connection.request(method, path, body, self._headers)
+            response = connection.getresponse()
+            content = json.loads(response.read())
+        except OSError:
+            raise CommandError(f"Nothing answers at {self._address}: start the product with `make run`.") from None
+        finally:
+            connection.close()
+        if response.status >= 400:
+            raise CommandError(f"{method} {path}: {response.status} {content['message']}")
+        return content
