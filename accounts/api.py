@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import transaction
 from rest_framework import serializers
+from rest_framework.request import Request
 from rest_framework_simplejwt.exceptions import AuthenticationFailed
 from rest_framework_simplejwt.serializers import TokenObtainPairSerializer, TokenRefreshSerializer
 from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
@@ -14,6 +15,7 @@ from rest_framework_simplejwt.views import (
     TokenVerifyView,
 )
 
+from .authentication import refuse_clear_text
 from .models import User
 
 
@@ -41,17 +43,25 @@ class Rotation(TokenRefreshSerializer):
             raise AuthenticationFailed(str(self.error_messages["no_active_account"]), "no_active_account") from None
 
 
-class ObtainToken(TokenObtainPairView):
+class RefusesClearText:
+    """Passwords and refresh tokens are credentials too (accounts.authentication)."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        refuse_clear_text(request)
+        super().initial(request, *args, **kwargs)  # type: ignore[misc]
+
+
+class ObtainToken(RefusesClearText, TokenObtainPairView):
     serializer_class = Credentials
 
 
-class RefreshToken(TokenRefreshView):
+class RefreshToken(RefusesClearText, TokenRefreshView):
     serializer_class = Rotation
 
 
-class VerifyToken(TokenVerifyView):
+class VerifyToken(RefusesClearText, TokenVerifyView):
     """`{"token"}` → 200 with `{}` while the token is valid, else 401."""
 
 
-class RevokeToken(TokenBlacklistView):
+class RevokeToken(RefusesClearText, TokenBlacklistView):
     """`{"refresh"}` → 200 with `{}`; the refresh token is worth nothing from now on."""

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import structlog
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
 from django.http import Http404
 from rest_framework import exceptions, status
@@ -30,6 +31,11 @@ TITLES = {
 def envelope(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
     """`{"error", "message", "details"}`."""
     return {"error": title, "message": message, "details": details or {}}
+
+
+def request_id() -> str:
+    """The id under which the log has this request."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:

@@ -5,7 +5,6 @@ Real processes on the embedded services: gunicorn, a Celery worker, loopback onl
 
 import os
 import socket
-import sys
 from pathlib import Path
 
 import django
@@ -33,4 +32,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import structlog
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.envelope import TITLES, envelope
+from accounts.envelope import TITLES, envelope, request_id
 from rag.services import health
 
 
@@ -41,10 +40,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """The request id is in the log beside the traceback; nothing of the exception is in the answer."""
     if _is_api(request):
-        request_id = structlog.contextvars.get_contextvars().get("request_id", "")
-        return _json(
-            500, "Something went wrong on this side. The log has it under this request id.", request_id=request_id
-        )
+        message = "Something went wrong on this side. The log has it under this request id."
+        return _json(500, message, request_id=request_id())
     return defaults.server_error(request)
 
 

@@ -38,6 +38,9 @@ class SourceForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         owner, organization = values.get("owner"), values.get("organization") or _organization(self.instance)
+        taken = DataSource.objects.filter(organization=organization, slug=values.get("slug"), deleted_at=None)
+        if taken.exclude(pk=self.instance.pk).exists():  # the constraint has a condition, which no form checks
+            self.add_error("slug", "The organisation has a source of this slug already.")
         if values.get("visibility") == Visibility.PERSONAL and owner is None:
             self.add_error("owner", "A personal source needs an owner: nobody else can query it.")
         if owner and organization and not owner.memberships.filter(organization=organization).exists():

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import structlog
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +15,8 @@ from accounts.models import User
 from orgs.models import Organization
 from rag.errors import Kind, RagError
 from rag.services import sources
+
+logger = structlog.get_logger(__name__)
 
 ErrorHandler = Callable[[Exception, dict[str, Any]], Response | None]
 
@@ -92,4 +95,7 @@ def render(exception: Exception, context: dict[str, Any], name: Callable[[RagErr
     details = dict(exception.data)
     if field := getattr(exception, "field", None):
         details = {"field": field, "message": exception.message, **details}
+    if status >= 500:
+        logger.warning("request_not_served", code=exception.code, reason=exception.message)
+        details["request_id"] = envelope.request_id()
     return Response(envelope.envelope(name(exception, status), exception.message, details), status=status)

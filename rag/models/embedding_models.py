@@ -5,16 +5,23 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
+from rag.errors import EmbeddingFailed
 from ragsite.db import UUIDModel
 
 
 class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
     def default(self) -> "EmbeddingModel":
-        """The model that new data sources get (RAG_EMBEDDING_MODEL); its row is made on first use if it is known."""
+        """The model that new data sources get (RAG_EMBEDDING_MODEL); its row is made on first use if it is known.
+
+        Raises EmbeddingFailed.
+        """
         name = settings.RAG_EMBEDDING_MODEL
         known = KNOWN_MODELS.get(name)
         if known is None:
-            return self.get(name=name)
+            row = self.filter(name=name).first()
+            if row is None:
+                raise EmbeddingFailed(f"RAG_EMBEDDING_MODEL names no known embedding model: {name}", retry=False)
+            return row
         return self.get_or_create(name=name, defaults=known)[0]
 
 

@@ -26,7 +26,7 @@ def decode(data: bytes, *, content_type: str, path: str) -> str:
     Raises UnsupportedFormat for a type that is not text, ParseFailed where the bytes are not.
     """
     mime = _mime(content_type)
-    if mime and not mime.startswith("text/") and mime not in _TEXT_TYPES:
+    if "/" in mime and not mime.startswith("text/") and mime not in _TEXT_TYPES:
         raise UnsupportedFormat(f"{mime} cannot be read yet. Send its text in `text`, or a text format.")
     return text.decode(data)
 

@@ -58,5 +58,5 @@ def _embedding_model() -> bool:
         if model.provider == EmbeddingModel.Provider.LOCAL:
             registry.embedder(model).embed(["ready?"])
         return True
-    except (DatabaseError, EmbeddingModel.DoesNotExist, RagError):
+    except (DatabaseError, RagError):
         return False

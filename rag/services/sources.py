@@ -30,7 +30,7 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
     if len(found) > 1:
         raise InvalidRequest(
             "Several of your organisations have a source of this name: send the header X-Organization, or its id.",
-            field="data_source_id",
+            field="X-Organization",
         )
     return found[0]
 

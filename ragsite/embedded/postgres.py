@@ -5,6 +5,7 @@ import pwd
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psutil
@@ -39,8 +40,9 @@ def start(folder: Path) -> str:
     if not cluster.exists():
         _create(cluster)
     if not _running(cluster):
-        # A file left by a killed server names a process that may by now be anybody's.
-        (cluster / "postmaster.pid").unlink(missing_ok=True)
+        # Files left by a killed server name a process that may by now be anybody's.
+        for stale in (cluster / "postmaster.pid", sockets / ".s.PGSQL.5432.lock", sockets / ".s.PGSQL.5432"):
+            stale.unlink(missing_ok=True)
         _as_owner(cluster, sockets)
         log = cluster / "server.log"
         try:
@@ -110,17 +112,21 @@ def _as_owner(*folders: Path) -> None:
 
 
 def _execute(command: str, *arguments: object) -> None:
+    # Root's own groups would go along, and then a folder's group bits would count instead of everybody's.
+    other: dict[str, Any] = (
+        {"user": _SYSTEM_USER, "group": _SYSTEM_USER, "extra_groups": []} if os.geteuid() == 0 else {}
+    )
     # Not a pipe for standard output: the server would inherit it and keep it open for ever.
     subprocess.run(
         [_bin() / command, *map(str, arguments)],
         check=True,
         cwd="/",
-        user=_SYSTEM_USER if os.geteuid() == 0 else None,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE if command == "initdb" else subprocess.DEVNULL,
         text=True,
         start_new_session=True,
+        **other,
     )
 
 

@@ -4,6 +4,7 @@ import structlog
 
 from .env import BASE_DIR as BASE_DIR
 from .env import DATA_DIR, env
+from .rag import RAG_MAX_BODY_BYTES
 
 DEBUG = env.bool("DEBUG", default=False)
 # Plain HTTP on loopback, as `make run` serves it: cookies without Secure, no HSTS, no redirect to HTTPS.
@@ -75,6 +76,9 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+
+# Django's own bound on a body, for the admin's forms as for the API, whose parser answers 413.
+DATA_UPLOAD_MAX_MEMORY_SIZE = RAG_MAX_BODY_BYTES
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

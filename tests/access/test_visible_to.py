@@ -9,13 +9,17 @@ from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orgs.models import Role, Team
 from orgs.permissions import Permission, Visibility
+from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
 from tests.access import oracle
 from tests.access.worlds import Rows, build, fill, worlds
+from tests.factories import World
 
 pytestmark = pytest.mark.django_db
 
+CONTENT = (Document, Chunk, Embedding384)
 May = Callable[[oracle.World, oracle.User | None, oracle.Source, str], bool]
 
 
@@ -52,7 +56,7 @@ def test_content_is_visible_as_its_source_is(world: oracle.World, action: Action
     with rolled_back():
         rows = build(world)
         fill(DataSource.objects.all())
-        for model in (Document, Chunk, Embedding384):
+        for model in CONTENT:
             compare(world, rows, action, model, "source", oracle.may)
         compare(world, rows, action, IngestionJob, "source", oracle.may_with_jobs)
 
@@ -62,3 +66,29 @@ def test_the_statement_covers_everything_there_is() -> None:
     assert {action.value for action in Action} == set(oracle.ACTIONS)
     assert set(Visibility.values) == set(oracle.VISIBILITIES)
     assert set(Permission.values) == set(oracle.PERMISSIONS)
+
+
+def test_rows_do_not_double(world: World) -> None:
+    """One row a source, however many of its roles and teams somebody is in (design: subqueries, not joins)."""
+    roles = Role.objects.filter(organization=world.home)
+    add_member(user=world.users["owner"], organization=world.home, roles=[r.name for r in roles], teams=("a", "b"))
+    by_role, by_team = world.source("r", visibility="role"), world.source("t", visibility="team")
+    for role in roles:
+        by_role.grants.create(role=role)
+    for team in Team.objects.filter(organization=world.home):
+        by_team.grants.create(team=team)
+    fill([by_role, by_team])
+    for action in Action:
+        assert list(DataSource.objects.visible_to(world.users["owner"], action)) == [by_role, by_team]
+        for model in (*CONTENT, IngestionJob):
+            assert model.objects.visible_to(world.users["owner"], action).count() == 2
+
+
+def test_the_rule_narrows_and_never_widens(world: World) -> None:
+    """“unless `org_id`, `dataSources` or the header … narrows it”: what was filtered before stays filtered."""
+    one, other = world.source("one"), world.source("other")
+    fill([one, other])
+    for action in Action:
+        assert DataSource.objects.filter(slug="one").visible_to(world.users["owner"], action).get() == one
+        for model in (*CONTENT, IngestionJob):
+            assert model.objects.filter(source=one).visible_to(world.users["owner"], action).count() == 1

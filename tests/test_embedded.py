@@ -1,0 +1,93 @@
+"""The embedded services: what a crash, a reboot or an impatient person leaves behind does not stop the next start."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+import redis
+
+from ragsite.embedded import services
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    place = tmp_path / "data"
+    yield place
+    services.stop(place)
+
+
+def host(found: dict[str, str]) -> str:
+    return found["DATABASE_URL"].partition("host=")[2]
+
+
+def answer(found: dict[str, str]) -> tuple[int, bool]:
+    with psycopg.connect(host=host(found), user="ragsite", dbname="ragsite") as connection:
+        row = connection.execute("SELECT 1").fetchone()
+    with redis.Redis.from_url(found["REDIS_URL"]) as client:
+        return row[0] if row else 0, bool(client.ping())
+
+
+def test_start_is_shared_and_data_is_kept(folder: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        addresses = list(pool.map(lambda _: services.start(folder), range(4)))
+    assert addresses == [addresses[0]] * 4
+    with psycopg.connect(host=host(addresses[0]), user="ragsite", dbname="ragsite") as connection:
+        connection.execute("CREATE TABLE kept (); CREATE EXTENSION vector")
+    with redis.Redis.from_url(addresses[0]["REDIS_URL"]) as client:
+        client.set("kept", "yes")
+    services.stop(folder)
+    again = services.start(folder)
+    with psycopg.connect(host=host(again), user="ragsite", dbname="ragsite") as connection:
+        connection.execute("TABLE kept")
+    with redis.Redis.from_url(again["REDIS_URL"]) as client:
+        assert client.get("kept") == b"yes"
+
+
+def test_servers_that_were_killed_come_back(folder: Path) -> None:
+    services.start(folder)
+    postmaster = int((folder / "postgres" / "postmaster.pid").read_text().split("\n")[0])
+    for process in [psutil.Process(postmaster), *psutil.Process(postmaster).children()]:
+        process.kill()
+    with redis.Redis(unix_socket_path=str(folder / "redis" / "redis.sock")) as client:
+        psutil.Process(client.info("server")["process_id"]).kill()
+    assert answer(services.start(folder)) == (1, True)
+
+
+def test_a_pid_file_that_names_somebody_else(folder: Path) -> None:
+    """After a reboot the old process id may be anybody's."""
+    services.start(folder)
+    file = folder / "postgres" / "postmaster.pid"
+    lines = file.read_text().split("\n")
+    services.stop(folder)
+    file.write_text("\n".join([str(os.getppid()), *lines[1:]]))
+    assert answer(services.start(folder)) == (1, True)
+
+
+def test_a_cluster_that_was_half_made(folder: Path) -> None:
+    partial = folder / "postgres.partial"
+    partial.mkdir(parents=True)
+    (partial / "PG_VERSION").write_text("18\n")
+    assert answer(services.start(folder)) == (1, True)
+
+
+def test_a_folder_deeper_than_socket_paths_may_be(folder: Path) -> None:
+    deep = folder / ("d" * 60) / ("e" * 60)
+    found = services.start(deep)
+    try:
+        assert answer(found) == (1, True)
+        assert len(host(found)) < 100
+    finally:
+        services.stop(deep)
+
+
+def test_services_that_are_named_are_not_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://db.example/ragsite")
+    monkeypatch.setenv("REDIS_URL", "redis://cache.example")
+    assert services.start(folder) == {}
+    assert [path.name for path in folder.iterdir()] == ["services.lock"]
