@@ -11,6 +11,7 @@ import psutil
 
 # A worker finishes the document at hand; what it cannot finish, the sweep gives to the next one.
 _PATIENCE = 8
+_MOST_REVIVALS = 5
 
 
 class Children:
@@ -18,6 +19,8 @@ class Children:
         self._notes = notes
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._logs: dict[str, Path] = {}
+        self._commands: dict[str, list[str]] = {}
+        self._revived: dict[str, int] = {}
 
     def start(self, name: str, command: list[str], *, log: Path) -> None:
         """Its own session: Ctrl-C reaches the launcher alone, which then ends things in order."""
@@ -25,9 +28,19 @@ class Children:
             self._running[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
-        self._logs[name] = log
+        self._logs[name], self._commands[name] = log, command
         noted = [[each.pid, psutil.Process(each.pid).create_time()] for each in self._running.values()]
         self._notes.write_text(json.dumps(noted))
+
+    def revive(self) -> list[str]:
+        """Start again those that have ended, and name them. Raises SystemExit for one that ends again and again."""
+        ended = [name for name, child in self._running.items() if child.poll() is not None]
+        for name in ended:
+            self._revived[name] = self._revived.get(name, 0) + 1
+            if self._revived[name] > _MOST_REVIVALS:
+                self.require_alive()
+            self.start(name, self._commands[name], log=self._logs[name])
+        return ended
 
     def require_alive(self) -> None:
         """Raise SystemExit, with a sentence, if one of them has ended."""

@@ -24,6 +24,8 @@ PORT = int(os.environ.get("PORT") or 3080)
 ADDRESS = f"http://{HOST}:{PORT}"
 FOLDER = Path(os.environ.get("RAGSITE_DATA") or Path(__file__).parents[1] / "var" / "run").resolve()
 LOGS = FOLDER / "logs"
+# As the person at the terminal set it, before this run adds its own.
+_GIVEN = dict(os.environ)
 
 
 class Stop(BaseException):
@@ -57,7 +59,7 @@ def main() -> None:
 def _start(children: Children) -> None:
     begun = time.monotonic()
     _step("PostgreSQL and Redis" if not os.environ.get("DATABASE_URL") else "services")
-    os.environ.update(services.start(FOLDER))
+    os.environ.update(services.start(FOLDER, _GIVEN))
     os.environ.update({"RAGSITE_LOCAL": "1", "RAGSITE_DATA": str(FOLDER), "SECRET_KEY": _secret_key()})
     _note_environment()
     _step("database schema and static files")
@@ -94,9 +96,12 @@ def _until_ready(children: Children) -> None:
 
 
 def _watch(children: Children) -> None:
+    """Bring back what ends before it should: a server that was killed, a worker that lost its broker."""
     while True:
         time.sleep(1)
-        children.require_alive()
+        services.start(FOLDER, _GIVEN)
+        for name in children.revive():
+            print(f"The {name} process had ended and was started again; {LOGS}/{name}.log says why.", flush=True)
 
 
 def _only_one() -> IO[str]:

@@ -1,22 +1,23 @@
 """Both services of a folder, as the environment variables that the rest of the product reads."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from . import postgres, redis
 from .folder import locked
 
 
-def start(folder: Path) -> dict[str, str]:
-    """Start what DATABASE_URL and REDIS_URL do not already name. Safe to call from several processes at once.
+def start(folder: Path, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Start what DATABASE_URL and REDIS_URL do not already name. Safe to call again, and at the same time.
 
     Returns the variables that were missing. Raises EmbeddedError.
     """
     found: dict[str, str] = {}
     with locked(folder):
-        if not os.environ.get("DATABASE_URL"):
+        if not environment.get("DATABASE_URL"):
             found["DATABASE_URL"] = postgres.start(folder)
-        if not os.environ.get("REDIS_URL"):
+        if not environment.get("REDIS_URL"):
             found["REDIS_URL"] = redis.start(folder)
     return found
 

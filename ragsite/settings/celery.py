@@ -1,5 +1,7 @@
 """Celery: the rows are the truth and a message is only a hint, so no result backend and late acknowledgement."""
 
+from kombu import Queue
+
 from .base import REDIS_URL, TIME_ZONE
 from .rag import RAG_SWEEP_SECONDS
 
@@ -21,11 +23,15 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = TIME_ZONE
+# A queue of its own: behind ten thousand documents a sweep would come too late for the one whose worker died.
+CELERY_TASK_DEFAULT_QUEUE = "ingestion"
+CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"))
+CELERY_TASK_ROUTES = {"rag.sweep_ingestion": {"queue": "maintenance"}}
 CELERY_BEAT_SCHEDULE = {
     "sweep-ingestion": {
         "task": "rag.sweep_ingestion",
         "schedule": RAG_SWEEP_SECONDS,
         # Without a worker the sweeps of an hour must not pile up.
-        "options": {"expires": RAG_SWEEP_SECONDS},
+        "options": {"expires": 60},
     },
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
-from rag.models import Chunk, Document, EmbeddingModel, IngestionJob
+from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from tests.conftest import Worker
 from tests.factories import World
 from tests.http import Client
@@ -115,6 +115,14 @@ def test_formats_that_cannot_be_read(api: Api, live_world: World) -> None:
         document = {"contentType": content_type, "contentBase64": base64.b64encode(data).decode()}
         reply = api("editor").post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [document]})
         assert (reply.status, reply.body["error"]) == (status, code)
+
+
+def test_ten_megabytes_of_text_are_a_job(api: Api, live_world: World) -> None:
+    live_world.source("handbook")
+    body = {"dataSourceId": "handbook", "documents": [{"path": "big", "text": "word " * 2_000_000}]}
+    reply = api("editor").post("/api/rag/ingest", body)
+    assert (reply.status, reply.body["progress"]["documents"]) == (202, 1)
+    assert len(IngestionDocument.objects.get().text) == 10_000_000
 
 
 def test_a_body_for_both_contracts_is_told_so(api: Api) -> None:

@@ -106,6 +106,13 @@ def test_text_too_long_to_wait_for(api: Api, settings: Any) -> None:
     assert not Document.objects.exists()
 
 
+def test_ten_megabytes_are_told_the_other_way_in(api: Api) -> None:
+    """Far above Django's own bound on bodies, whose answer would be a bare 400."""
+    reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "word " * 2_000_000})
+    assert (reply.status, reply.body["error"]) == (413, "Payload too large")
+    assert not Document.objects.exists()
+
+
 def test_oversize_body(api: Api, settings: Any) -> None:
     settings.RAG_MAX_BODY_BYTES = 1000
     reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "x" * 1000})
