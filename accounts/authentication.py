@@ -1,4 +1,4 @@
-"""How a request shows who is calling: a JWT access token (contracts/RESOLUTION.md, "Who is calling")."""
+"""How a request shows who is calling: a JWT access token (docs/contracts.md)."""
 
 import ipaddress
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a role can allow, and the roles that a new organisation starts with (contracts/RESOLUTION.md, "Visibility")."""
+"""What a role can allow, and the roles that a new organisation starts with (docs/contracts.md)."""
 
 from django.db import models
 
@@ -19,7 +19,7 @@ DEFAULT_ROLES: dict[str, list[str]] = {
 
 
 class Visibility(models.TextChoices):
-    """Who may query a data source (contracts/rag-pipeline.md, "Data Source Access")."""
+    """Who may query a data source (the pipeline contract, "Data Source Access")."""
 
     PUBLIC = "public", "public: every member of the organisation"
     ROLE = "role", "role: members who hold one of the chosen roles"

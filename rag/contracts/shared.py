@@ -1,4 +1,4 @@
-"""The two paths that two contracts claim (contracts/RESOLUTION.md, "Two bodies on one path")."""
+"""The two paths that two contracts claim (docs/contracts.md)."""
 
 from typing import Any
 

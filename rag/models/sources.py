@@ -31,7 +31,7 @@ class Action(enum.Enum):
 
 
 class SourceType(models.TextChoices):
-    """Closed (contracts/retrieval-and-answer.md)."""
+    """Closed (the retrieval contract)."""
 
     TRANSCRIPT = "transcript"
     EMAIL = "email"
@@ -42,7 +42,7 @@ class SourceType(models.TextChoices):
 
 class DataSourceQuerySet(models.QuerySet["DataSource"]):
     def visible_to(self, user: Caller, action: Action) -> Self:
-        """The only access rule of the product (contracts/RESOLUTION.md, "Visibility"), decided now: do not keep it.
+        """The only access rule of the product (docs/contracts.md), decided now: do not keep it.
 
         Subqueries, not joins, so that rows never double. Anonymous, deactivated and foreign users: none.
         """
@@ -119,7 +119,7 @@ class DataSource(UUIDModel):
             models.UniqueConstraint(
                 fields=["organization", "slug"], condition=Q(deleted_at=None), name="source_slug_in_organization"
             ),
-            # v3's pattern for `source` (contracts/v3-ingestion-and-chat.md, 2.1)
+            # v3's pattern for `source` (the v3 contract, 2.1)
             models.CheckConstraint(condition=Q(slug__regex=r"^[a-zA-Z0-9_-]+$"), name="source_slug_pattern"),
         )
 

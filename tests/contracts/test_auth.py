@@ -1,4 +1,4 @@
-"""Signing in (contracts/RESOLUTION.md), and what is said to those who have not."""
+"""Signing in (docs/contracts.md), and what is said to those who have not."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""contracts/rag-pipeline.md, sub-contract 1, over HTTP with a real worker."""
+"""the pipeline contract, sub-contract 1, over HTTP with a real worker."""
 
 import base64
 from collections.abc import Callable

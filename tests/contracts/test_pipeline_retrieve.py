@@ -1,4 +1,4 @@
-"""contracts/rag-pipeline.md, sub-contract 2, and its data sources, over HTTP."""
+"""the pipeline contract, sub-contract 2, and its data sources, over HTTP."""
 
 import datetime
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""contracts/v3-ingestion-and-chat.md over HTTP: ingest (2.1) and search (2.2)."""
+"""the v3 contract over HTTP: ingest (2.1) and search (2.2)."""
 
 from collections.abc import Callable
 from typing import Any

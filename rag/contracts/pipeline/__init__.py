@@ -1,1 +1,1 @@
-"""contracts/rag-pipeline.md: ingestion jobs, data sources, retrieval. camelCase."""
+"""the pipeline contract: ingestion jobs, data sources, retrieval. camelCase."""

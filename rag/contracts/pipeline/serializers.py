@@ -1,4 +1,4 @@
-"""The pipeline contract's fields (sub-contracts 1 and 2; contracts/RESOLUTION.md, "Jobs")."""
+"""The pipeline contract's fields (sub-contracts 1 and 2; docs/contracts.md)."""
 
 import base64
 import binascii

@@ -1,1 +1,1 @@
-"""contracts/v3-ingestion-and-chat.md: one document at once, search. camelCase, frozen."""
+"""the v3 contract: one document at once, search. camelCase, frozen."""
