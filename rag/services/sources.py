@@ -1,5 +1,6 @@
 """Data sources: finding one, making one."""
 
+import re
 import uuid
 
 from django.db import transaction
@@ -11,6 +12,8 @@ from orgs.permissions import Permission
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
+
+_SLUG = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def visible(user: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
@@ -97,7 +100,8 @@ def organization_of(user: User, reference: str) -> Organization:
 
 
 def _reference(reference: str) -> Q:
+    """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
     try:
         return Q(pk=uuid.UUID(reference)) | Q(slug=reference)
     except ValueError:
-        return Q(slug=reference)
+        return Q(slug=reference) if _SLUG.fullmatch(reference) else Q(pk=None)

@@ -131,6 +131,8 @@ def test_sources_are_listed_for_those_who_may_see_them(api: Api, live_world: Wor
     assert api("foreigner").get("/api/rag/sources").body["total"] == 0
     assert api("member").get("/api/rag/sources/a").body["visibility"] == "public"
     assert api("member").get("/api/rag/sources/hidden").status == 404
+    for odd in ("a%00b", "%F0%9F%A6%93", "..%2F..", "a'--", "%FF"):
+        assert api("member").get(f"/api/rag/sources/{odd}").status == 404
     assert api("member").get("/api/rag/sources?page=0").status == 400
     assert api("member").get("/api/rag/sources?page=999").body["sources"] == []
 
