@@ -12,7 +12,7 @@ from accounts.models import User
 from orgs.models import Caller, Membership, Role, Team
 from orgs.permissions import Visibility
 from orgs.services import add_member
-from rag.models import Action, DataSource, Document, IngestionJob
+from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
 from tests.access.worlds import fill
 from tests.factories import World
 
@@ -114,9 +114,13 @@ def test_foreign_and_anonymous_users_see_nothing(world: World, visibility: str) 
 def test_an_editor_writes_but_does_not_thereby_read(world: World) -> None:
     """“ingesting: `sources.ingest`”, and “Nothing widens this for queries”"""
     editor = world.users["editor"]
-    assert actions(editor, world.source(visibility=Visibility.PRIVATE, owner=None)) == {INGEST}
-    assert actions(editor, world.source("open", owner=None)) == {INGEST, QUERY}
-    assert actions(world.users["member"], world.source("open2", owner=None)) == {QUERY}
+    closed, public = world.source("closed", visibility=Visibility.PRIVATE), world.source("public")
+    fill([closed])
+    assert actions(editor, closed) == {INGEST}
+    assert actions(editor, public) == {INGEST, QUERY}
+    assert actions(world.users["member"], public) == {QUERY}
+    for model in (Document, Chunk, Embedding384):
+        assert [model.objects.visible_to(editor, action).count() for action in (INGEST, QUERY)] == [1, 0]
 
 
 def test_an_owner_writes_while_a_member(world: World) -> None:
