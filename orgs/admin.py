@@ -72,8 +72,15 @@ class OrganizationAdmin(ScopedAdmin):
             )
 
 
+class RoleForm(forms.ModelForm):
+    permissions = forms.MultipleChoiceField(
+        choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text="What it allows."
+    )
+
+
 @admin.register(Role)
 class RoleAdmin(PeopleAdmin):
+    form = RoleForm
     list_display = ("name", "organization", "allows")
     list_filter = ("organization",)
     search_fields = ("name",)

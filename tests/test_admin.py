@@ -148,3 +148,17 @@ def test_document_text_is_not_shown_to_who_may_only_manage(world: World) -> None
     reply = browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")
     assert reply.status_code == 200
     assert "stripes" not in reply.content.decode()
+
+
+def test_a_role_is_made_of_checked_permissions(world: World) -> None:
+    client = browser(world.users["owner"])
+    values = {"organization": world.home.pk, "name": "librarian", "permissions": ["sources.ingest"]}
+    assert client.post("/admin/orgs/role/add/", values).status_code == 302
+    assert Role.objects.get(name="librarian").permissions == ["sources.ingest"]
+    assert client.post("/admin/orgs/role/add/", {**values, "name": "x", "permissions": ["all"]}).status_code == 200
+
+
+def test_a_slug_that_is_taken_is_told(world: World) -> None:
+    world.source("board-papers")
+    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world))
+    assert "has a source of this slug already" in reply.content.decode()

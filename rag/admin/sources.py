@@ -11,7 +11,7 @@ from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.models import DataSource, Document, EmbeddingModel, Grant
 
-from .base import SourceContentAdmin, choices
+from .base import SourceContentAdmin, choices, home_organizations
 
 _COUNTS_FOR = {"user": Visibility.PRIVATE, "role": Visibility.ROLE, "team": Visibility.TEAM}
 
@@ -114,6 +114,11 @@ class DataSourceAdmin(SourceContentAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
         live = Count("documents", filter=Q(documents__deleted_at=None))
         return super().get_queryset(request).annotate(document_count=live)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        homes = list(home_organizations(request)[:2])
+        given = super().get_changeform_initial_data(request)
+        return {"organization": homes[0].pk, "owner": request.user.pk, **given} if len(homes) == 1 else dict(given)
 
     @admin.display(ordering="document_count")
     def documents(self, source: Any) -> int:
