@@ -75,7 +75,7 @@ def _job(setting: "Setting", documents: list[dict[str, str]], number: int) -> tu
     begun = time.perf_counter()
     job = setting.post("/api/rag/ingest", {"dataSourceId": source.slug, "documents": documents})
     while not job["finishedAt"]:
-        time.sleep(0.1)
+        time.sleep(0.5)
         job = setting.get(f"/api/rag/ingest/{job['jobId']}")
     if job["indexed"] != len(documents):
         raise RuntimeError(f"not everything was indexed: {job['errors'][:3]}")

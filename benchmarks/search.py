@@ -67,5 +67,5 @@ def _fill(setting: Setting, count: int) -> None:
     drafts = [ChunkDraft(number, number, number + 1, "filler", (), 1) for number in range(count)]
     store = registry.vector_store(setting.source.embedding_model)
     begun = time.perf_counter()
-    store.replace(document, model_id=setting.source.embedding_model_id, chunks=drafts, vectors=vectors)
+    store.add(document, model_id=setting.source.embedding_model_id, chunks=drafts, vectors=vectors)
     print(f"index      {count / (time.perf_counter() - begun):.0f} rows/s into a live HNSW index", flush=True)

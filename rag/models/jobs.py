@@ -110,8 +110,10 @@ class IngestionDocument(UUIDModel):
     class Meta:
         ordering = ("job", "index")
         constraints = (models.UniqueConstraint(fields=["job", "index"], name="document_of_job"),)
+        # Only what is open is looked for: by the sweep, and by whoever may have finished the last of a job.
         indexes = (
-            models.Index(fields=["state", "due_at"], condition=Q(state__in=["queued", "running"]), name="open_work"),
+            models.Index(fields=["due_at"], condition=Q(state__in=["queued", "running"]), name="open_work"),
+            models.Index(fields=["job"], condition=Q(state__in=["queued", "running"]), name="open_of_job"),
         )
 
     def __str__(self) -> str:

@@ -1,42 +1,70 @@
-"""Step: Parsed → chunks, bounded in OpenAI tokens, cut at headings, paragraphs and sentences where possible."""
+"""Step: Parsed → chunks, bounded in OpenAI tokens, cut at headings, paragraphs and sentences where possible.
+
+Our own, in time linear in the text: a splitter library that does this well on prose took minutes on 50 KB of line ends
+or unbroken CJK, which any client may send (docs/architecture.md, "How are documents cut into chunks?").
+"""
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
-
-from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Parsed
 
 if TYPE_CHECKING:
     import bpe_openai
 
-# The splitter's time grows with the square of a stretch that offers no place to cut. Blocks bound it, and memory.
-_BLOCK = 50_000
-# Where a block may end, best first.
-_BLOCK_ENDS = tuple(re.compile(pattern) for pattern in (r"\n(?=#{1,6} )", r"\n\s*\n", r"\n", r"[.!?。！？]\s*", r"\s"))
+# How good a place for a cut is: at the start of a heading, a paragraph, a line, a sentence, a word.
+_HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
+# A chunk is ended at a good place only when it is this full; a new heading is reason enough much earlier.
+_FULL_ENOUGH = 1 / 2
+_ENOUGH_FOR_A_SECTION = 1 / 8
+
+# Possessive, and only at the start of a run: what does not match is left after one look at it.
+_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A stretch that is kept whole: text[start:end] with the white space after it. level: how good its start is."""
+
+    start: int
+    end: int
+    level: int
+    tokens: int
 
 
 def chunk(parsed: Parsed, options: ChunkingOptions) -> Iterator[ChunkDraft]:
     """Chunks in reading order; none for a text of white space. Each has at most `options.size` tokens.
 
-    Neighbours share up to `options.overlap` tokens, in whole sentences or words.
+    Neighbours share up to `options.overlap` tokens, in whole sentences or else words, but never across a heading.
     """
-    splitter = _splitter(parsed.is_markdown, options)
-    position = 0
+    text = parsed.text
+    units = list(_units(parsed, options.size))
     headings = _HeadingPath(parsed.headings)
-    for offset, block in _blocks(parsed.text):
-        for start, text in splitter.chunk_indices(block):
-            if text.strip():
-                start += offset
-                yield ChunkDraft(position, start, start + len(text), text, headings.at(start), count_tokens(text))
-                position += 1
+    position = first = 0
+    start = units[0].start if units else 0
+    while first < len(units):
+        if text[start : units[first].end].isspace():  # nothing that a chunk could begin with
+            first += 1
+            start = units[first].start if first < len(units) else len(text)
+            continue
+        last = _best_cut(units, first, options.size, count_tokens(text[start : units[first].start]))
+        start, last, tokens = _fit(text, units, start, first, last, options.size)
+        stripped = text[start : units[last - 1].end].rstrip()
+        yield ChunkDraft(position, start, start + len(stripped), stripped, headings.at(start), tokens)
+        position += 1
+        first = last
+        if first < len(units):
+            start = _overlap_start(text, units, start, first, options.overlap)
 
 
 def count_tokens(text: str) -> int:
     """OpenAI tokens (cl100k_base, the encoding of text-embedding-3)."""
-    return len(_encoding().encode(text, disallowed_special=()))
+    return len(_encoding().encode(text, disallowed_special=())) if text else 0
 
 
 @functools.cache
@@ -46,30 +74,110 @@ def _encoding() -> "bpe_openai.Encoding":
     return bpe_openai.get_encoding("cl100k_base")
 
 
-@functools.lru_cache(maxsize=32)
-def _splitter(is_markdown: bool, options: ChunkingOptions) -> TextSplitter | MarkdownSplitter:
-    kind: Callable[..., TextSplitter | MarkdownSplitter]
-    kind = MarkdownSplitter.from_callback if is_markdown else TextSplitter.from_callback
-    return kind(count_tokens, options.size, overlap=options.overlap)
+def _units(parsed: Parsed, size: int) -> Iterator[_Unit]:
+    """The whole text but its leading white space, in units of at most `size` tokens."""
+    text = parsed.text
+    for start, end, level in _lines(parsed):
+        if unit := _whole(text, start, end, level, size):
+            yield unit
+            continue
+        for sentence, sentence_end in pairwise([start, *_sentence_ends(text, start, end), end]):
+            sentence_level = level if sentence == start else _SENTENCE
+            if unit := _whole(text, sentence, sentence_end, sentence_level, size):
+                yield unit
+                continue
+            for word, word_end in _words(text, sentence, sentence_end, size):
+                word_level = sentence_level if word == sentence else _WORD
+                yield _Unit(word, word_end, word_level, count_tokens(text[word:word_end]))
 
 
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """The text in pieces of at most _BLOCK characters, each with its offset. Most documents are one piece."""
-    start = 0
-    while len(text) - start > _BLOCK:
-        end = _block_end(text, start)
-        yield start, text[start:end]
-        start = end
-    yield start, text[start:]
+def _whole(text: str, start: int, end: int, level: int, size: int) -> _Unit | None:
+    """The stretch as one unit, if it is small enough. What is very long is not even counted: that costs, too."""
+    if end - start > 16 * size or (tokens := count_tokens(text[start:end])) > size:
+        return None
+    return _Unit(start, end, level, tokens)
 
 
-def _block_end(text: str, start: int) -> int:
-    window = text[start + _BLOCK // 2 : start + _BLOCK]
-    for pattern in _BLOCK_ENDS:
-        ends = [match.end() for match in pattern.finditer(window)]
-        if ends:
-            return start + _BLOCK // 2 + ends[-1]
-    return start + _BLOCK
+def _lines(parsed: Parsed) -> Iterator[tuple[int, int, int]]:
+    """(start, end, level) of each line that is not blank; blank lines belong to the line before."""
+    text = parsed.text
+    heading_starts = {heading.start for heading in parsed.headings}
+    opened: tuple[int, int] | None = None  # start and level of the line that is not closed yet
+    level, fenced, offset = _PARAGRAPH, False, 0
+    for line in text.splitlines(keepends=True):
+        if line.isspace():
+            level = _PARAGRAPH
+        else:
+            if opened:
+                yield opened[0], offset, opened[1]
+            if parsed.is_markdown and _FENCE.match(line):
+                fenced = not fenced
+            best = _HEADING if offset in heading_starts else min(level, _SENTENCE) if fenced else level
+            opened, level = (offset, best), _LINE
+        offset += len(line)
+    if opened:
+        yield opened[0], offset, opened[1]
+
+
+def _sentence_ends(text: str, start: int, end: int) -> list[int]:
+    return [match.end() for match in _SENTENCE_END.finditer(text, start, end) if start < match.end() < end]
+
+
+def _words(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """Words with the white space after them, the longest in pieces of at most `size` tokens (a character has ≤ 4)."""
+    most = max(1, size // 8)
+    word = re.compile(rf"\S{{1,{most}}}+\s{{0,{most}}}+|\s{{1,{most}}}+")
+    return (match.span() for match in word.finditer(text, start, end))
+
+
+def _best_cut(units: list[_Unit], first: int, size: int, used: int) -> int:
+    """Where the chunk that begins with unit `first` ends (exclusive). used: tokens it shares with the one before."""
+    best = first + 1
+    best_level = -1
+    filled = used + units[first].tokens
+    for index in range(first + 1, len(units)):
+        unit = units[index]
+        if unit.level == _HEADING and filled >= size * _ENOUGH_FOR_A_SECTION:
+            return index
+        if filled >= size * _FULL_ENOUGH and unit.level >= best_level:
+            best, best_level = index, unit.level
+        filled += unit.tokens
+        if filled > size:
+            return best if best_level >= 0 else index
+    return len(units)
+
+
+def _fit(text: str, units: list[_Unit], start: int, first: int, last: int, size: int) -> tuple[int, int, int]:
+    """start and last, moved together until the text between them has at most `size` tokens; and their number.
+
+    The tokens of a whole are nearly, not exactly, the sum of its parts'.
+    """
+    while (tokens := count_tokens(text[start : units[last - 1].end].rstrip())) > size:
+        if last - first > 1:
+            last = first + max(1, min(last - first - 1, (last - first) * size // tokens))
+        else:
+            start = units[first].start  # without what it shares with the chunk before
+    return start, last, tokens
+
+
+def _overlap_start(text: str, units: list[_Unit], start: int, first: int, overlap: int) -> int:
+    """Where the chunk of unit `first` begins: up to `overlap` tokens earlier, but later than the chunk before did."""
+    if units[first].level == _HEADING or not overlap:
+        return units[first].start
+    begin, room = first, overlap
+    while units[begin - 1].start > start and units[begin - 1].tokens <= room:
+        begin -= 1
+        room -= units[begin].tokens
+    if begin < first:
+        return units[begin].start
+    words = list(_words(text, max(start + 1, units[first - 1].start), units[first].start, 4 * overlap))
+    found = units[first].start
+    for word, word_end in reversed(words[1:]):
+        room -= count_tokens(text[word:word_end])
+        if room < 0:
+            break
+        found = word
+    return found
 
 
 class _HeadingPath:
@@ -79,7 +187,6 @@ class _HeadingPath:
         self._ahead = iter(headings)
         self._next = next(self._ahead, None)
         self._path: list[Heading] = []
-        self._last = 0
 
     def at(self, offset: int) -> tuple[str, ...]:
         while self._next is not None and self._next.start <= offset:

@@ -13,14 +13,16 @@ from rag.types import ChunkDraft
 def embed_chunks(
     chunks: Sequence[ChunkDraft], *, title: str, model: EmbeddingModel, on_batch: Callable[[int], None]
 ) -> Vectors:
-    """float32 (len(chunks), model.dimensions). `on_batch` hears how many are done; what it raises ends the work."""
+    """float32 (len(chunks), model.dimensions). `on_batch` hears between batches how many are done; what it raises ends
+    the work."""
     embedder = registry.embedder(model)
     texts = [model.document_prefix + _embedded_text(chunk, title) for chunk in chunks]
     vectors = np.empty((len(texts), model.dimensions), np.float32)
     for start in range(0, len(texts), embedder.batch_size):
+        if start:
+            on_batch(start)
         batch = slice(start, start + embedder.batch_size)
         vectors[batch] = embedder.embed(texts[batch])
-        on_batch(min(start + embedder.batch_size, len(texts)))
     return vectors
 
 

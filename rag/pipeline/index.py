@@ -13,6 +13,11 @@ from rag.types import ChunkingOptions, IndexOutcome, Submission
 from .ingest import Prepared
 
 
+def is_known(submission: Submission, *, source: DataSource) -> bool:
+    """Whether the path has a document already. Cheap, and not final: nothing is locked."""
+    return Document.objects.live().filter(source=source, path=submission.path).exists()
+
+
 def unchanged(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
 ) -> IndexOutcome | None:
@@ -21,25 +26,15 @@ def unchanged(
     Nothing is embedded for it. Keeps other writers of this path waiting until the caller's transaction ends.
     """
     document = _locked(source, submission.path)
-    if document is None:
-        return None
-    if document.revision > revision:  # a later submission has been written already: this one is history
-        return IndexOutcome("unchanged", document.pk, document.chunk_count)
-    made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
-    if document.content_hash != effective_hash(submission) or not made_alike:
-        return None
-    _save(document, {**_attributes(submission, source), "revision": revision})
-    registry.vector_store(source.embedding_model).refresh_filters(document)
-    return IndexOutcome("unchanged", document.pk, document.chunk_count)
+    return _kept(document, submission, source, options, revision) if document else None
 
 
 def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> IndexOutcome:
-    """Create the document or replace it whole."""
+    """Create the document or replace it whole. Keeps other writers of this path waiting, likewise."""
     submission, options = prepared.submission, prepared.options
-    same = unchanged(submission, source=source, options=options, revision=revision)
-    if same is not None:
-        return same
     document = _locked(source, submission.path)
+    if document and (kept := _kept(document, submission, source, options, revision)):
+        return kept
     status = "updated" if document else "created"
     document = document or Document(source=source, path=submission.path)
     content = {
@@ -51,10 +46,25 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         "revision": revision,
     }
     _save(document, {**_attributes(submission, source), **content})
-    registry.vector_store(source.embedding_model).replace(
-        document, model_id=source.embedding_model_id, chunks=prepared.chunks, vectors=prepared.vectors
-    )
+    store = registry.vector_store(source.embedding_model)
+    if status == "updated":
+        store.remove(document)
+    store.add(document, model_id=source.embedding_model_id, chunks=prepared.chunks, vectors=prepared.vectors)
     return IndexOutcome(status, document.pk, len(prepared.chunks))
+
+
+def _kept(
+    document: Document, submission: Submission, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
+) -> IndexOutcome | None:
+    outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
+    if document.revision > revision:  # a later submission has been written already: this one is history
+        return outcome
+    made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
+    if document.content_hash != effective_hash(submission) or not made_alike:
+        return None
+    _save(document, {**_attributes(submission, source), "revision": revision})
+    registry.vector_store(source.embedding_model).refresh_filters(document)
+    return outcome
 
 
 def effective_hash(submission: Submission) -> str:
@@ -65,7 +75,7 @@ def _locked(source: DataSource, path: str) -> Document | None:
     """The live document of this path. An advisory lock, because a document that is not there yet has no row to lock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{source.pk}/{path}"])
-    return Document.objects.live().filter(source=source, path=path).first()
+    return Document.objects.live().filter(source=source, path=path).defer("text").first()
 
 
 def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:

@@ -31,12 +31,19 @@ class Embedder(Protocol):
 
 
 class VectorStore(Protocol):
-    """Keeps the chunks of documents and finds the nearest. `replace` and `remove` run in the caller's transaction."""
+    """Keeps the chunks of documents and finds the nearest.
 
-    def replace(
+    Writes take part in the caller's transaction: remove and add in one, and readers see old or new, never a mixture.
+    """
+
+    def remove(self, document: Document) -> None:
+        """The document has no chunks any more."""
+        ...
+
+    def add(
         self, document: Document, *, model_id: uuid.UUID, chunks: Sequence[ChunkDraft], vectors: Vectors
     ) -> list[uuid.UUID]:
-        """The document now has these chunks and no others; their ids in order. Readers see old or new, no mixture."""
+        """The document, which has none, gets these chunks; their ids in order. vectors: float32 (n, dimensions)."""
         ...
 
     def refresh_filters(self, document: Document) -> None:

@@ -26,6 +26,7 @@ from .leases import LeaseLost, claim, heartbeat, update_held
 logger = structlog.get_logger(__name__)
 
 State, Status = IngestionDocument.State, IngestionJob.Status
+OPEN_STATES = [State.QUEUED, State.RUNNING]
 # Documents a message carries: enough to make its cost small, few enough to share a job among workers.
 _BATCH = 16
 # Rows a sweep brings back at most; the next one takes the rest.
@@ -45,10 +46,11 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
             "Send it as a job: POST /api/rag/ingest with `documents`."
         )
     revision, options = uuid7(), default_options()
-    with transaction.atomic():
-        same = index.unchanged(submission, source=source, options=options, revision=revision)
-    if same is not None:
-        return same
+    if index.is_known(submission, source=source):
+        with transaction.atomic():
+            same = index.unchanged(submission, source=source, options=options, revision=revision)
+        if same is not None:
+            return same
     prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
     with transaction.atomic():
         return index.index(prepared, source=source, revision=revision)
@@ -101,10 +103,9 @@ def indexed_chunks(job: IngestionJob, limit: int) -> list[uuid.UUID]:
 
 def failures(job: IngestionJob, limit: int) -> list[dict[str, Any]]:
     """The job's failed documents: index, path, code, message."""
-    failed = job.documents.filter(state=State.FAILED).order_by("index")[:limit]
-    return [
-        {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message} for row in failed
-    ]
+    failed = job.documents.filter(state=State.FAILED).order_by("index")
+    rows = failed.values_list("index", "path", "error_code", "error_message")[:limit]
+    return [{"index": number, "path": path, "code": code, "message": message} for number, path, code, message in rows]
 
 
 def run(*, ids: Sequence[uuid.UUID]) -> None:
@@ -112,8 +113,9 @@ def run(*, ids: Sequence[uuid.UUID]) -> None:
     for document_id in ids:
         row = claim(document_id)
         if row is not None:
-            queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
-            queued.update(status=Status.PROCESSING, started_at=timezone.now())
+            if row.job.status == Status.QUEUED:
+                queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
+                queued.update(status=Status.PROCESSING, started_at=timezone.now())
             _ingest(row)
 
 
@@ -124,7 +126,7 @@ def sweep() -> None:
     nothing else waiting. Harmless beside running workers: a row that somebody holds cannot be claimed twice.
     """
     now = timezone.now()
-    due = IngestionDocument.objects.filter(state__in=[State.QUEUED, State.RUNNING], due_at__lt=now)
+    due = IngestionDocument.objects.filter(state__in=OPEN_STATES, due_at__lt=now)
     for row in due.filter(state=State.RUNNING, attempts__gte=settings.RAG_MAX_ATTEMPTS)[:_SWEPT]:
         _fail(row, "WORKER_LOST", f"The worker was lost while at work on it, {row.attempts} times.")
     ids = list(due.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
@@ -133,9 +135,7 @@ def sweep() -> None:
         untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
         ids = list(untold.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
     _send(ids)
-    for job_id in (
-        _unfinished_jobs().exclude(documents__state__in=[State.QUEUED, State.RUNNING]).values_list("pk", flat=True)
-    ):
+    for job_id in _unfinished_jobs().exclude(documents__state__in=OPEN_STATES).values_list("pk", flat=True):
         _close(job_id)
 
 
@@ -170,11 +170,12 @@ def _ingest_held(row: IngestionDocument) -> None:
     """The outcome is written in the transaction that writes the chunks, so that either both happened or neither."""
     source, submission = row.job.source, _submission(row)
     options = ChunkingOptions(row.job.chunk_size, row.job.chunk_overlap)
-    with transaction.atomic():
-        outcome = index.unchanged(submission, source=source, options=options, revision=row.pk)
-        if outcome is not None:
-            _finish(row, outcome)
-            return
+    if index.is_known(submission, source=source):
+        with transaction.atomic():
+            outcome = index.unchanged(submission, source=source, options=options, revision=row.pk)
+            if outcome is not None:
+                _finish(row, outcome)
+                return
     prepared = ingest.prepare(
         submission, source=source, options=options, on_batch=lambda done: update_held(row, chunk_count=done)
     )
@@ -211,12 +212,15 @@ def _fail(row: IngestionDocument, code: str, message: str) -> None:
 
 def _close(job_id: uuid.UUID) -> None:
     """End the job if nothing of it is open: failed if every document failed, else completed."""
+    documents = IngestionDocument.objects.filter(job_id=job_id)
+    if documents.filter(state__in=OPEN_STATES).exists():
+        return
     with transaction.atomic():
         job = _unfinished_jobs().select_for_update().filter(pk=job_id).first()
-        states = set(IngestionDocument.objects.filter(job_id=job_id).values_list("state", flat=True))
-        if job is None or states & {State.QUEUED, State.RUNNING}:
+        if job is None or documents.filter(state__in=OPEN_STATES).exists():
             return
-        job.status = Status.FAILED if states == {State.FAILED} else Status.COMPLETED
+        all_failed = not documents.exclude(state=State.FAILED).exists()
+        job.status = Status.FAILED if all_failed else Status.COMPLETED
         job.finished_at = timezone.now()
         job.save(update_fields=["status", "finished_at"])
     logger.info("ingestion_job_ended", job=str(job_id), status=job.status)

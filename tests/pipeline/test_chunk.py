@@ -1,5 +1,6 @@
 """Chunking: what must hold for every text."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -50,17 +51,18 @@ def test_paragraphs_are_kept_together() -> None:
 
 
 def test_markdown_is_cut_at_its_headings_and_knows_them() -> None:
-    text = (
-        "# Animals\n\nIntro.\n\n## Zebras\n\n"
-        + "Stripes. " * 40
-        + "\n\n## Lions\n\n"
-        + "Manes. " * 40
-        + "\n\n# Plants\n\nOaks."
-    )
-    drafts = list(chunk(parsers.parse(text, content_type="", path="guide.md"), ChunkingOptions(128, 0)))
+    sections = ["# Animals\n\n" + "Intro. " * 40, "## Zebras\n\n" + "Stripes. " * 40, "## Lions\n\n" + "Manes. " * 40]
+    text = "\n\n".join([*sections, "# Plants\n\nOaks."])
+    drafts = list(chunk(parsers.parse(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
     paths = {draft.headings: draft.text for draft in drafts}
     assert list(paths) == [("Animals",), ("Animals", "Zebras"), ("Animals", "Lions"), ("Plants",)]
     assert paths["Animals", "Lions"].startswith("## Lions")
+
+
+def test_a_heading_without_much_under_it_stays_with_what_follows() -> None:
+    text = "# Animals\n\nIntro.\n\n## Zebras\n\n" + "Stripes. " * 40
+    drafts = list(chunk(parsers.parse(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
+    assert [draft.headings for draft in drafts] == [("Animals",)]
 
 
 def test_what_looks_like_a_heading_in_code_is_none() -> None:
@@ -70,10 +72,40 @@ def test_what_looks_like_a_heading_in_code_is_none() -> None:
     assert text[headings[1].start :].startswith("Also real")
 
 
-@pytest.mark.parametrize(
-    "text", ["x" * 400_000, "日本語の文章です" * 20_000, "word " * 100_000, "\n" * 300_000 + "end"]
-)
-def test_hostile_texts_cost_seconds_not_minutes(text: str) -> None:
-    drafts = list(chunk(parsers.parse(text, content_type="", path="a.txt"), ChunkingOptions(512, 50)))
-    assert all(draft.tokens <= 512 for draft in drafts)
-    assert drafts[-1].end == len(text.rstrip())
+HOSTILE = {
+    "one letter": "x",
+    "CJK without an end": "日本語の文章です",
+    "words": "word ",
+    "line ends": "\n",
+    "vertical tabs": "\v",
+    "lines of one letter": "x\n",
+    "dots": ".",
+    "quotes": '"',
+    "lists": "- a\n",
+    "nested quotes": "> ",
+    "nested lists": "- - - - - - - - ",
+    "underlined headings": "a\n===\n",
+    "links": "[a](",
+    "fences": "```\n",
+    "combining": "e\u0301",
+    "emoji": "🦓",
+    "far apart": " " * 5000 + "x",
+    "dots far apart": "." * 5000 + "x",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("content_type", ["text/plain", "text/markdown"])
+def test_hostile_texts_cost_time_in_proportion_to_their_length(name: str, content_type: str) -> None:
+    """Twice the text, about twice the time: no stretch makes a worker hang."""
+
+    def seconds(length: int) -> float:
+        text = (HOSTILE[name] * length)[:length] + "end"
+        begun = time.process_time()
+        drafts = list(chunk(parsers.parse(text, content_type=content_type, path=""), ChunkingOptions(512, 50)))
+        assert all(draft.tokens <= 512 for draft in drafts)
+        assert drafts[-1].end == len(text)
+        return time.process_time() - begun
+
+    seconds(1000)
+    assert seconds(120_000) < 6 * seconds(30_000) + 0.5

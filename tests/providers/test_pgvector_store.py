@@ -31,7 +31,7 @@ def fill(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[u
     )  # fmt: skip
     drafts = [ChunkDraft(position, position, position + 1, "x", (), 1) for position in range(len(vectors))]
     store = PgVectorStore(dimensions=384, exact_limit=0)
-    return source.pk, store.replace(document, model_id=source.embedding_model_id, chunks=drafts, vectors=vectors)
+    return source.pk, store.add(document, model_id=source.embedding_model_id, chunks=drafts, vectors=vectors)
 
 
 @pytest.mark.parametrize("exact_limit", [20_000, 0], ids=["exact", "approximate"])

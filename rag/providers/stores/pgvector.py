@@ -27,12 +27,14 @@ class PgVectorStore:
         self._table = connection.ops.quote_name(self._model._meta.db_table)
         self._exact_limit = exact_limit
 
-    def replace(
-        self, document: Document, *, model_id: uuid.UUID, chunks: Sequence[ChunkDraft], vectors: Vectors
-    ) -> list[uuid.UUID]:
+    def remove(self, document: Document) -> None:
         for table in EMBEDDING_TABLES.values():  # the source's model may have changed since
             table.objects.filter(document=document)._raw_delete(using=connection.alias)
         Chunk.objects.filter(document=document)._raw_delete(using=connection.alias)
+
+    def add(
+        self, document: Document, *, model_id: uuid.UUID, chunks: Sequence[ChunkDraft], vectors: Vectors
+    ) -> list[uuid.UUID]:
         rows = Chunk.objects.bulk_create(
             [
                 Chunk(
