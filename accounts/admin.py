@@ -5,8 +5,12 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from rest_framework_simplejwt.token_blacklist.models import BlacklistedToken, OutstandingToken
 
 from .models import User
+
+# Their pages would show working tokens of everybody.
+admin.site.unregister([OutstandingToken, BlacklistedToken])
 
 
 class UserCreationForm(AdminUserCreationForm):

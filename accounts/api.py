@@ -5,9 +5,14 @@ from typing import Any
 from django.db import transaction
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework_simplejwt.exceptions import AuthenticationFailed
-from rest_framework_simplejwt.serializers import TokenObtainPairSerializer, TokenRefreshSerializer
+from rest_framework_simplejwt.exceptions import InvalidToken
+from rest_framework_simplejwt.serializers import (
+    TokenObtainPairSerializer,
+    TokenRefreshSerializer,
+    TokenVerifySerializer,
+)
 from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
+from rest_framework_simplejwt.tokens import UntypedToken
 from rest_framework_simplejwt.views import (
     TokenBlacklistView,
     TokenObtainPairView,
@@ -15,8 +20,8 @@ from rest_framework_simplejwt.views import (
     TokenVerifyView,
 )
 
-from .authentication import refuse_clear_text
-from .models import User
+from .authentication import AccessTokenAuthentication, refuse_clear_text
+from .parsers import CredentialsParser
 
 
 class Credentials(TokenObtainPairSerializer):
@@ -37,14 +42,25 @@ class Rotation(TokenRefreshSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = self.token_class(attrs["refresh"])
         list(OutstandingToken.objects.select_for_update(of=("self",)).filter(jti=token["jti"]))
+        AccessTokenAuthentication().get_user(token)  # exists, is active, and has not changed the password
+        return super().validate(attrs)  # reads the blacklist again, now behind the lock
+
+
+class Verification(TokenVerifySerializer):
+    """`{"token"}`: 401 unless the token would be accepted now, as an access or as a refresh token."""
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        AccessTokenAuthentication().get_user(UntypedToken(attrs["token"]))
         try:
-            return super().validate(attrs)  # reads the blacklist again, now behind the lock
-        except User.DoesNotExist:
-            raise AuthenticationFailed(str(self.error_messages["no_active_account"]), "no_active_account") from None
+            return super().validate(attrs)
+        except serializers.ValidationError:  # blacklisted
+            raise InvalidToken("This token was revoked.") from None
 
 
 class RefusesClearText:
-    """Passwords and refresh tokens are credentials too (accounts.authentication)."""
+    """Passwords and refresh tokens are credentials too (accounts.authentication), and short."""
+
+    parser_classes = (CredentialsParser,)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         refuse_clear_text(request)
@@ -61,6 +77,8 @@ class RefreshToken(RefusesClearText, TokenRefreshView):
 
 class VerifyToken(RefusesClearText, TokenVerifyView):
     """`{"token"}` → 200 with `{}` while the token is valid, else 401."""
+
+    serializer_class = Verification
 
 
 class RevokeToken(RefusesClearText, TokenBlacklistView):

@@ -5,10 +5,13 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.db import OperationalError
 from django.http import Http404
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
+
+logger = structlog.get_logger(__name__)
 
 # v3's own words for a status ("error: short error type").
 TITLES = {
@@ -26,6 +29,9 @@ TITLES = {
     503: "Service unavailable",
     507: "Insufficient storage",
 }
+
+# An answer shows this many errors of a body at most.
+_MOST_ERRORS = 20
 
 
 def envelope(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -62,12 +68,19 @@ def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
     return [{"field": path or "body", "message": str(detail)}]
 
 
+class Unavailable(exceptions.APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+
+
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception hook. None lets an unexpected exception through to the 500 handler, which logs it."""
     if isinstance(exception, Http404):
         exception = exceptions.NotFound("There is no such thing here.")
     elif isinstance(exception, DjangoPermissionDenied):
         exception = exceptions.PermissionDenied()
+    elif isinstance(exception, OperationalError):
+        logger.exception("database_unavailable")
+        exception = Unavailable("The database does not answer. Try again in a moment.")
     if not isinstance(exception, exceptions.APIException):
         return None
     set_rollback()
@@ -75,9 +88,10 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     title = TITLES.get(code, "Error")
     if isinstance(exception, exceptions.ValidationError):
         first, *others = field_errors(exception.detail)
-        body = envelope(title, first["message"], {**first, **({"errors": [first, *others]} if others else {})})
+        errors = {"errors": [first, *others[: _MOST_ERRORS - 1]]} if others else {}
+        body = envelope(title, first["message"], {**first, **errors})
     else:
-        body = envelope(title, _message(exception))
+        body = envelope(title, _message(exception), {"request_id": request_id()} if code >= 500 else None)
     headers = {}
     if challenge := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = challenge

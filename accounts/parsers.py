@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import IO, Any
 
-from django.conf import settings
 from rest_framework import exceptions, parsers, status
 
 
@@ -15,19 +14,24 @@ class PayloadTooLarge(exceptions.APIException):
 
 
 class BoundedJSONParser(parsers.JSONParser):
-    """DRF's parser with RAG_MAX_BODY_BYTES as its limit; nesting too deep for the parser is a parse error."""
+    """DRF's parser (ragsite.middleware bounds the body); nesting too deep for the parser is a parse error."""
+
+    limit: int | None = None
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         request = (parser_context or {}).get("request")
         length = int(request.META.get("CONTENT_LENGTH") or 0) if request else 0
-        if length > settings.RAG_MAX_BODY_BYTES:
-            limit = settings.RAG_MAX_BODY_BYTES
-            raise PayloadTooLarge(
-                f"The body has {length:,} bytes; at most {limit:,} are accepted. Send fewer documents at a time."
-            )
+        if self.limit is not None and length > self.limit:
+            raise PayloadTooLarge(f"The body has {length:,} bytes; at most {self.limit:,} are accepted here.")
         try:
             return super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise exceptions.ParseError("it is nested too deeply") from None
+
+
+class CredentialsParser(BoundedJSONParser):
+    """For whoever is not known yet: a credential is short."""
+
+    limit = 64 * 1024

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from accounts.models import User
 
+from .access import standing_of
 from .models import Membership, Organization, Role, Team
 from .permissions import DEFAULT_ROLES, Permission
 from .scoped import ScopedAdmin
@@ -43,6 +44,11 @@ class PeopleAdmin(ScopedAdmin):
     def allowed(self, request: HttpRequest) -> bool:
         return manageable_organizations(request).exists()
 
+    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        form.actor = request.user  # a class of this request's own
+        return form
+
 
 @admin.register(Organization)
 class OrganizationAdmin(ScopedAdmin):
@@ -50,6 +56,13 @@ class OrganizationAdmin(ScopedAdmin):
     list_filter = ("is_active",)
     search_fields = ("name", "slug")
     prepopulated_fields = {"slug": ("name",)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        # A slug is unique on the whole platform: choosing one would tell which others exist.
+        return () if request.user.is_superuser else ("slug",)
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
+        return {} if obj else super().get_prepopulated_fields(request, obj)
 
     def visible(self, request: HttpRequest) -> QuerySet[Organization]:
         return manageable_organizations(request)
@@ -72,10 +85,25 @@ class OrganizationAdmin(ScopedAdmin):
             )
 
 
+def _beyond(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
+    """Those of the permissions that the actor does not hold there. Managing members is no way to more rights."""
+    if actor.is_superuser:
+        return set()
+    return {each for each in permissions if (organization.pk, each) not in standing_of(actor).permissions}
+
+
 class RoleForm(forms.ModelForm):
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text="What it allows."
     )
+    actor: User
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        wanted = {*values.get("permissions", ()), *self.instance.permissions}
+        if (organization := values.get("organization")) and _beyond(self.actor, organization, wanted):
+            self.add_error("permissions", "You can give, and change, only roles of what you may do yourself.")
+        return values
 
 
 @admin.register(Role)
@@ -102,11 +130,17 @@ class TeamAdmin(PeopleAdmin):
 
 
 class MembershipForm(forms.ModelForm):
+    actor: User
+
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         for name in ("roles", "teams"):
             if any(each.organization != values.get("organization") for each in values.get(name) or ()):
                 self.add_error(name, "Choose only what belongs to the organisation of the membership.")
+        kept = set() if self.instance._state.adding else set(self.instance.roles.values_list("pk", flat=True))
+        given = {each for role in values.get("roles") or () if role.pk not in kept for each in role.permissions}
+        if (organization := values.get("organization")) and _beyond(self.actor, organization, given):
+            self.add_error("roles", "You can give only roles of what you may do yourself.")
         return values
 
 

@@ -22,6 +22,8 @@ class Submission:
     date: datetime.datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     content_hash: str = ""
+    # Why its bytes are no text, where they are not: the document fails, and the others of its job go on.
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The processes that `make run` starts: in sessions of their own, noted on disk, ended together."""
 
+import contextlib
 import json
 import os
 import signal
@@ -39,6 +40,8 @@ class Children:
             self._revived[name] = self._revived.get(name, 0) + 1
             if self._revived[name] > _MOST_REVIVALS:
                 self.require_alive()
+            with contextlib.suppress(ProcessLookupError):  # what it has left of its family
+                os.killpg(self._running[name].pid, signal.SIGKILL)
             self.start(name, self._commands[name], log=self._logs[name])
         return ended
 
@@ -79,5 +82,6 @@ def _end(processes: list[psutil.Process]) -> None:
     _, alive = psutil.wait_procs(processes, timeout=_PATIENCE)
     for process in alive:
         # It leads its own session, so its group is its whole family.
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     psutil.wait_procs(alive, timeout=5)

@@ -12,7 +12,6 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import IO, NoReturn
-from urllib.parse import parse_qs, urlsplit
 
 from ragsite import processes
 from ragsite.children import Children
@@ -35,6 +34,7 @@ class Stop(BaseException):
 def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
+    os.umask(0o077)
     LOGS.mkdir(parents=True, exist_ok=True)
     lock = _only_one()
     children = Children(FOLDER / "children.json")
@@ -99,7 +99,8 @@ def _watch(children: Children) -> None:
     """Bring back what ends before it should: a server that was killed, a worker that lost its broker."""
     while True:
         time.sleep(1)
-        services.start(FOLDER, _GIVEN)
+        if not services.alive(FOLDER, _GIVEN):
+            services.start(FOLDER, _GIVEN)
         for name in children.revive():
             print(f"The {name} process had ended and was started again; {LOGS}/{name}.log says why.", flush=True)
 
@@ -148,10 +149,8 @@ def _write_private(file: Path, content: str) -> None:
 
 
 def _has_demo() -> bool:
-    """Accounts with a known password are only made in a database on this machine."""
-    address = urlsplit(os.environ["DATABASE_URL"])
-    host = address.hostname or parse_qs(address.query).get("host", [""])[0]
-    return host.startswith("/") or host in ("localhost", "127.0.0.1", "::1")
+    """Accounts with a known password are made in the embedded database, and in another one only when asked for."""
+    return not _GIVEN.get("DATABASE_URL") or _GIVEN.get("DEMO") == "1"
 
 
 def _step(what: str) -> None:
@@ -176,7 +175,9 @@ def _greeting(demo: bool, seconds: float) -> str:
         f"  Logs      {LOGS}",
     ]
     if not demo:
-        return "\n".join([*lines, "", "The database is not on this machine, so no demo accounts were made."])
+        return "\n".join(
+            [*lines, "", "DATABASE_URL is set, so no demo accounts were made. DEMO=1 make run makes them."]
+        )
     password = os.environ.get("DEMO_PASSWORD") or "ragsite-demo"
     return "\n".join(
         [

@@ -1,8 +1,10 @@
 """Watching ingestion jobs."""
 
+import uuid
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -27,11 +29,18 @@ class DocumentsInline(admin.TabularInline):
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         shown = IngestionDocument.objects.exclude(state=IngestionDocument.State.DONE)
         if match := request.resolver_match:
-            shown = shown.filter(job=match.kwargs.get("object_id"))
+            shown = shown.filter(job=_uuid(match.kwargs.get("object_id")))
         return IngestionDocument.objects.filter(pk__in=shown.order_by("index").values("pk")[:100]).defer("text")
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return True  # whoever sees the job's page
+
+
+def _uuid(quoted: str | None) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(unquote(quoted or ""))
+    except ValueError:
+        return None
 
 
 @admin.register(IngestionJob)
@@ -39,7 +48,6 @@ class IngestionJobAdmin(SourceContentAdmin):
     list_display = ("id", "source", "status", "progress", "chunk_total", "created_by", "created_at", "finished_at")
     list_filter = ("status", "source")
     list_select_related = ("source__organization", "created_by")
-    date_hierarchy = "created_at"
     inlines = (DocumentsInline,)
     fields = (
         "id", "source", "created_by", "status", "progress", "chunk_total",

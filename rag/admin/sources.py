@@ -57,7 +57,13 @@ class GrantFormSet(forms.BaseInlineFormSet):
 
     def clean(self) -> None:
         super().clean()
+        seen: set[tuple[Any, ...]] = set()
         for form in self.forms:
+            who = tuple(form.cleaned_data.get(kind) for kind in _COUNTS_FOR) if form.is_valid() else ()
+            if any(who) and form not in self.deleted_forms:
+                if who in seen:
+                    form.add_error(None, "This row repeats another one.")
+                seen.add(who)
             if form.has_changed() and form not in self.deleted_forms and not form.errors:
                 self._check(form)
 
@@ -83,6 +89,7 @@ class GrantInline(admin.TabularInline):
     model = Grant
     formset = GrantFormSet
     extra = 1
+    max_num = 200
     fields = ("user", "role", "team", "granted_by", "granted_at")
     readonly_fields = ("granted_by", "granted_at")
     verbose_name = "person, role or team that may query it"

@@ -96,6 +96,7 @@ def render(exception: Exception, context: dict[str, Any], name: Callable[[RagErr
     if field := getattr(exception, "field", None):
         details = {"field": field, "message": exception.message, **details}
     if status >= 500:
-        logger.warning("request_not_served", code=exception.code, reason=exception.message)
+        cause = type(exception.__cause__).__name__ if exception.__cause__ else ""
+        logger.warning("request_not_served", code=exception.code, reason=exception.message, cause=cause)
         details["request_id"] = envelope.request_id()
     return Response(envelope.envelope(name(exception, status), exception.message, details), status=status)

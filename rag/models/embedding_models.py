@@ -46,7 +46,7 @@ class EmbeddingModel(UUIDModel):
         "environment variable of the API key",
         max_length=100,
         blank=True,
-        validators=[RegexValidator(r"^[A-Z][A-Z0-9_]*$", "The name of a variable, not the key itself.")],
+        validators=[RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")],
         help_text="Its name, for example OPENAI_API_KEY: the key itself is never stored.",
     )
     query_prefix = models.CharField(

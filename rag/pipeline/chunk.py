@@ -93,9 +93,12 @@ def _units(parsed: Parsed, size: int) -> Iterator[_Unit]:
 
 def _whole(text: str, start: int, end: int, level: int, size: int) -> _Unit | None:
     """The stretch as one unit, if it is small enough. What is very long is not even counted: that costs, too."""
-    if end - start > 16 * size or (tokens := count_tokens(text[start:end])) > size:
+    if end - start > 16 * size:
         return None
-    return _Unit(start, end, level, tokens)
+    whole = text[start:end]
+    # Without the white space after it, a text may have a token more: "<>();\n" is one, "<>();" are two.
+    tokens = max(count_tokens(whole), count_tokens(whole.rstrip()))
+    return _Unit(start, end, level, tokens) if tokens <= size else None
 
 
 def _lines(parsed: Parsed) -> Iterator[tuple[int, int, int]]:
@@ -155,8 +158,10 @@ def _fit(text: str, units: list[_Unit], start: int, first: int, last: int, size:
     while (tokens := count_tokens(text[start : units[last - 1].end].rstrip())) > size:
         if last - first > 1:
             last = first + max(1, min(last - first - 1, (last - first) * size // tokens))
-        else:
+        elif start < units[first].start:
             start = units[first].start  # without what it shares with the chunk before
+        else:
+            raise AssertionError("a unit alone fits: _whole and _words see to it")
     return start, last, tokens
 
 

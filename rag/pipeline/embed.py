@@ -9,6 +9,8 @@ from rag.providers import registry
 from rag.providers.base import Vectors
 from rag.types import ChunkDraft
 
+_MOST_OF_A_TITLE = 150
+
 
 def embed_chunks(
     chunks: Sequence[ChunkDraft], *, title: str, model: EmbeddingModel, on_batch: Callable[[int], None]
@@ -33,5 +35,7 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
 
 def _embedded_text(chunk: ChunkDraft, title: str) -> str:
     """The passage under its title and headings: alone it often does not say what it is about."""
-    above = [heading for heading in (title, *chunk.headings) if heading and heading not in chunk.text[:200]]
+    # Bounded: under a very long title every small chunk would cost as much as a large one.
+    lines = [line[:_MOST_OF_A_TITLE] for line in (title, *chunk.headings[-2:])]
+    above = [line for line in lines if line and line not in chunk.text[:200]]
     return "\n".join([*dict.fromkeys(above), chunk.text])

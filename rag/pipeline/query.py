@@ -6,12 +6,22 @@ from rag.types import Question, Retrieval, Scope
 
 from .retrieve import passages, retrieve
 
+_ATTEMPTS = 5
+
 
 def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
-    """The best passages of the scopes. Raises EmbeddingFailed, IndexUnavailable."""
-    hits = retrieve(question, scopes)
+    """The best passages of the scopes. Raises EmbeddingFailed, IndexUnavailable.
+
+    A document may be replaced between finding chunks and reading them. Its old ones are gone then, and asking again
+    finds the new: a reader sees the one or the other, and never nothing.
+    """
+    for _ in range(_ATTEMPTS):
+        hits = retrieve(question, scopes)
+        found = passages(hits[: question.top_k])
+        if len(found) == len(hits[: question.top_k]):
+            break
     return Retrieval(
-        passages=tuple(passages(hits[: question.top_k])),
+        passages=tuple(found),
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
     )

@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 
+import structlog
+
+from rag.errors import EmbeddingFailed
 from rag.models import Chunk, EmbeddingModel
 from rag.providers import registry
 from rag.types import Hit, Passage, Question, Scope
 
 from .embed import embed_question
+
+logger = structlog.get_logger(__name__)
 
 # How many candidates each model's sources contribute before the cut to top_k.
 CANDIDATES = 100
@@ -15,14 +20,22 @@ CANDIDATES = 100
 def retrieve(question: Question, scopes: Sequence[Scope]) -> list[Hit]:
     """Candidates from every scope, best first. The question is embedded once for each embedding model.
 
-    Raises EmbeddingFailed, IndexUnavailable.
+    Sources whose model fails are left out; EmbeddingFailed if all do. Raises IndexUnavailable.
     """
     models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
     hits: list[Hit] = []
+    failures: list[EmbeddingFailed] = []
     for scope in scopes:
         model = models[scope.model_id]
-        vector = embed_question(question.text, model=model)
+        try:
+            vector = embed_question(question.text, model=model)
+        except EmbeddingFailed as error:  # one organisation's broken model must not end everybody's search
+            logger.warning("scope_not_searched", model=model.name, code=error.code)
+            failures.append(error)
+            continue
         hits += registry.vector_store(model).search(vector, scope, max(CANDIDATES, question.top_k))
+    if failures and len(failures) == len(scopes):
+        raise failures[0]
     hits.sort(key=lambda hit: (-hit.score, hit.chunk_id))
     return [hit for hit in hits if hit.score >= question.min_score] if question.min_score > 0 else hits
 

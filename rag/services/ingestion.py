@@ -9,18 +9,19 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
 from rag import queue
-from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError, UnknownJob
+from rag.errors import DocumentTooLarge, EmbeddingFailed, ParseFailed, RagError, UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
 
+from . import sources
 from .leases import LeaseLost, claim, heartbeat, update_held
 
 logger = structlog.get_logger(__name__)
@@ -38,7 +39,10 @@ def default_options() -> ChunkingOptions:
 
 
 def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
-    """Ingest one document while the caller waits. Raises DocumentTooLarge and what the pipeline raises."""
+    """Ingest one document while the caller waits. A new source is saved with it, or not at all.
+
+    Raises DocumentTooLarge and what the pipeline raises.
+    """
     size = len(submission.text.encode())
     if size > settings.RAG_MAX_SYNC_TEXT_BYTES:
         raise DocumentTooLarge(
@@ -46,14 +50,14 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
             "Send it as a job: POST /api/rag/ingest with `documents`."
         )
     revision, options = uuid7(), default_options()
-    if index.is_known(submission, source=source):
+    if not source._state.adding and index.is_known(submission, source=source):
         with transaction.atomic():
             same = index.unchanged(submission, source=source, options=options, revision=revision)
         if same is not None:
             return same
     prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
     with transaction.atomic():
-        return index.index(prepared, source=source, revision=revision)
+        return index.index(prepared, source=sources.saved(source), revision=revision)
 
 
 @transaction.atomic
@@ -79,11 +83,15 @@ def submit(
             date=submission.date,
             metadata=dict(submission.metadata),
             content_hash=submission.content_hash,
+            state=State.FAILED if submission.unreadable else State.QUEUED,
+            error_code=ParseFailed.code if submission.unreadable else "",
+            error_message=submission.unreadable,
         )
         for number, submission in enumerate(submissions)
     ]
     IngestionDocument.objects.bulk_create(rows, batch_size=500)
-    _send([row.pk for row in rows])
+    _send([row.pk for row in rows if row.state == State.QUEUED])
+    _close(job.pk)  # if nothing of it can be read
     return job
 
 
@@ -127,13 +135,24 @@ def sweep() -> None:
     """
     now = timezone.now()
     due = IngestionDocument.objects.filter(state__in=OPEN_STATES, due_at__lt=now)
-    for row in due.filter(state=State.RUNNING, attempts__gte=settings.RAG_MAX_ATTEMPTS)[:_SWEPT]:
-        _fail(row, "WORKER_LOST", f"The worker was lost while at work on it, {row.attempts} times.")
+    lost = due.filter(state=State.RUNNING)
+    lost.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS).update(
+        state=State.FAILED,
+        error_code="WORKER_LOST",
+        error_message=f"Its worker was lost while at work on it, {settings.RAG_MAX_ATTEMPTS} times.",
+        chunk_count=0,
+        due_at=None,
+        finished_at=now,
+    )
+    untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
+    # A dead worker's message may have named more of the same job.
+    jobs = set(lost.values_list("job_id", flat=True)[:_SWEPT])
     ids = list(due.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
     due.filter(pk__in=ids).update(state=State.QUEUED, lease=None, due_at=None)
-    if not ids and queue.waiting() == 0:
-        untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
-        ids = list(untold.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
+    if jobs:
+        untold = untold.filter(job_id__in=jobs)
+    if jobs or (not ids and queue.waiting() == 0):
+        ids = list(dict.fromkeys([*ids, *untold.order_by("pk").values_list("pk", flat=True)[:_SWEPT]]))
     _send(ids)
     for job_id in _unfinished_jobs().exclude(documents__state__in=OPEN_STATES).values_list("pk", flat=True):
         _close(job_id)
@@ -154,8 +173,15 @@ def _ingest(row: IngestionDocument) -> None:
             _ingest_held(row)
     except LeaseLost:
         logger.warning("ingestion_lease_lost", document=str(row.pk), job=str(row.job_id))
+    except (OperationalError, InterfaceError):
+        # The database went away, not the document: the lease ends by itself, and the sweep brings the row back.
+        logger.exception("ingestion_interrupted", document=str(row.pk), job=str(row.job_id))
+        connection.close()
+        return
     except RagError as error:
         again = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
+        cause = type(error.__cause__).__name__ if error.__cause__ else ""
+        logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause, again=again)
         if again:
             _postpone(row)
         else:

@@ -26,12 +26,17 @@ class LeaseLost(Exception):
 
 def claim(document_id: uuid.UUID) -> IngestionDocument | None:
     """Take the row, or None if it is done, waiting for another try, or somebody else's."""
+    token = uuid7()
     taken = IngestionDocument.objects.filter(pk=document_id, state=State.QUEUED, due_at=None).update(
-        state=State.RUNNING, attempts=F("attempts") + 1, lease=uuid7(), due_at=_end(), chunk_count=0
+        state=State.RUNNING, attempts=F("attempts") + 1, lease=token, due_at=_end(), chunk_count=0
     )
     if not taken:
         return None
-    return IngestionDocument.objects.select_related("job__source__embedding_model").get(pk=document_id)
+    return (
+        IngestionDocument.objects.select_related("job__source__embedding_model")
+        .filter(pk=document_id, lease=token)
+        .first()
+    )
 
 
 @contextlib.contextmanager

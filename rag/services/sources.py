@@ -3,7 +3,6 @@
 import re
 import uuid
 
-from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
@@ -47,9 +46,8 @@ def to_ingest(user: User, reference: str, *, organization: Organization | None =
         raise NotAllowed("You may query this data source, but not send documents to it.") from None
 
 
-@transaction.atomic
 def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None = None) -> DataSource:
-    """v3's `source`: the one of this slug in the organisation that is written to, made on first use.
+    """v3's `source`: the one of this slug in the organisation that is written to; else a new one, not saved yet.
 
     Raises NotAllowed if the user may neither use nor make it, InvalidRequest if the organisation is not decidable.
     """
@@ -58,22 +56,34 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
         return to_ingest(user, slug, organization=home)
     except UnknownSource:
         pass
-    if not Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=home).exists():
+    may_create = Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=home).exists()
+    taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
+    if taken or not may_create:
         raise NotAllowed("This data source does not exist for you, and you may not create one.")
-    source, made = DataSource.objects.get_or_create(
+    return DataSource(
         organization=home,
         slug=slug,
-        deleted_at=None,
-        defaults={
-            "name": slug,
-            "visibility": home.default_visibility,
-            "owner": user,
-            "embedding_model": EmbeddingModel.objects.default(),
-        },
+        name=slug,
+        visibility=home.default_visibility,
+        owner=user,
+        embedding_model=EmbeddingModel.objects.default(),
     )
-    if not made and not visible(user, Action.INGEST).filter(pk=source.pk).exists():
+
+
+def saved(source: DataSource) -> DataSource:
+    """The source itself, or, if it was new, its row: whoever was first to send a document to this slug made it."""
+    if not source._state.adding:
+        return source
+    wanted = {"name": source.name, "visibility": source.visibility, "owner": source.owner}
+    row, made = DataSource.objects.get_or_create(
+        organization=source.organization,
+        slug=source.slug,
+        deleted_at=None,
+        defaults={**wanted, "embedding_model": source.embedding_model},
+    )
+    if not made and source.owner and not visible(source.owner, Action.INGEST).filter(pk=row.pk).exists():
         raise NotAllowed("This data source does not exist for you, and you may not create one.")
-    return source
+    return row
 
 
 def writing_organization(user: User, *, organization: Organization | None = None) -> Organization:
@@ -102,6 +112,6 @@ def organization_of(user: User, reference: str) -> Organization:
 def _reference(reference: str) -> Q:
     """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
     try:
-        return Q(pk=uuid.UUID(reference)) | Q(slug=reference)
+        return Q(pk=uuid.UUID(reference))  # never a slug: one could be chosen to look like another thing's id
     except ValueError:
         return Q(slug=reference) if _SLUG.fullmatch(reference) else Q(pk=None)

@@ -5,7 +5,6 @@ python -m ragsite.embedded DATA_FOLDER --forget: stop them and remove their data
 
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +15,7 @@ from .folder import EmbeddedError
 
 def main(folder: Path, mode: str, command: list[str]) -> int:
     if mode == "--forget":
-        services.stop(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        services.forget(folder)
         return 0
     try:
         # A key and the local mode of this run only, unless the caller names others.

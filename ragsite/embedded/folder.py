@@ -5,12 +5,15 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import pwd
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 # sun_path holds 108 bytes on Linux and 104 on macOS, the final NUL and PostgreSQL's own file name included.
 _SOCKET_FOLDER_LIMIT = 80
+# PostgreSQL refuses to run as root; then it runs as this one.
+SYSTEM_USER = "ragsite-postgres"
 
 
 class EmbeddedError(RuntimeError):
@@ -36,7 +39,9 @@ def socket_folder(folder: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
     short = Path(tempfile.gettempdir()) / f"ragsite-{os.geteuid()}-{digest}"
     short.mkdir(mode=0o700, exist_ok=True)
-    if short.is_symlink() or (os.geteuid() != 0 and short.stat().st_uid != os.geteuid()):
+    found = short.lstat()
+    own = {os.geteuid()} | ({each.pw_uid for each in pwd.getpwall() if each.pw_name == SYSTEM_USER})
+    if short.is_symlink() or found.st_uid not in own or found.st_mode & 0o077:
         raise EmbeddedError(f"{short} belongs to another user. Remove it, or choose another folder with RAGSITE_DATA.")
     return short
 

@@ -2,8 +2,10 @@
 
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,11 +13,10 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
-from .folder import EmbeddedError, socket_folder, wheel
+from .folder import SYSTEM_USER, EmbeddedError, socket_folder, wheel
 
 _USER = "ragsite"
 _DATABASE = "ragsite"
-_SYSTEM_USER = "ragsite-postgres"
 # As measured for this product's queries; see docs/operations.md for a production server.
 _CONFIGURATION = """
 listen_addresses = ''
@@ -27,6 +28,9 @@ maintenance_work_mem = 256MB
 max_wal_size = 2GB
 random_page_cost = 1.1
 jit = off
+# A failed statement would be logged with its values, which are what documents say.
+log_min_error_statement = panic
+log_error_verbosity = terse
 """
 
 
@@ -46,7 +50,9 @@ def start(folder: Path) -> str:
         _as_owner(cluster, sockets)
         log = cluster / "server.log"
         try:
-            _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", f"-k {sockets}", "start")
+            _execute(
+                "pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", f"-k {shlex.quote(str(sockets))}", "start"
+            )
         except subprocess.CalledProcessError:
             raise EmbeddedError(f"PostgreSQL did not start. The end of {log} says:\n{_tail(log)}") from None
     _create_database(sockets)
@@ -85,9 +91,26 @@ def _running(cluster: Path) -> bool:
 
 
 def _create_database(sockets: Path) -> None:
-    with psycopg.connect(host=str(sockets), user=_USER, dbname="postgres", autocommit=True) as connection:
+    with _connected(sockets) as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [_DATABASE]).fetchone():
             connection.execute(f"CREATE DATABASE {_DATABASE}")
+
+
+def _connected(sockets: Path) -> "psycopg.Connection[Any]":
+    """A server that recovers from a crash refuses connections for a while."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return psycopg.connect(host=str(sockets), user=_USER, dbname="postgres", autocommit=True)
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise EmbeddedError(f"PostgreSQL does not accept connections: {error}") from None
+            time.sleep(0.1)
+
+
+def alive(folder: Path) -> bool:
+    """Whether the folder's server runs; no connection is made."""
+    return _running(folder / "postgres")
 
 
 def _bin() -> Path:
@@ -99,10 +122,10 @@ def _as_owner(*folders: Path) -> None:
     if os.geteuid() != 0:
         return
     try:
-        owner = pwd.getpwnam(_SYSTEM_USER)
+        owner = pwd.getpwnam(SYSTEM_USER)
     except KeyError:
-        subprocess.run(["useradd", "--system", "--no-create-home", _SYSTEM_USER], check=True)
-        owner = pwd.getpwnam(_SYSTEM_USER)
+        subprocess.run(["useradd", "--system", "--no-create-home", SYSTEM_USER], check=True)
+        owner = pwd.getpwnam(SYSTEM_USER)
     for folder in folders:
         os.chown(folder, owner.pw_uid, owner.pw_gid)
     for parent in {parent for leaf in (*folders, _bin()) for parent in leaf.parents}:
@@ -113,9 +136,7 @@ def _as_owner(*folders: Path) -> None:
 
 def _execute(command: str, *arguments: object) -> None:
     # Root's own groups would go along, and then a folder's group bits would count instead of everybody's.
-    other: dict[str, Any] = (
-        {"user": _SYSTEM_USER, "group": _SYSTEM_USER, "extra_groups": []} if os.geteuid() == 0 else {}
-    )
+    other: dict[str, Any] = {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []} if os.geteuid() == 0 else {}
     # Not a pipe for standard output: the server would inherit it and keep it open for ever.
     subprocess.run(
         [_bin() / command, *map(str, arguments)],

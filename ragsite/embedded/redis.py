@@ -29,6 +29,10 @@ def start(folder: Path) -> str:
     return f"unix://{socket}"
 
 
+def alive(folder: Path) -> bool:
+    return _answers(socket_folder(folder / "redis") / "redis.sock")
+
+
 def stop(folder: Path) -> None:
     """Stop the server if it runs; what it holds is on disk."""
     socket = socket_folder(folder / "redis") / "redis.sock"

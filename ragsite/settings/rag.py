@@ -7,7 +7,7 @@ from .env import DATA_DIR, env
 # Bodies larger than this are refused (413) before they are read.
 RAG_MAX_BODY_BYTES = env.int("RAG_MAX_BODY_BYTES", default=32 * 1024 * 1024)
 # Text that is ingested while the client waits; longer documents go through a job.
-RAG_MAX_SYNC_TEXT_BYTES = env.int("RAG_MAX_SYNC_TEXT_BYTES", default=1024 * 1024)
+RAG_MAX_SYNC_TEXT_BYTES = env.int("RAG_MAX_SYNC_TEXT_BYTES", default=256 * 1024)
 RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
 
 # The contracts' defaults, in OpenAI tokens.

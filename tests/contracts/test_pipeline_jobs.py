@@ -59,7 +59,7 @@ def test_a_job_whose_documents_all_fail(
 ) -> None:
     """RESOLUTION: "Some documents failing: `completed` with `errors`; all failing: `failed`"."""
     keyless = EmbeddingModel.objects.create(
-        name="keyless", provider="openai", dimensions=384, api_key_variable="A_VARIABLE_THAT_IS_NOT_SET"
+        name="keyless", provider="openai", dimensions=384, api_key_variable="NOT_SET_API_KEY"
     )
     live_world.source("handbook", embedding_model=keyless)
     editor = api("editor")

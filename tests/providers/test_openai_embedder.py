@@ -85,9 +85,9 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_the_key_comes_from_the_named_variable(provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_EMBEDDING_KEY", "sk-test")
-    remote(provider, api_key_variable="MY_EMBEDDING_KEY").embed(["zebra"])
+    monkeypatch.setenv("MY_EMBEDDING_API_KEY", "sk-test")
+    remote(provider, api_key_variable="MY_EMBEDDING_API_KEY").embed(["zebra"])
     assert provider.requests[0]["key"] == "Bearer sk-test"
-    monkeypatch.delenv("MY_EMBEDDING_KEY")
-    with pytest.raises(EmbeddingFailed, match="Set MY_EMBEDDING_KEY"):
-        remote(provider, api_key_variable="MY_EMBEDDING_KEY").embed(["zebra"])
+    monkeypatch.delenv("MY_EMBEDDING_API_KEY")
+    with pytest.raises(EmbeddingFailed, match="Set MY_EMBEDDING_API_KEY"):
+        remote(provider, api_key_variable="MY_EMBEDDING_API_KEY").embed(["zebra"])

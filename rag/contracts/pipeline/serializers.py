@@ -9,6 +9,7 @@ from django.conf import settings
 from rest_framework import serializers
 
 from rag.contracts import fields
+from rag.errors import ParseFailed
 from rag.models import DataSource, IngestionJob, SourceType
 from rag.parsing import registry as parsers
 from rag.types import ChunkingOptions, Filters, Passage, Question, Retrieval, Submission
@@ -23,7 +24,7 @@ class DocumentIn(serializers.Serializer[Any]):
     text = fields.Text("text", required=False)
     contentBase64 = fields.Text("contentBase64", required=False)
     contentType = fields.Text("contentType", required=False, max_length=200)
-    uri = fields.Text("uri", required=False, max_length=2000)
+    uri = fields.Link("uri", required=False, max_length=2000)
     lang = fields.Text("lang", required=False, max_length=20)
     tags = fields.Tags("tags", required=False)
     date = serializers.DateTimeField(required=False)
@@ -33,7 +34,10 @@ class DocumentIn(serializers.Serializer[Any]):
         if ("text" in attrs) == ("contentBase64" in attrs):
             raise serializers.ValidationError({"text": "send either text or contentBase64"})
         if "contentBase64" in attrs:
-            attrs["text"] = _decoded(attrs)
+            try:
+                attrs["text"] = _decoded(attrs)
+            except ParseFailed as error:  # this document's own trouble: the others of the job go on
+                attrs["text"], attrs["unreadable"] = "", error.message
         return attrs
 
 
@@ -50,16 +54,10 @@ def _decoded(attrs: dict[str, Any]) -> str:
 
 class IngestIn(serializers.Serializer[Any]):
     dataSourceId = fields.Text("dataSourceId", max_length=100)
-    documents = serializers.ListField(child=DocumentIn(), allow_empty=False)
+    documents = fields.BoundedList("documents", child=DocumentIn(), at_least=1)
     chunkSize = fields.Integer("chunkSize", min_value=32, max_value=2048, required=False)
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
-
-    def validate_documents(self, documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        limit = settings.RAG_MAX_DOCUMENTS_PER_JOB
-        if len(documents) > limit:
-            raise serializers.ValidationError(f"documents may have at most {limit:,} entries; send several jobs")
-        return documents
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         chosen = options(attrs)
@@ -92,6 +90,7 @@ def _submission(document: dict[str, Any]) -> Submission:
         tags=tuple(document.get("tags", ())),
         date=document.get("date"),
         metadata=document.get("metadata", {}),
+        unreadable=document.get("unreadable", ""),
     )
 
 
@@ -130,35 +129,32 @@ def source_out(source: DataSource) -> dict[str, Any]:
 class FilterIn(serializers.Serializer[Any]):
     """`Filter` is not spelled out by the contract: {"field", "value"}, as docs/contracts.md says."""
 
-    field = serializers.ChoiceField(["tags", "sourceType", "lang", "dateFrom", "dateTo"])
-    value = serializers.JSONField()
+    field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
+    value = fields.Anything()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        kind: serializers.Field[Any, Any, Any, Any]
-        match attrs["field"]:
-            case "tags":
-                kind = fields.Tags("value")
-            case "sourceType":
-                kind = serializers.ListField(child=serializers.ChoiceField(SourceType.choices), max_length=5)
-            case "lang":
-                kind = fields.Tags("value")
-            case _:
-                kind = serializers.DateTimeField()
-        value = attrs["value"]
-        many = isinstance(kind, serializers.ListField) and not isinstance(value, list)
+        words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
+        words["sourceType"] = fields.Choice("value", among=SourceType.values)
+        name, value = attrs["field"], attrs["value"]
+        kind: Any = serializers.DateTimeField()
+        if name in words:
+            kind = fields.BoundedList("value", child=words[name], at_least=1, at_most=fields.MAX_TAGS)
+            value = value if isinstance(value, list) else [value]
+        elif not isinstance(value, str):
+            raise serializers.ValidationError({"value": "value must be a time, as 2025-01-31T00:00:00Z"})
         try:
-            return {"field": attrs["field"], "value": kind.run_validation([value] if many else value)}
+            return {"field": name, "value": kind.run_validation(value)}
         except serializers.ValidationError as error:
             raise serializers.ValidationError({"value": error.detail}) from None
 
 
 class RetrieveIn(serializers.Serializer[Any]):
     query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
-    dataSources = serializers.ListField(
-        child=fields.Text("dataSources", max_length=100), required=False, allow_empty=False, max_length=100
+    dataSources = fields.BoundedList(
+        "dataSources", child=fields.Text("dataSources", max_length=100), at_least=1, at_most=100, required=False
     )
     topK = fields.Integer("topK", min_value=1, max_value=100, default=10)
-    filters = serializers.ListField(child=FilterIn(), required=False, max_length=20)
+    filters = fields.BoundedList("filters", child=FilterIn(), at_most=20, required=False)
     rerank = fields.Boolean("rerank", default=True)
     rerankModel = fields.Text("rerankModel", required=False, max_length=100)
 

@@ -42,9 +42,10 @@ class IngestionJobs(ViewSetMixin, PipelineView):
 
     def retrieve(self, request: Request, job_id: str) -> Response:
         try:
-            return Response(_job(request, uuid.UUID(job_id)))
+            key = uuid.UUID(job_id)
         except ValueError:
             raise UnknownJob("A job's id is a UUID.") from None
+        return Response(_job(request, key))
 
 
 def _job(request: Request, job_id: uuid.UUID) -> dict[str, Any]:

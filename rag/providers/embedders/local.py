@@ -76,7 +76,10 @@ class LocalEmbedder:
     def _session(self) -> "onnxruntime.InferenceSession":
         with self._lock:
             if "_loaded" not in self.__dict__:
-                self._loaded = self._load()
+                try:
+                    self._loaded = self._load()
+                except (OSError, RuntimeError) as error:
+                    raise EmbeddingFailed("The local embedding model cannot be loaded; the log says why.") from error
             return self._loaded
 
     def _load(self) -> "onnxruntime.InferenceSession":

@@ -65,7 +65,10 @@ class OpenAIEmbedder:
     def _client(self) -> "openai.OpenAI":
         import openai  # seconds of import, paid only where it is used
 
-        key = os.environ.get(self._api_key_variable, "") if self._api_key_variable else _NO_KEY
+        key = _NO_KEY
+        if self._api_key_variable:  # nothing else of this process's environment may leave it as somebody's key
+            named_right = self._api_key_variable.endswith("_API_KEY")
+            key = os.environ.get(self._api_key_variable, "") if named_right else ""
         if not key:
             raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
         return openai.OpenAI(
@@ -74,7 +77,7 @@ class OpenAIEmbedder:
 
 
 def _translate(error: "openai.APIError", model: str) -> EmbeddingFailed:
-    """The client library's exceptions as ours. The provider's own words stay in the log: they may quote the text."""
+    """The client library's exceptions as ours. The provider's own words are dropped: they may quote the text."""
     import openai
 
     match error:
