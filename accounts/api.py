@@ -5,6 +5,7 @@ from typing import Any
 from django.db import transaction
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.views import APIView
 from rest_framework_simplejwt.exceptions import InvalidToken
 from rest_framework_simplejwt.serializers import (
     TokenObtainPairSerializer,
@@ -57,29 +58,29 @@ class Verification(TokenVerifySerializer):
             raise InvalidToken("This token was revoked.") from None
 
 
-class RefusesClearText:
+class CredentialsView(APIView):
     """Passwords and refresh tokens are credentials too (accounts.authentication), and short."""
 
     parser_classes = (CredentialsParser,)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         refuse_clear_text(request)
-        super().initial(request, *args, **kwargs)  # type: ignore[misc]
+        super().initial(request, *args, **kwargs)
 
 
-class ObtainToken(RefusesClearText, TokenObtainPairView):
+class ObtainToken(CredentialsView, TokenObtainPairView):
     serializer_class = Credentials
 
 
-class RefreshToken(RefusesClearText, TokenRefreshView):
+class RefreshToken(CredentialsView, TokenRefreshView):
     serializer_class = Rotation
 
 
-class VerifyToken(RefusesClearText, TokenVerifyView):
+class VerifyToken(CredentialsView, TokenVerifyView):
     """`{"token"}` → 200 with `{}` while the token is valid, else 401."""
 
     serializer_class = Verification
 
 
-class RevokeToken(RefusesClearText, TokenBlacklistView):
+class RevokeToken(CredentialsView, TokenBlacklistView):
     """`{"refresh"}` → 200 with `{}`; the refresh token is worth nothing from now on."""

@@ -175,9 +175,7 @@ def _greeting(demo: bool, seconds: float) -> str:
         f"  Logs      {LOGS}",
     ]
     if not demo:
-        return "\n".join(
-            [*lines, "", "DATABASE_URL is set, so no demo accounts were made. DEMO=1 make run makes them."]
-        )
+        return "\n".join([*lines, "", "DATABASE_URL is set: no demo accounts were made (DEMO=1 makes them)."])
     password = os.environ.get("DEMO_PASSWORD") or "ragsite-demo"
     return "\n".join(
         [

@@ -11,7 +11,7 @@ from accounts.envelope import TITLES, envelope
 class BoundedUtf8Requests:
     """Refuses bodies over RAG_MAX_BODY_BYTES unread (413), and reads every request as UTF-8.
 
-    Python knows codecs that no request needs: some are no text, and punycode takes quadratic time.
+    Python knows a codec, punycode, that takes quadratic time (ragsite/wsgi.py keeps those away that are no text).
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

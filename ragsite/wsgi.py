@@ -1,9 +1,26 @@
 """What gunicorn serves."""
 
 import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from django.core.wsgi import get_wsgi_application
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+
+def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+    """Django, with a Content-Type that names no charset: everything is read as UTF-8.
+
+    Django looks the charset up while it makes its request object, before any middleware; a codec that is no text
+    (zlib) would end the request with a bare error page.
+    """
+    media_type, *parameters = environ.get("CONTENT_TYPE", "").split(";")
+    kept = [each for each in parameters if not each.strip().lower().startswith("charset")]
+    environ["CONTENT_TYPE"] = ";".join([media_type, *kept])
+    return _django(environ, start_response)

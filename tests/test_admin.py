@@ -7,6 +7,8 @@ from accounts.models import User
 from orgs.models import Membership, Role, Team
 from orgs.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, Grant
+from rag.services import ingestion
+from rag.types import Submission
 from tests.factories import World, put
 
 PAGES = [
@@ -39,6 +41,12 @@ def foreign(world: World) -> DataSource:
     Team.objects.create(organization=world.abroad, name="foreign-team")
     source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
     put(source, "foreign-document", "Zebras.")
+    ingestion.submit(
+        source=source,
+        submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
+        options=ingestion.default_options(),
+        actor=world.users["foreigner"],
+    )
     return source
 
 
@@ -57,6 +65,7 @@ def test_foreign_objects_do_not_exist(world: World, foreign: DataSource) -> None
     for address in (
         f"/admin/rag/datasource/{foreign.pk}/change/",
         f"/admin/rag/document/{foreign.documents.get().pk}/change/",
+        f"/admin/rag/ingestionjob/{foreign.jobs.get().pk}/change/",
         f"/admin/orgs/organization/{world.abroad.pk}/change/",
         f"/admin/orgs/membership/{Membership.objects.get(organization=world.abroad).pk}/change/",
     ):
@@ -162,3 +171,58 @@ def test_a_slug_that_is_taken_is_told(world: World) -> None:
     world.source("board-papers")
     reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world))
     assert "has a source of this slug already" in reply.content.decode()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "text__startswith=Zebras", "text__contains=stripes", "text__regex=^Z", "content_hash__startswith=a",
+        "metadata__a=1", "source__organization__slug=abroad", "source__owner__password__startswith=p", "title__regex=(",
+    ],
+)  # fmt: skip
+def test_no_address_filters_by_what_the_page_hides(world: World, query: str) -> None:
+    """Who may manage a source must not read its texts letter by letter."""
+    put(
+        world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"]), "diary", "Zebras: stripes."
+    )
+    assert browser(world.users["owner"]).get(f"/admin/rag/document/?{query}").status_code in (302, 400)
+
+
+@pytest.mark.parametrize("query", ["status__exact=%00", "source__id__exact=x", "q=%00", "p=-1", "o=x"])
+def test_an_address_that_somebody_made_up_is_no_error_of_ours(world: World, query: str) -> None:
+    assert browser(world.users["owner"]).get(f"/admin/rag/ingestionjob/?{query}").status_code in (200, 302, 400)
+
+
+def test_managing_members_is_no_way_to_more_rights(world: World) -> None:
+    people = Role.objects.create(organization=world.home, name="people", permissions=["members.manage"])
+    membership = Membership.objects.get(user=world.users["member"])
+    membership.roles.add(people)
+    client = browser(world.users["member"])
+    values = {"organization": world.home.pk, "name": "mighty", "permissions": ["sources.manage"]}
+    assert "only roles of what you may do yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
+    owner = world.home.roles.get(name="owner")
+    values = {"user": membership.user_id, "organization": world.home.pk, "is_active": "on", "roles": [owner.pk]}
+    reply = client.post(f"/admin/orgs/membership/{membership.pk}/change/", values)
+    assert "only roles of what you may do yourself" in reply.content.decode()
+    weaker = {"organization": world.home.pk, "name": "owner", "permissions": []}
+    assert client.post(f"/admin/orgs/role/{owner.pk}/change/", weaker).status_code == 200
+    assert Role.objects.get(pk=owner.pk).permissions
+    assert not membership.roles.filter(pk=owner.pk).exists()
+
+
+def test_the_same_person_twice_is_told(world: World) -> None:
+    twice = {"grants-TOTAL_FORMS": 2, "grants-1-user": world.users["member"].pk}
+    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **twice))
+    assert "repeats another" in reply.content.decode()
+
+
+def test_nobody_is_shown_tokens(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    assert browser(superuser).get("/admin/token_blacklist/outstandingtoken/").status_code == 404
+
+
+def test_a_key_variable_is_nothing_but_a_key(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    values = {"name": "x", "provider": "openai", "dimensions": 384, "api_key_variable": "SECRET_KEY"}
+    reply = browser(superuser).post("/admin/rag/embeddingmodel/add/", values)
+    assert "ends with _API_KEY" in reply.content.decode()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import unquote
 
 import psutil
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 import redis
 
 from ragsite.embedded import services
+from ragsite.embedded.folder import EmbeddedError
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def host(found: dict[str, str]) -> str:
-    return found["DATABASE_URL"].partition("host=")[2]
+    return unquote(found["DATABASE_URL"].partition("host=")[2])
 
 
 def answer(found: dict[str, str]) -> tuple[int, bool]:
@@ -84,6 +86,27 @@ def test_a_folder_deeper_than_socket_paths_may_be(folder: Path) -> None:
         assert len(host(found)) < 100
     finally:
         services.stop(deep)
+
+
+def test_a_path_with_a_space(folder: Path) -> None:
+    odd = folder / "my data"
+    try:
+        assert answer(services.start(odd)) == (1, True)
+    finally:
+        services.stop(odd)
+
+
+def test_forgetting_removes_what_was_made_here_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+    services.start(folder)
+    (folder / "thesis.txt").write_text("mine")
+    services.forget(folder)
+    assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis.txt").write_text("mine")
+    with pytest.raises(EmbeddedError, match="not made by ragsite"):
+        services.forget(home)
+    assert (home / "thesis.txt").exists()
 
 
 def test_services_that_are_named_are_not_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,8 @@ class EmbeddingModelAdmin(admin.ModelAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name in ("query_prefix", "document_prefix"):
             kwargs["strip"] = False  # "query: " ends with a space that the model was trained with
+        if db_field.name == "base_url":
+            kwargs["assume_scheme"] = "https"
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:

@@ -143,7 +143,8 @@ class BoundedList(serializers.ListField):
             try:
                 values.append(self.child.run_validation(each))
             except ValidationError as error:
-                raise ValidationError({index: error.detail}) from None
+                detail: Any = {index: error.detail}
+                raise ValidationError(detail) from None
         return values
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import jwt
 import pytest
 from django.conf import settings as django_settings
 from django.test import RequestFactory
 from rest_framework.exceptions import PermissionDenied
+from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
 from accounts.authentication import refuse_clear_text
@@ -65,10 +67,18 @@ def test_tokens_that_must_not_work(api: Api, live_world: World) -> None:
     good = AccessToken.for_user(user)
     expired = AccessToken.for_user(user)
     expired.set_exp(lifetime=-AccessToken.lifetime)
-    other_audience = AccessToken.for_user(user)
-    other_audience["aud"] = "another-service"
+    claims = {**good.payload, "aud": "another-service"}
+    other_audience = jwt.encode(claims, api_settings.SIGNING_KEY, algorithm=api_settings.ALGORITHM)
     unsigned = ".".join(["eyJhbGciOiJub25lIn0", str(good).split(".")[1], ""])
-    refused = [str(expired), str(RefreshToken.for_user(user)), unsigned, str(good)[:-3] + "abc", "x", "a.b.c"]
+    refused = [
+        str(expired),
+        other_audience,
+        str(RefreshToken.for_user(user)),
+        unsigned,
+        str(good)[:-3] + "abc",
+        "x",
+        "a.b.c",
+    ]
     for token in refused:
         reply = api().with_headers(Authorization=f"Bearer {token}").post("/api/rag/search", {"query": "x"})
         assert reply.status == 401, token
@@ -115,3 +125,29 @@ def test_health(api: Api) -> None:
     ready = api().get("/readyz")
     assert (ready.status, ready.body["status"]) == (200, "ok")
     assert set(ready.body) == {"status", "database", "broker", "vector_index", "embedding_model"}
+
+
+def test_verify_says_whether_a_token_works_now(api: Api, live_world: World) -> None:
+    tokens = pair(api, live_world)
+
+    def verify(token: str) -> int:
+        return api().post("/api/auth/token/verify", {"token": token}).status
+
+    assert (verify(tokens["access"]), verify(tokens["refresh"]), verify("x")) == (200, 200, 401)
+    api().post("/api/auth/token/revoke", {"refresh": tokens["refresh"]})
+    assert verify(tokens["refresh"]) == 401
+    live_world.users["member"].set_password("another good one")
+    live_world.users["member"].save()
+    assert verify(tokens["access"]) == 401
+
+
+def test_a_new_password_ends_refreshing_too(api: Api, live_world: World) -> None:
+    tokens = pair(api, live_world)
+    live_world.users["member"].set_password("another good one")
+    live_world.users["member"].save()
+    assert api().post("/api/auth/token/refresh", {"refresh": tokens["refresh"]}).status == 401
+
+
+def test_credentials_are_short(api: Api) -> None:
+    reply = api().post("/api/auth/token", {"email": "x", "password": "y", "junk": "z" * 70_000})
+    assert reply.status == 413

@@ -8,6 +8,7 @@ import pytest
 
 from orgs.permissions import Visibility
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.services import ingestion
 from tests.conftest import Worker
 from tests.factories import World
 from tests.http import Client
@@ -105,16 +106,42 @@ def test_a_refused_job_leaves_nothing(
     assert not IngestionJob.objects.exists()
 
 
-def test_formats_that_cannot_be_read(api: Api, live_world: World) -> None:
+def file(data: bytes, content_type: str = "text/plain") -> dict[str, str]:
+    return {"contentType": content_type, "contentBase64": base64.b64encode(data).decode()}
+
+
+def test_a_type_that_cannot_be_read_is_refused_at_submission(api: Api, live_world: World) -> None:
+    """RESOLUTION: 415 "at submission when the type is known then"."""
     live_world.source("handbook")
-    for content_type, data, status, code in (
-        ("application/pdf", b"%PDF-1.7", 415, "UNSUPPORTED_FORMAT"),
-        ("text/plain", b"\xff\xff\xff", 422, "PARSE_ERROR"),
-        ("text/plain", b"a\x00b", 422, "PARSE_ERROR"),
-    ):
-        document = {"contentType": content_type, "contentBase64": base64.b64encode(data).decode()}
-        reply = api("editor").post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [document]})
-        assert (reply.status, reply.body["error"]) == (status, code)
+    body = {"dataSourceId": "handbook", "documents": [file(b"%PDF-1.7", "application/pdf")]}
+    reply = api("editor").post("/api/rag/ingest", body)
+    assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
+    assert not IngestionJob.objects.exists()
+
+
+def test_bytes_that_are_no_text_fail_alone(api: Api, live_world: World) -> None:
+    """RESOLUTION: PARSE_ERROR "on the job's document"; "Some documents failing: `completed` with `errors`"."""
+    live_world.source("handbook")
+    documents = [file(b"\xff\xff\xff"), {"path": "good", "text": "Alpha."}, file(b"a\x00b")]
+    editor = api("editor")
+    job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
+    assert [(error["index"], error["code"]) for error in job["errors"]] == [(0, "PARSE_ERROR"), (2, "PARSE_ERROR")]
+    ingestion.run(ids=[IngestionDocument.objects.get(path="good").pk])
+    job = editor.get(f"/api/rag/ingest/{job['jobId']}").body
+    assert (job["status"], job["indexed"], job["progress"]["failed"]) == ("completed", 1, 2)
+    alone = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(b"\xff\xff\xff")]}).body
+    assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)
+
+
+def test_long_lists_are_refused_by_their_length_and_errors_are_few(api: Api, live_world: World, settings: Any) -> None:
+    live_world.source("handbook")
+    editor = api("editor")
+    settings.RAG_MAX_DOCUMENTS_PER_JOB = 100
+    bodies: list[list[dict[str, Any]]] = [[{}] * 101, [{"text": 5}] * 100]
+    for wrong in bodies:
+        reply = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": wrong})
+        assert reply.status == 400
+        assert len(str(reply.body)) < 1000
 
 
 def test_ten_megabytes_of_text_are_a_job(api: Api, live_world: World) -> None:

@@ -109,3 +109,12 @@ def test_hostile_texts_cost_time_in_proportion_to_their_length(name: str, conten
 
     seconds(1000)
     assert seconds(120_000) < 6 * seconds(30_000) + 0.5
+
+
+def test_a_line_that_gains_a_token_when_its_end_is_stripped_fits_still() -> None:
+    """ "<>();" with its line end is one token and without it two: a line of exactly the size once hung."""
+    assert (count_tokens("<>();\n"), count_tokens("<>();")) == (1, 2)
+    text = "x" + " x" * 510 + "<>();\nnext line"
+    drafts = list(chunk(parsers.parse(text, content_type="", path="a.txt"), ChunkingOptions(512, 50)))
+    assert all(draft.tokens <= 512 for draft in drafts)
+    assert drafts[-1].end == len(text)

@@ -1,17 +1,21 @@
 """Jobs survive what happens to processes: real workers, really killed."""
 
 import datetime
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
-from rag.models import Chunk, Document, IngestionDocument, IngestionJob
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.providers import registry
 from rag.services import ingestion, leases
 from rag.types import ChunkingOptions, Submission
 from tests.conftest import Worker, empty_queue
 from tests.factories import World
+from tests.provider_server import ProviderServer
 
 Eventually = Callable[..., Any]
 OPTIONS = ChunkingOptions(512, 50)
@@ -129,3 +133,107 @@ def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_w
     ingestion.sweep()
     job.refresh_from_db()
     assert job.status == Status.COMPLETED
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=384).running() as server:
+        yield server
+
+
+def remote_source(world: World, provider: ProviderServer) -> DataSource:
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    return world.source(embedding_model=model)
+
+
+def test_a_document_that_takes_longer_than_its_lease_keeps_it(
+    live_world: World, provider: ProviderServer, settings: Any, eventually: Eventually
+) -> None:
+    settings.RAG_LEASE_SECONDS = 1
+    source = remote_source(live_world, provider)
+    job = ingestion.submit(
+        source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
+    )
+    row = job.documents.get()
+    provider.stall.clear()
+
+    def work() -> None:
+        try:
+            ingestion.run(ids=[row.pk])
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    eventually(lambda: provider.requests)
+    first_end = IngestionDocument.objects.get(pk=row.pk).due_at
+    assert first_end is not None
+    eventually(lambda: timezone.now() > first_end + datetime.timedelta(seconds=0.2))
+    ingestion.sweep()
+    row.refresh_from_db()
+    assert (row.state, row.attempts) == (State.RUNNING, 1)
+    provider.stall.set()
+    thread.join()
+    row.refresh_from_db()
+    assert (row.state, row.attempts) == (State.DONE, 1)
+
+
+def test_an_embedding_endpoint_that_is_down_is_tried_later_and_not_for_ever(
+    live_world: World, provider: ProviderServer, settings: Any
+) -> None:
+    settings.EMBEDDING_MAX_RETRIES = 0
+    registry._embedder.cache_clear()
+    source = remote_source(live_world, provider)
+    job = ingestion.submit(
+        source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
+    )
+    row = job.documents.get()
+    for attempt in range(1, settings.RAG_MAX_ATTEMPTS + 1):
+        provider.fail(503)
+        ingestion.run(ids=[row.pk])
+        row.refresh_from_db()
+        if attempt < settings.RAG_MAX_ATTEMPTS:
+            assert (row.state, row.attempts) == (State.QUEUED, attempt)
+            assert row.due_at is not None
+            assert row.due_at > timezone.now()
+            ingestion.run(ids=[row.pk])
+            assert len(provider.requests) == attempt, "not before its time"
+            IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
+            ingestion.sweep()
+    assert (row.state, row.error_code) == (State.FAILED, "EMBEDDING_FAILED")
+
+
+def test_a_database_that_goes_away_fails_no_document(live_world: World, provider: ProviderServer) -> None:
+    """RESOLUTION: a job survives "a database failover: no document is lost"."""
+    source = remote_source(live_world, provider)
+    job = ingestion.submit(
+        source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
+    )
+    row = job.documents.get()
+    provider.stall.clear()
+    backend: list[int] = []
+
+    def work() -> None:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_backend_pid()")
+                backend.append(cursor.fetchone()[0])
+            ingestion.run(ids=[row.pk])
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not provider.requests:
+        thread.join(0.01)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", backend)
+    provider.stall.set()
+    thread.join()
+    row.refresh_from_db()
+    assert row.state == State.RUNNING, "its lease will end, and the sweep brings it back"
+    IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
+    ingestion.sweep()
+    ingestion.run(ids=[row.pk])
+    row.refresh_from_db()
+    assert row.state == State.DONE
