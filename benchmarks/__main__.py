@@ -27,7 +27,8 @@ def main() -> None:
     documents = corpus.documents(limit=int(os.environ.get("BENCH_DOCUMENTS", "300")))
     with Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server, Setting(server.address) as setting:
         print(f"{len(documents)} documents from {corpus.origin()}, {os.cpu_count()} cores\n", flush=True)
-        ingestion.measure(setting, documents)
+        ingestion.measure(setting, documents, "short")
+        ingestion.measure(setting, corpus.longer(documents), "long")
         search.measure(setting, corpus.questions(limit=200), fill=int(os.environ.get("BENCH_FILL", "5000")))
 
 

@@ -25,6 +25,18 @@ def documents(limit: int) -> list[dict[str, str]]:
     return paragraphs[:limit]
 
 
+def longer(documents: list[dict[str, str]], paragraphs: int = 40) -> list[dict[str, str]]:
+    """The same texts, forty to a document."""
+    return [
+        {
+            "path": f"long-{start}",
+            "title": documents[start]["title"],
+            "text": "\n\n".join(each["text"] for each in documents[start : start + paragraphs]),
+        }
+        for start in range(0, len(documents), paragraphs)
+    ]
+
+
 def questions(limit: int) -> list[str]:
     if SQUAD.exists():
         return [row["text"] for row in _lines(SQUAD / "queries.jsonl", limit)]

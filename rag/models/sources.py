@@ -57,16 +57,19 @@ def _may_query(user: Caller, standing: Standing) -> Q:
     """By the source's visibility and nothing else: no staff flag and no organisation role widens it."""
     # A grant to a role or team of another organisation would be a hole; it counts for nothing.
     home = F("source__organization")
-    by_role = Grant.objects.filter(role__in=standing.roles, role__organization=home)
-    by_team = Grant.objects.filter(team__in=standing.teams, team__organization=home)
     by_user = Grant.objects.filter(user=user.pk)
-    return Q(organization__in=standing.organizations) & (
+    opened = (
         Q(visibility=Visibility.PUBLIC)
-        | Q(visibility=Visibility.ROLE, pk__in=by_role.values("source"))
-        | Q(visibility=Visibility.TEAM, pk__in=by_team.values("source"))
         | Q(visibility=Visibility.PRIVATE, pk__in=by_user.values("source"))
         | Q(visibility=Visibility.PERSONAL, owner=user.pk)
     )
+    if standing.roles:
+        by_role = Grant.objects.filter(role__in=standing.roles, role__organization=home)
+        opened |= Q(visibility=Visibility.ROLE, pk__in=by_role.values("source"))
+    if standing.teams:
+        by_team = Grant.objects.filter(team__in=standing.teams, team__organization=home)
+        opened |= Q(visibility=Visibility.TEAM, pk__in=by_team.values("source"))
+    return Q(organization__in=standing.organizations) & opened
 
 
 def _may_ingest(user: Caller, standing: Standing) -> Q:

@@ -4,12 +4,12 @@ import contextlib
 import datetime
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -29,7 +29,7 @@ logger = structlog.get_logger(__name__)
 State, Status = IngestionDocument.State, IngestionJob.Status
 OPEN_STATES = [State.QUEUED, State.RUNNING]
 # Documents a message carries: enough to make its cost small, few enough to share a job among workers.
-_BATCH = 16
+_BATCH = 8
 # Rows a sweep brings back at most; the next one takes the rest.
 _SWEPT = 64 * _BATCH
 
@@ -118,13 +118,32 @@ def failures(job: IngestionJob, limit: int) -> list[dict[str, Any]]:
 
 def run(*, ids: Sequence[uuid.UUID]) -> None:
     """A worker's part: each document that is still open is claimed, ingested, and its outcome written."""
-    for document_id in ids:
-        row = claim(document_id)
-        if row is not None:
-            if row.job.status == Status.QUEUED:
-                queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
-                queued.update(status=Status.PROCESSING, started_at=timezone.now())
-            _ingest(row)
+    with _without_waiting_for_disk():
+        for document_id in ids:
+            _run_one(document_id)
+
+
+def _run_one(document_id: uuid.UUID) -> None:
+    row = claim(document_id)
+    if row is None:
+        return
+    if row.job.status == Status.QUEUED:
+        queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
+        queued.update(status=Status.PROCESSING, started_at=timezone.now())
+    _ingest(row)
+
+
+@contextlib.contextmanager
+def _without_waiting_for_disk() -> Iterator[None]:
+    """A commit does not wait until it is on disk. What a crash of the server takes back is work that is done again:
+    a document's chunks and its outcome are one transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = off")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(DatabaseError), connection.cursor() as cursor:
+            cursor.execute("RESET synchronous_commit")
 
 
 def sweep() -> None:
