@@ -25,6 +25,7 @@ def measure(setting: "Setting", documents: list[dict[str, str]], kind: str) -> N
     # Spawned, as forked children would share this process's database connection.
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn"), initializer=_load) as pool:
         list(pool.map(_embed, [["warm"]] * cores * 4))
+        _job(setting, documents[:8], f"{kind}-warm")  # the workers load the model at their first document
         ratios = []
         for number in range(ROUNDS):
             bare = _bare(pool, texts)

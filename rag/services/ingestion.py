@@ -182,8 +182,10 @@ def _unfinished_jobs() -> QuerySet[IngestionJob]:
 
 
 def _send(ids: Sequence[uuid.UUID]) -> None:
-    for start in range(0, len(ids), _BATCH):
-        queue.send("rag.ingest_documents", [str(each) for each in ids[start : start + _BATCH]])
+    """Few documents go one by one: they may be long, and every worker shall have a part."""
+    size = max(1, min(_BATCH, len(ids) // 16))
+    for start in range(0, len(ids), size):
+        queue.send("rag.ingest_documents", [str(each) for each in ids[start : start + size]])
 
 
 def _ingest(row: IngestionDocument) -> None:
