@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 ('provider', models.CharField(choices=[('local', "local: on this machine's CPU"), ('openai', 'OpenAI-compatible endpoint')], max_length=10)),
                 ('dimensions', models.PositiveIntegerField(choices=[(384, 'D384'), (768, 'D768'), (1536, 'D1536'), (3072, 'D3072')])),
                 ('base_url', models.URLField(blank=True, help_text="For example http://localhost:11434/v1; empty: OpenAI's own.")),
-                ('api_key_variable', models.CharField(blank=True, help_text='Its name, for example OPENAI_API_KEY: the key itself is never stored.', max_length=100, validators=[django.core.validators.RegexValidator('^[A-Z][A-Z0-9_]*$', 'The name of a variable, not the key itself.')], verbose_name='environment variable of the API key')),
+                ('api_key_variable', models.CharField(blank=True, help_text='Its name, for example OPENAI_API_KEY: the key itself is never stored.', max_length=100, validators=[django.core.validators.RegexValidator('^[A-Z][A-Z0-9_]*_API_KEY\\Z', 'The name of a variable that ends with _API_KEY.')], verbose_name='environment variable of the API key')),
                 ('query_prefix', models.CharField(blank=True, help_text='Put before questions, if the model asks for it.', max_length=200)),
                 ('document_prefix', models.CharField(blank=True, help_text='Put before passages, likewise.', max_length=200)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
