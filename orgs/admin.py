@@ -13,15 +13,12 @@ from accounts.models import User
 from .access import standing_of
 from .models import Membership, Organization, Role, Team
 from .permissions import DEFAULT_ROLES, Permission
-from .scoped import ScopedAdmin
+from .scoped import ScopedAdmin, organizations_where
 
 
 def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
     """The organisations whose people this request's user may change."""
-    if request.user.is_superuser:
-        return Organization.objects.all()
-    allowed = Membership.objects.allowing(request.user, Permission.MEMBERS_MANAGE)
-    return Organization.objects.filter(pk__in=allowed.values("organization"))
+    return organizations_where(request, Permission.MEMBERS_MANAGE)
 
 
 class PeopleAdmin(ScopedAdmin):

@@ -8,6 +8,17 @@ from django.db import DataError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from .models import Membership, Organization
+from .permissions import Permission
+
+
+def organizations_where(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
+    """Those in which this request's user holds the permission; for a superuser all."""
+    if request.user.is_superuser:
+        return Organization.objects.all()
+    allowed = Membership.objects.allowing(request.user, permission)
+    return Organization.objects.filter(pk__in=allowed.values("organization"))
+
 
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
     """The sidebar offers what the page's forms may offer, and no name from elsewhere."""

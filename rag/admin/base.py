@@ -8,16 +8,13 @@ from django.http import HttpRequest
 from accounts.models import User
 from orgs.models import Membership, Organization, Role, Team
 from orgs.permissions import Permission
-from orgs.scoped import ScopedAdmin
+from orgs.scoped import ScopedAdmin, organizations_where
 from rag.models import Action, DataSource
 
 
 def home_organizations(request: HttpRequest) -> QuerySet[Organization]:
     """Where this request's user may manage data sources."""
-    if request.user.is_superuser:
-        return Organization.objects.all()
-    allowed = Membership.objects.allowing(request.user, Permission.SOURCES_MANAGE)
-    return Organization.objects.filter(pk__in=allowed.values("organization"))
+    return organizations_where(request, Permission.SOURCES_MANAGE)
 
 
 class SourceContentAdmin(ScopedAdmin):
