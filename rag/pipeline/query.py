@@ -6,7 +6,8 @@ from rag.types import Question, Retrieval, Scope
 
 from .retrieve import passages, retrieve
 
-_ATTEMPTS = 5
+# Each finds a document in mid-replacement only if it is replaced again at that very moment.
+_ATTEMPTS = 10
 
 
 def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
