@@ -18,6 +18,14 @@ DEFAULT_ROLES: dict[str, list[str]] = {
 }
 
 
+class Scope(models.TextChoices):
+    """What an API key may be used for. It narrows what its user may do, and never widens it."""
+
+    QUERY = "query", "query: search and ask"
+    INGEST = "ingest", "ingest: send documents and watch jobs"
+    MANAGE = "manage", "manage: create, change and delete data sources"
+
+
 class Visibility(models.TextChoices):
     """Who may query a data source (the pipeline contract, "Data Source Access")."""
 

@@ -11,6 +11,7 @@ class Kind(enum.Enum):
     TOO_LARGE = "too large"
     UNSUPPORTED = "unsupported"
     UNPROCESSABLE = "unprocessable"
+    FULL = "full"  # a quota
     UNAVAILABLE = "unavailable"  # something that is needed does not answer; trying again may help
 
 
@@ -38,6 +39,14 @@ class InvalidRequest(RagError):
 
 class UnknownSource(RagError):
     kind, code = Kind.NOT_FOUND, "SOURCE_NOT_FOUND"
+
+
+class UnknownConversation(RagError):
+    kind, code = Kind.NOT_FOUND, "CONVERSATION_NOT_FOUND"
+
+
+class UnknownQuery(RagError):
+    kind, code = Kind.NOT_FOUND, "QUERY_NOT_FOUND"
 
 
 class UnknownJob(RagError):
@@ -68,14 +77,69 @@ class ParseFailed(RagError):
     kind, code = Kind.UNPROCESSABLE, "PARSE_ERROR"
 
 
-class EmbeddingFailed(RagError):
-    """The embedding model cannot be reached or refuses. `retry`: the same call may succeed later."""
+class IndexFull(RagError):
+    """The organisation's quota is used up; nothing of the refused document is stored."""
 
-    kind, code = Kind.UNAVAILABLE, "EMBEDDING_FAILED"
+    kind, code = Kind.FULL, "INDEX_FULL"
 
-    def __init__(self, message: str, *, retry: bool = True, **data: Any) -> None:
+
+class ContextOverflow(RagError):
+    """The template, the question and the best passage are more than the caller's `maxTokens`."""
+
+    kind, code = Kind.UNPROCESSABLE, "CONTEXT_OVERFLOW"
+
+
+class TemplateInvalid(RagError):
+    kind, code = Kind.UNPROCESSABLE, "TEMPLATE_ERROR"
+
+
+class InsufficientContext(RagError):
+    """Strict: the sources do not hold the answer, as judged before one was made."""
+
+    kind, code = Kind.UNPROCESSABLE, "INSUFFICIENT_CONTEXT"
+
+
+class NotGrounded(RagError):
+    """Strict: an answer was made, and the sources do not support it."""
+
+    kind, code = Kind.UNPROCESSABLE, "NOT_GROUNDED"
+
+
+class ProviderFailed(RagError):
+    """A model behind HTTP cannot be reached or refuses.
+
+    retry: the same call may succeed later. busy: it refused because of too many requests. timed_out: it was too slow.
+    """
+
+    kind = Kind.UNAVAILABLE
+
+    def __init__(
+        self, message: str, *, retry: bool = True, busy: bool = False, timed_out: bool = False, **data: Any
+    ) -> None:
         super().__init__(message, **data)
         self.retry = retry
+        self.busy = busy
+        self.timed_out = timed_out
+
+
+class EmbeddingFailed(ProviderFailed):
+    code = "EMBEDDING_FAILED"
+
+
+class RerankFailed(ProviderFailed):
+    code = "RERANK_FAILED"
+
+
+class GroundingFailed(ProviderFailed):
+    code = "GROUNDING_FAILED"
+
+
+class GenerationFailed(ProviderFailed):
+    code = "GENERATION_FAILED"
+
+
+class NoLanguageModel(GenerationFailed):
+    """None is configured, and what was asked for cannot be done without one."""
 
 
 class IndexUnavailable(RagError):

@@ -106,19 +106,26 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`min_score`: cosine similarity, 0…1, below which a passage does not count."""
+    """What is searched for.
+
+    min_score: cosine similarity, 0…1, below which a passage does not count. rerank: order by more than the cosine.
+    rerank_model: by name; its failure is then an error instead of a warning. Empty: the configured one.
+    """
 
     text: str
     top_k: int
     filters: Filters = Filters()
     min_score: float = 0.0
+    rerank: bool = False
+    rerank_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk that answers a question, with what a contract may show of its document.
 
-    score: cosine similarity, 0…1. rank: 1-based. start, end: character offsets into the document's text.
+    score: cosine similarity, 0…1. relevance: the ranking's own figure, 0…1, by which passages are ordered; the cosine
+    where nothing else ranked them. rank: 1-based. start, end: character offsets into the document's text.
     """
 
     chunk_id: uuid.UUID
@@ -127,6 +134,7 @@ class Passage:
     source_slug: str
     rank: int
     score: float
+    relevance: float
     text: str
     position: int
     start: int
@@ -145,8 +153,89 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """passages: best first, at most top_k. total_found: candidates before that cut. source_ids: what was searched."""
+    """passages: best first, at most top_k. total_found: candidates before that cut. source_ids: what was searched.
+
+    warnings: codes of steps that failed and were done without (RERANK_FAILED).
+    """
 
     passages: tuple[Passage, ...]
     total_found: int
     source_ids: tuple[uuid.UUID, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn for a language model. role: system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How to generate. model: empty for the configured one. temperature: 0…2, None for the model's own default."""
+
+    model: str = ""
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """number: 1-based, as the prompt numbers its passages. quote: the part of the passage that is relied on."""
+
+    number: int
+    passage: Passage
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A prompt within its token budget. passages: those that fit, best first; the n-th is cited as [n].
+
+    token_count: of the whole prompt, in OpenAI tokens (cl100k_base).
+    """
+
+    prompt: str
+    passages: tuple[Passage, ...]
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Whether the passages can carry an answer. score: 0…1. gaps: words of the question that no passage holds."""
+
+    is_groundable: bool
+    score: float
+    relevant: tuple[Passage, ...]
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """confidence: 0…1. model: what wrote it ("extractive" for quoted sentences); empty if nothing was generated."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    confidence: float
+    model: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Whether an answer is carried by its context. score: 0…1. details: a sentence for people."""
+
+    is_valid: bool
+    score: float
+    details: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question's whole way (the pipeline contract, sub-contracts 2 to 5)."""
+
+    retrieval: Retrieval
+    context: Context
+    grounding: Grounding
+    answer: Answer

@@ -1,10 +1,10 @@
 """What every contract's views share: who may call, which organisation is meant, and how an error finds its words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -12,7 +12,9 @@ from rest_framework.views import APIView, set_rollback
 
 from accounts import envelope
 from accounts.models import User
+from accounts.schema import COMMON_STATUSES, ErrorBody
 from orgs.models import Organization
+from orgs.permissions import Scope
 from rag.errors import Kind, RagError
 from rag.services import sources
 
@@ -28,6 +30,7 @@ STATUS = {
     Kind.UNSUPPORTED: 415,
     Kind.UNPROCESSABLE: 422,
     Kind.UNAVAILABLE: 503,
+    Kind.FULL: 507,
 }
 
 
@@ -35,9 +38,18 @@ class ContractView(APIView):
     """A view of one contract. `error_handler` gives errors that contract's shape."""
 
     error_handler: ErrorHandler
+    # The scope that an API key needs, by method.
+    scopes: Mapping[str, Scope] = {}
+    # For the OpenAPI schema (accounts.schema).
+    error_body: Any = ErrorBody
+    error_statuses: tuple[int, ...] = COMMON_STATUSES
 
     def get_exception_handler(self) -> ErrorHandler:
         return type(self).error_handler
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        require_scope(request, self.scopes.get(request.method or ""))
 
 
 class PostView(ContractView):
@@ -48,7 +60,10 @@ class PostView(ContractView):
 
 
 class SharedPath(PostView):
-    """One path that two contracts claim: the body says which one answers, and errors take its shape."""
+    """One path that two contracts claim: the body says which one answers, and errors take its shape.
+
+    Both need the same scope, so that it can be asked for before the body is read.
+    """
 
     adapter: type[PostView]
 
@@ -63,6 +78,14 @@ class SharedPath(PostView):
 
     def get_exception_handler(self) -> ErrorHandler:
         return self.adapter.error_handler
+
+
+def require_scope(request: Request, scope: Scope | None) -> None:
+    """Raise PermissionDenied if the request's API key lacks the scope. An access token has no scopes: it may do
+    everything that its user may."""
+    held = getattr(request.auth, "scopes", None)
+    if scope is not None and held is not None and scope.value not in held:
+        raise PermissionDenied(f"This API key does not have the scope `{scope.value}`.")
 
 
 def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
@@ -81,9 +104,18 @@ def caller(request: Request) -> User:
 
 
 def organization(request: Request) -> Organization | None:
-    """The organisation that the header X-Organization names, by slug or id; None without it."""
+    """The organisation that the header X-Organization narrows to, by slug or id; None without it."""
     reference = request.headers.get("X-Organization", "").strip()
     return sources.organization_of(caller(request), reference) if reference else None
+
+
+def organization_to_write(request: Request) -> Organization | None:
+    """The organisation that a write goes to: the API key's, else the header's; None if neither names one."""
+    named = organization(request)
+    own: Organization | None = getattr(request.auth, "organization", None)
+    if own and named and own != named:
+        raise ValidationError({"X-Organization": f"this API key writes to {own.slug} only"})
+    return own or named
 
 
 def render(exception: Exception, context: dict[str, Any], name: Callable[[RagError, int], str]) -> Response | None:

@@ -6,6 +6,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from orgs.permissions import Scope
+
 from .base import PostView, SharedPath
 from .pipeline import views as pipeline
 from .v3 import views as v3
@@ -22,6 +24,7 @@ class Ingest(SharedPath):
     """`documents` → pipeline; anything else → v3."""
 
     adapter = v3.Ingest
+    scopes = {"POST": Scope.INGEST}
 
     def choose(self, body: Any) -> type[PostView]:
         if isinstance(body, dict) and "documents" in body:

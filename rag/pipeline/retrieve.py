@@ -74,4 +74,4 @@ _COLUMNS = {
 def _passage(rank: int, hit: Hit, values: dict[str, Any]) -> Passage:
     lists = {"headings": tuple(values["headings"]), "tags": tuple(values["tags"])}
     score = min(1.0, max(0.0, hit.score))
-    return Passage(chunk_id=hit.chunk_id, rank=rank, score=score, **{**values, **lists})
+    return Passage(chunk_id=hit.chunk_id, rank=rank, score=score, relevance=score, **{**values, **lists})

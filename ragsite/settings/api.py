@@ -10,6 +10,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["accounts.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "accounts.schema.Schema",
     "EXCEPTION_HANDLER": "accounts.envelope.exception_handler",
     "COERCE_DECIMAL_TO_STRING": False,
 }
@@ -25,4 +26,18 @@ SIMPLE_JWT = {
     # A changed password ends every token that was issued before.
     "CHECK_REVOKE_TOKEN": True,
     "USER_ID_CLAIM": "sub",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "ragsite",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.0",
+    "DESCRIPTION": "Five published contracts on one server: v3, retrieval, pipeline, agent and search service.",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    # The pages' scripts and styles are served from here, not from a CDN.
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
 }

@@ -23,6 +23,8 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django_structlog",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "rest_framework_simplejwt",
     "rest_framework_simplejwt.token_blacklist",
     "accounts",

@@ -7,8 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
+from orgs.permissions import Scope
 from rag.contracts import pagination
-from rag.contracts.base import ContractView, caller, organization, validated
+from rag.contracts.base import ContractView, caller, organization, organization_to_write, validated
 from rag.errors import InvalidRequest, NoResults, UnknownJob
 from rag.models import Action
 from rag.services import ingestion, queries, sources
@@ -23,9 +24,11 @@ class PipelineView(ContractView):
 class IngestionJobs(ViewSetMixin, PipelineView):
     """POST /api/rag/ingest with `documents` → 202; GET /api/rag/ingest/{jobId}."""
 
+    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
+
     def create(self, request: Request) -> Response:
         values = validated(serializers.IngestIn, request.data)
-        source = sources.to_ingest(caller(request), values["dataSourceId"], organization=organization(request))
+        source = sources.to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
         model = values.get("embeddingModel", source.embedding_model.name)
         if model != source.embedding_model.name:
             raise InvalidRequest(
@@ -71,6 +74,8 @@ class DataSources(ViewSetMixin, PipelineView):
 
 class Retrieve(PipelineView):
     """POST /api/rag/retrieve."""
+
+    scopes = {"POST": Scope.QUERY}
 
     def post(self, request: Request) -> Response:
         values = validated(serializers.RetrieveIn, request.data)

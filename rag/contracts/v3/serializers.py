@@ -1,6 +1,6 @@
 """v3's fields (contract, sections 2.1 and 2.2)."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.validators import RegexValidator
 from rest_framework import serializers
@@ -35,8 +35,15 @@ def submission(values: dict[str, Any]) -> Submission:
     )
 
 
-def ingest_out(outcome: IndexOutcome) -> dict[str, Any]:
+class IngestOut(TypedDict):
     """Exactly these: more would break clients (contract, 2.1)."""
+
+    status: str
+    documentId: str
+    chunkCount: int
+
+
+def ingest_out(outcome: IndexOutcome) -> IngestOut:
     return {"status": outcome.status, "documentId": str(outcome.document_id), "chunkCount": outcome.chunk_count}
 
 
@@ -62,7 +69,28 @@ def question(values: dict[str, Any]) -> Question:
     )
 
 
-def result_out(passage: Passage) -> dict[str, Any]:
+class ResultMetadata(TypedDict):
+    documentId: str
+    source: str
+    path: str
+    title: str
+    chunkIndex: int
+    tags: list[str]
+
+
+class Result(TypedDict):
+    text: str
+    score: float
+    metadata: ResultMetadata
+
+
+class SearchOut(TypedDict):
+    query: str
+    resultCount: int
+    results: list[Result]
+
+
+def result_out(passage: Passage) -> Result:
     return {
         "text": passage.text,
         "score": passage.score,

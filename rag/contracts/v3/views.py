@@ -1,9 +1,11 @@
 """v3: POST /api/rag/ingest with one document, POST /api/rag/search with `query`."""
 
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rag.contracts.base import PostView, caller, organization, validated
+from orgs.permissions import Scope
+from rag.contracts.base import PostView, caller, organization, organization_to_write, validated
 from rag.errors import NoAccessibleSources
 from rag.services import ingestion, queries, sources
 
@@ -15,14 +17,22 @@ class V3View(PostView):
 
 
 class Ingest(V3View):
+    scopes = {"POST": Scope.INGEST}
+
+    @extend_schema(request=serializers.IngestIn, responses={200: serializers.IngestOut})
     def post(self, request: Request) -> Response:
         values = validated(serializers.IngestIn, request.data)
-        source = sources.to_ingest_or_new(caller(request), values["source"], organization=organization(request))
+        source = sources.to_ingest_or_new(
+            caller(request), values["source"], organization=organization_to_write(request)
+        )
         outcome = ingestion.ingest_now(source=source, submission=serializers.submission(values))
         return Response(serializers.ingest_out(outcome))
 
 
 class Search(V3View):
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(request=serializers.SearchIn, responses={200: serializers.SearchOut})
     def post(self, request: Request) -> Response:
         values = validated(serializers.SearchIn, request.data)
         slug = values.get("filters", {}).get("source", "")
