@@ -57,7 +57,8 @@ class Schema(AutoSchema):
             serializer = OpenApiResponse(
                 self._component(serializer), description=TITLES.get(int(status_code), "Success")
             )
-        return super()._get_response_for_code(serializer, status_code, media_types, direction)
+        untyped: Any = super()
+        return untyped._get_response_for_code(serializer, status_code, media_types, direction)
 
     def _component(self, body: Any) -> dict[str, Any]:
         """A reference to the TypedDict's schema, which is registered once under its name."""
