@@ -2,9 +2,9 @@
 
 import datetime
 import uuid
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +174,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How to generate. model: empty for the configured one. temperature: 0…2, None for the model's own default."""
+    """How to generate. model: empty for the configured one. temperature: 0…2, None for the model's own default.
+
+    stream: hand the text on in pieces as they are made.
+    """
 
     model: str = ""
     temperature: float | None = None
+    stream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +243,35 @@ class Answered:
     context: Context
     grounding: Grounding
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """mean: of the best passages' cosines, 0…1. level: high, medium or low (the retrieval contract)."""
+
+    mean: float
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidentAnswer:
+    """model: empty if nothing was generated, because confidence is low."""
+
+    retrieval: Retrieval
+    confidence: Confidence
+    text: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """retrieval: None if the chat did not ask for it."""
+
+    text: str
+    conversation_id: uuid.UUID
+    retrieval: Retrieval | None
+
+
+Whole = TypeVar("Whole")
+# An answer on its way: yields the Retrieval once it is there, then the text in pieces; returns everything.
+Events = Generator[Retrieval | str, None, Whole]

@@ -1,11 +1,14 @@
-"""The outside world: an OpenAI-compatible embedding endpoint on loopback, speaking the real protocol over HTTP.
+"""The outside world: OpenAI-compatible embeddings and chat completions, and Cohere-compatible reranking, on loopback,
+speaking the real protocols over HTTP.
 
-Its vectors are made from the words of a text, so that texts with common words are near each other. Tests queue replies
-to be given before it behaves: an error with headers, a stall, a body that is not what it should be.
+Its vectors are made from the words of a text, so that texts with common words are near each other; it ranks by common
+words as well; its chat says what the test put into `replies`, or repeats the last message. Tests queue faults to be
+given before it behaves: an error with headers, a stall, a body that is not what it should be.
 """
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +19,10 @@ import numpy as np
 
 
 class ProviderServer:
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int = 384) -> None:
         self.dimensions = dimensions
         self.requests: list[dict[str, Any]] = []
+        self.replies: list[str | dict[str, Any]] = []  # a text, or a whole message (with tool calls)
         self.faults: list[tuple[int, dict[str, str], bytes | None]] = []
         self.stall = threading.Event()  # set: answer; cleared: keep the client waiting
         self.stall.set()
@@ -55,6 +59,10 @@ class ProviderServer:
             status, headers, content = self.faults.pop(0)
             error = {"error": {"message": "as the test asked", "type": "test", "code": None, "param": None}}
             return status, headers, json.dumps(error).encode() if content is None else content
+        if path == "/v1/chat/completions":
+            return self._completion(body)
+        if path == "/v1/rerank":
+            return 200, {}, json.dumps(self._ranking(body)).encode()
         if path != "/v1/embeddings":
             return 404, {}, b'{"error": {"message": "no such path"}}'
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
@@ -68,6 +76,30 @@ class ProviderServer:
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         reply = {"object": "list", "model": body["model"], "data": rows, "usage": usage}
         return 200, {}, json.dumps(reply).encode()
+
+    def _completion(self, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        reply = self.replies.pop(0) if self.replies else str(body["messages"][-1]["content"])
+        message = reply if isinstance(reply, dict) else {"role": "assistant", "content": reply}
+        head = {"id": "chat-1", "created": 1, "model": body["model"]}
+        if not body.get("stream"):
+            reason = "tool_calls" if message.get("tool_calls") else "stop"
+            choice = {"index": 0, "message": message, "finish_reason": reason}
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+            return 200, {}, json.dumps(whole).encode()
+        pieces = [{"content": word} for word in re.findall(r"\S+\s*", message["content"])]
+        events = [
+            {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": each}]} for each in pieces
+        ]
+        lines = [*(json.dumps(event) for event in events), "[DONE]"]
+        content = "".join(f"data: {line}\n\n" for line in lines).encode()
+        return 200, {"Content-Type": "text/event-stream"}, content
+
+    def _ranking(self, body: dict[str, Any]) -> dict[str, Any]:
+        wanted = set(body["query"].lower().split())
+        shares = [len(wanted & set(text.lower().split())) / len(wanted) for text in body["documents"]]
+        results = [{"index": index, "relevance_score": share} for index, share in enumerate(shares)]
+        return {"results": sorted(results, key=lambda each: -each["relevance_score"])}
 
     def _vector(self, text: str) -> np.ndarray:
         vector = np.zeros(self.dimensions)

@@ -15,7 +15,7 @@ FLOORS = [
     {"rag.pipeline"},
     {"rag.providers", "rag.parsing"},
     {"rag.models"},
-    {"rag.types", "rag.errors"},
+    {"rag.types", "rag.errors", "rag.lexical", "rag.tokens"},
     {"orgs"},
     {"accounts"},
     {"ragsite.db", "ragsite.celery"},

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
+from django.http.response import HttpResponseBase
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -55,7 +56,7 @@ class ContractView(APIView):
 class PostView(ContractView):
     """A view that answers POST."""
 
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> HttpResponseBase:
         raise NotImplementedError
 
 
@@ -70,7 +71,7 @@ class SharedPath(PostView):
     def choose(self, body: Any) -> type[PostView]:
         raise NotImplementedError
 
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> HttpResponseBase:
         self.adapter = self.choose(request.data)
         view = self.adapter()
         view.setup(request)

@@ -3,8 +3,11 @@
 from django.urls import re_path
 
 from .pipeline import views as pipeline
+from .pipeline.query import Query
+from .pipeline.retrieve import Retrieve
 from .shared import Ingest
 from .v3 import views as v3
+from .v3.chat import Chat
 
 urlpatterns = [
     re_path(r"^api/rag/ingest/?$", Ingest.as_view(), name="ingest"),
@@ -14,5 +17,7 @@ urlpatterns = [
     re_path(
         r"^api/rag/sources/(?P<reference>[^/]+)/?$", pipeline.DataSources.as_view({"get": "retrieve"}), name="source"
     ),
-    re_path(r"^api/rag/retrieve/?$", pipeline.Retrieve.as_view(), name="retrieve"),
+    re_path(r"^api/rag/retrieve/?$", Retrieve.as_view(), name="retrieve"),
+    re_path(r"^api/rag/query/?$", Query.as_view(), name="query"),
+    re_path(r"^api/chat/?$", Chat.as_view(), name="chat"),
 ]

@@ -1,4 +1,5 @@
 from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072
+from .conversations import Conversation, ConversationMessage
 from .documents import Document
 from .embedding_models import EmbeddingModel
 from .jobs import IngestionDocument, IngestionJob
@@ -8,6 +9,8 @@ __all__ = [
     "EMBEDDING_TABLES",
     "Action",
     "Chunk",
+    "Conversation",
+    "ConversationMessage",
     "DataSource",
     "Document",
     "Embedding384",

@@ -2,11 +2,13 @@
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
 from rag.errors import EmbeddingFailed
 from ragsite.db import UUIDModel
+
+_COSINE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
 class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
@@ -53,6 +55,13 @@ class EmbeddingModel(UUIDModel):
         max_length=200, blank=True, help_text="Put before questions, if the model asks for it."
     )
     document_prefix = models.CharField(max_length=200, blank=True, help_text="Put before passages, likewise.")
+    # On the mean cosine of the best passages; each model has a scale of its own (the retrieval contract).
+    confidence_high = models.FloatField(
+        "confidence is high from", null=True, blank=True, validators=_COSINE, help_text="Empty: the setting's."
+    )
+    confidence_medium = models.FloatField(
+        "confidence is medium from", null=True, blank=True, validators=_COSINE, help_text="Empty: the setting's."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = EmbeddingModelManager()

@@ -4,17 +4,14 @@ Our own, in time linear in the text: a splitter library that does this well on p
 or unbroken CJK, which any client may send (docs/architecture.md, "How are documents cut into chunks?").
 """
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from rag.lexical import SENTENCE_END
+from rag.tokens import count_tokens
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Parsed
-
-if TYPE_CHECKING:
-    import bpe_openai
 
 # How good a place for a cut is: at the start of a heading, a paragraph, a line, a sentence, a word.
 _HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
@@ -22,8 +19,6 @@ _HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
 _FULL_ENOUGH = 1 / 2
 _ENOUGH_FOR_A_SECTION = 1 / 8
 
-# Possessive, and only at the start of a run: what does not match is left after one look at it.
-_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
@@ -60,18 +55,6 @@ def chunk(parsed: Parsed, options: ChunkingOptions) -> Iterator[ChunkDraft]:
         first = last
         if first < len(units):
             start = _overlap_start(text, units, start, first, options.overlap)
-
-
-def count_tokens(text: str) -> int:
-    """OpenAI tokens (cl100k_base, the encoding of text-embedding-3)."""
-    return len(_encoding().encode(text, disallowed_special=())) if text else 0
-
-
-@functools.cache
-def _encoding() -> "bpe_openai.Encoding":
-    import bpe_openai  # reads all its vocabularies, most of a second
-
-    return bpe_openai.get_encoding("cl100k_base")
 
 
 def _units(parsed: Parsed, size: int) -> Iterator[_Unit]:
@@ -123,7 +106,7 @@ def _lines(parsed: Parsed) -> Iterator[tuple[int, int, int]]:
 
 
 def _sentence_ends(text: str, start: int, end: int) -> list[int]:
-    return [match.end() for match in _SENTENCE_END.finditer(text, start, end) if start < match.end() < end]
+    return [match.end() for match in SENTENCE_END.finditer(text, start, end) if start < match.end() < end]
 
 
 def _words(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:

@@ -1,9 +1,11 @@
-"""A question's way: embed → retrieve inside the scopes → passages."""
+"""A question's way: embed → retrieve inside the scopes → rerank → passages."""
 
+import dataclasses
 from collections.abc import Sequence
 
-from rag.types import Question, Retrieval, Scope
+from rag.types import Passage, Question, Retrieval, Scope
 
+from .rerank import RERANKED, rerank
 from .retrieve import passages, retrieve
 
 # Each finds a document in mid-replacement only if it is replaced again at that very moment.
@@ -11,18 +13,27 @@ _ATTEMPTS = 10
 
 
 def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
-    """The best passages of the scopes. Raises EmbeddingFailed, IndexUnavailable.
+    """The best passages of the scopes. Raises EmbeddingFailed, IndexUnavailable, RerankFailed.
 
     A document may be replaced between finding chunks and reading them. Its old ones are gone then, and asking again
     finds the new: a reader sees the one or the other, and never nothing.
     """
+    wanted = max(question.top_k, RERANKED) if question.rerank else question.top_k
     for _ in range(_ATTEMPTS):
         hits = retrieve(question, scopes)
-        found = passages(hits[: question.top_k])
-        if len(found) == len(hits[: question.top_k]):
+        found = passages(hits[:wanted])
+        if len(found) == len(hits[:wanted]):
             break
+    warnings: tuple[str, ...] = ()
+    if question.rerank and found:
+        found, warnings = rerank(question, found)
     return Retrieval(
-        passages=tuple(found),
+        passages=_ranked(found[: question.top_k]),
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
+        warnings=warnings,
     )
+
+
+def _ranked(found: Sequence[Passage]) -> tuple[Passage, ...]:
+    return tuple(dataclasses.replace(passage, rank=rank) for rank, passage in enumerate(found, start=1))

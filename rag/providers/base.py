@@ -1,14 +1,14 @@
 """What a provider must be able to do. Each translates foreign exceptions into RagErrors at its own edge."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.models import Document
-from rag.types import ChunkDraft, Hit, Scope
+from rag.types import ChunkDraft, Hit, Message, Passage, Scope
 
 Vectors = NDArray[np.float32]
 
@@ -55,4 +55,28 @@ class VectorStore(Protocol):
 
         vector: float32 (dimensions,), of length 1.
         """
+        ...
+
+
+class LanguageModel(Protocol):
+    """Writes. Both ways end within the configured time, LLM_TIMEOUT; both raise GenerationFailed."""
+
+    name: str
+
+    def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
+        """The whole text, never empty."""
+        ...
+
+    def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
+        """The text in pieces as they are made. Closing the iterator ends the work at the endpoint."""
+        ...
+
+
+class Reranker(Protocol):
+    """Judges passages by more than their cosine."""
+
+    name: str
+
+    def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
+        """A relevance, 0…1, for each passage in their order. Raises RerankFailed."""
         ...

@@ -4,11 +4,15 @@ import functools
 
 from django.conf import settings
 
+from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
-from .base import Embedder, VectorStore
+from .base import Embedder, LanguageModel, Reranker, VectorStore
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
+from .language_models.openai import OpenAILanguageModel
+from .rerankers.cohere import CohereReranker
+from .rerankers.local import LocalReranker
 from .stores.pgvector import PgVectorStore
 
 
@@ -29,6 +33,44 @@ def _embedder(provider: str, name: str, dimensions: int, base_url: str, api_key_
         timeout=settings.EMBEDDING_TIMEOUT,
         max_retries=settings.EMBEDDING_MAX_RETRIES,
     )
+
+
+def language_model(name: str = "") -> LanguageModel | None:
+    """The configured model, or another one of its endpoint; None if no model is configured.
+
+    Raises InvalidRequest for a name that is not offered (LLM_MODELS).
+    """
+    if not settings.LLM_MODEL:
+        return None
+    offered = [settings.LLM_MODEL, *settings.LLM_MODELS]
+    if name and settings.LLM_MODELS and name not in offered:
+        raise InvalidRequest(f"model must be one of {', '.join(dict.fromkeys(offered))}", field="model")
+    return _language_model(
+        name or settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY, settings.LLM_TIMEOUT
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def _language_model(name: str, base_url: str, api_key: str, timeout: float) -> LanguageModel:
+    return OpenAILanguageModel(name=name, base_url=base_url, api_key=api_key, timeout=timeout)
+
+
+def reranker(name: str = "") -> Reranker:
+    """The reranker of this name; without one the configured endpoint's, else the built-in.
+
+    Raises InvalidRequest for a name that is not offered.
+    """
+    if name == LocalReranker.name or not (name or settings.RERANK_MODEL):
+        return LocalReranker()
+    if name and name != settings.RERANK_MODEL:
+        offered = ", ".join(each for each in (LocalReranker.name, settings.RERANK_MODEL) if each)
+        raise InvalidRequest(f"rerankModel must be one of {offered}", field="rerankModel")
+    return _cohere(settings.RERANK_MODEL, settings.RERANK_BASE_URL, settings.RERANK_API_KEY, settings.RERANK_TIMEOUT)
+
+
+@functools.lru_cache(maxsize=4)
+def _cohere(name: str, base_url: str, api_key: str, timeout: float) -> Reranker:
+    return CohereReranker(name=name, base_url=base_url, api_key=api_key, timeout=timeout)
 
 
 def vector_store(model: EmbeddingModel) -> VectorStore:

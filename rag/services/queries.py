@@ -1,48 +1,81 @@
 """Questions: the caller's scope, then the pipeline."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from typing import cast
 
 from accounts.models import User
 from orgs.models import Organization
 from rag.errors import NoAccessibleSources
 from rag.models import Action
 from rag.models.sources import DataSourceQuerySet
-from rag.pipeline import query
-from rag.types import Question, Retrieval, Scope
+from rag.pipeline import ask as pipeline_ask
+from rag.pipeline import confident, query
+from rag.types import Answered, ConfidentAnswer, Events, Generation, Question, Retrieval, Scope, Whole
 
 from . import sources
 
 
-def retrieve(
-    *,
-    question: Question,
-    user: User,
-    organization: Organization | None = None,
-    data_sources: Sequence[str] = (),
-    slug: str = "",
-) -> Retrieval:
-    """The best passages that the user may read.
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who asks, and where.
 
-    data_sources: ids or slugs to search instead of all; each must be visible, else UnknownSource. slug: a filter, which
-    may match nothing. Raises NoAccessibleSources if the user may query no source at all, and what the pipeline raises.
+    organization: the one to search in, where the request names one. data_sources: ids or slugs to search instead of
+    all; each must be visible, else UnknownSource. slug: a filter, which may match nothing.
     """
-    open_sources = sources.visible(user, Action.QUERY, organization=organization)
-    if data_sources:
-        chosen = [sources.named(open_sources, reference).pk for reference in dict.fromkeys(data_sources)]
-        open_sources = open_sources.filter(pk__in=chosen)
-    if slug:
-        open_sources = open_sources.filter(slug=slug)
-    scopes = _scopes(open_sources, question)
-    if not (scopes or slug):
-        raise NoAccessibleSources("There is no data source that you may query.")
-    return query.find(question, scopes)
+
+    user: User
+    organization: Organization | None = None
+    data_sources: Sequence[str] = ()
+    slug: str = ""
 
 
-def _scopes(open_sources: DataSourceQuerySet, question: Question) -> list[Scope]:
+def retrieve(question: Question, reader: Reader) -> Retrieval:
+    """The best passages that the reader may read. Raises NoAccessibleSources if there is no source that they may query
+    at all, UnknownSource, and what the pipeline raises."""
+    return query.find(question, _scopes(question, reader))
+
+
+def ask(question: Question, reader: Reader, terms: pipeline_ask.Terms) -> Events[Answered]:
+    """A grounded answer on its way (rag.pipeline.ask). Raises what `retrieve` raises, too."""
+    return pipeline_ask.ask(question, _scopes(question, reader), terms)
+
+
+def answer_if_confident(question: Question, reader: Reader, generation: Generation) -> Events[ConfidentAnswer]:
+    """The retrieval contract's answer on its way (rag.pipeline.confident). A reader without sources finds nothing."""
+    try:
+        scopes = _scopes(question, reader)
+    except NoAccessibleSources:
+        scopes = []
+    return confident.answer_if_confident(question, scopes, generation)
+
+
+def whole(events: Events[Whole]) -> Whole:
+    """What the events end in, for whoever does not stream."""
+    while True:
+        try:
+            next(events)
+        except StopIteration as end:
+            return cast(Whole, end.value)
+
+
+def _scopes(question: Question, reader: Reader) -> list[Scope]:
     """One scope for each embedding model: vectors of two models are never compared."""
+    open_sources = _open_sources(reader)
     rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
-    return [
+    scopes = [
         Scope(source_ids=tuple(pk for _, pk in group), model_id=model_id, filters=question.filters)
         for model_id, group in groupby(rows, key=lambda row: row[0])
     ]
+    if not (scopes or reader.slug):
+        raise NoAccessibleSources("There is no data source that you may query.")
+    return scopes
+
+
+def _open_sources(reader: Reader) -> DataSourceQuerySet:
+    found = sources.visible(reader.user, Action.QUERY, organization=reader.organization)
+    if reader.data_sources:
+        chosen = [sources.named(found, reference).pk for reference in dict.fromkeys(reader.data_sources)]
+        found = found.filter(pk__in=chosen)
+    return found.filter(slug=reader.slug) if reader.slug else found

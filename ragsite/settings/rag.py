@@ -24,6 +24,41 @@ RAG_EMBED_THREADS = env.int("RAG_EMBED_THREADS", default=1)
 EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
 EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=4)
 
+# The language model: any OpenAI-compatible endpoint. Without LLM_MODEL answers are quoted sentences.
+LLM_MODEL = env.str("LLM_MODEL", default="")
+# Names that clients may ask for instead; empty: whatever the endpoint knows.
+LLM_MODELS = env.list("LLM_MODELS", default=[])
+# The first key that is set, and the endpoint that it belongs to unless LLM_BASE_URL names another.
+_endpoints = {
+    "LLM_API_KEY": "https://api.openai.com/v1",
+    "OPENAI_API_KEY": "https://api.openai.com/v1",
+    "OPENROUTER_API_KEY": "https://openrouter.ai/api/v1",
+    "LOVABLE_API_KEY": "https://ai.gateway.lovable.dev/v1",
+}
+_key_name = next((name for name in _endpoints if env.str(name, default="")), "LLM_API_KEY")
+LLM_API_KEY = env.str(_key_name, default="")
+LLM_BASE_URL = env.str("LLM_BASE_URL", default=_endpoints[_key_name])
+# Seconds for a whole model call, attempts after the first included.
+LLM_TIMEOUT = env.float("LLM_TIMEOUT", default=60.0)
+
+# Who judges whether passages can carry an answer: "local" (words and nearness) or "model" (the language model).
+RAG_GROUNDING = env.str("RAG_GROUNDING", default="local")
+# Tokens of a prompt unless a client says otherwise, and the most it may say.
+RAG_CONTEXT_TOKENS = env.int("RAG_CONTEXT_TOKENS", default=3000)
+RAG_MAX_CONTEXT_TOKENS = env.int("RAG_MAX_CONTEXT_TOKENS", default=32_000)
+# Turns of a conversation that a model is shown, beside the system prompt.
+RAG_CHAT_TURNS = env.int("RAG_CHAT_TURNS", default=40)
+
+# A Cohere-compatible rerank endpoint (Cohere, Jina, Voyage, vLLM, TEI), asked for by RERANK_MODEL's name.
+RERANK_BASE_URL = env.str("RERANK_BASE_URL", default="")
+RERANK_API_KEY = env.str("RERANK_API_KEY", default="")
+RERANK_MODEL = env.str("RERANK_MODEL", default="")
+RERANK_TIMEOUT = env.float("RERANK_TIMEOUT", default=10.0)
+
+# The retrieval contract's thresholds on the mean cosine of the best passages; an embedding model may have its own.
+RAG_CONFIDENCE_HIGH_THRESHOLD = env.float("RAG_CONFIDENCE_HIGH_THRESHOLD", default=0.75)
+RAG_CONFIDENCE_MEDIUM_THRESHOLD = env.float("RAG_CONFIDENCE_MEDIUM_THRESHOLD", default=0.60)
+
 # A worker holds a document for this long unless it says, every third of it, that it is still at work.
 RAG_LEASE_SECONDS = env.int("RAG_LEASE_SECONDS", default=20)
 RAG_MAX_ATTEMPTS = env.int("RAG_MAX_ATTEMPTS", default=3)

@@ -45,7 +45,7 @@ def test_a_job_from_submission_to_its_end(
     assert Document.objects.get(title="Oaks").path.startswith("sha256:")
     # And it is found, by those who may, in the contract's fields.
     found = api("member").post("/api/rag/retrieve", {"query": "Who has stripes?", "topK": 1}).body
-    assert set(found) == {"documents", "scores", "totalFound", "dataSources"}
+    assert set(found) == {"documents", "scores", "totalFound", "dataSources", "warnings"}
     assert found["documents"][0]["headings"] == ["Zebras"]
     assert (found["totalFound"], found["dataSources"]) == (3, [str(source.pk)])
     assert found["scores"] == [found["documents"][0]["score"]]

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.parsing import registry as parsers
-from rag.pipeline.chunk import chunk, count_tokens
+from rag.pipeline.chunk import chunk
+from rag.tokens import count_tokens
 from rag.types import ChunkingOptions
 
 _alphabet = st.sampled_from("ab é日本。.!?\n\n# *-`|>🦓\t\r\u0301")

@@ -10,9 +10,9 @@ from rest_framework import serializers
 
 from rag.contracts import fields
 from rag.errors import ParseFailed
-from rag.models import DataSource, IngestionJob, SourceType
+from rag.models import DataSource, IngestionJob
 from rag.parsing import registry as parsers
-from rag.types import ChunkingOptions, Filters, Passage, Question, Retrieval, Submission
+from rag.types import ChunkingOptions, Submission
 
 MAX_VECTOR_IDS = 10_000
 MAX_ERRORS = 1_000
@@ -123,80 +123,4 @@ def source_out(source: DataSource) -> dict[str, Any]:
         "embeddingModel": source.embedding_model.name,
         "createdAt": source.created_at,
         "updatedAt": source.updated_at,
-    }
-
-
-class FilterIn(serializers.Serializer[Any]):
-    """`Filter` is not spelled out by the contract: {"field", "value"}, as docs/contracts.md says."""
-
-    field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
-    value = fields.Anything()
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
-        words["sourceType"] = fields.Choice("value", among=SourceType.values)
-        name, value = attrs["field"], attrs["value"]
-        kind: Any = serializers.DateTimeField()
-        if name in words:
-            kind = fields.BoundedList("value", child=words[name], at_least=1, at_most=fields.MAX_TAGS)
-            value = value if isinstance(value, list) else [value]
-        elif not isinstance(value, str):
-            raise serializers.ValidationError({"value": "value must be a time, as 2025-01-31T00:00:00Z"})
-        try:
-            return {"field": name, "value": kind.run_validation(value)}
-        except serializers.ValidationError as error:
-            raise serializers.ValidationError({"value": error.detail}) from None
-
-
-class RetrieveIn(serializers.Serializer[Any]):
-    query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
-    dataSources = fields.BoundedList(
-        "dataSources", child=fields.Text("dataSources", max_length=100), at_least=1, at_most=100, required=False
-    )
-    topK = fields.Integer("topK", min_value=1, max_value=100, default=10)
-    filters = fields.BoundedList("filters", child=FilterIn(), at_most=20, required=False)
-    rerank = fields.Boolean("rerank", default=True)
-    rerankModel = fields.Text("rerankModel", required=False, max_length=100)
-
-
-def question(values: dict[str, Any]) -> Question:
-    chosen = {each["field"]: each["value"] for each in values.get("filters", [])}
-    filters = Filters(
-        tags=tuple(chosen.get("tags", ())),
-        source_types=tuple(chosen.get("sourceType", ())),
-        langs=tuple(chosen.get("lang", ())),
-        date_from=chosen.get("dateFrom"),
-        date_to=chosen.get("dateTo"),
-    )
-    return Question(text=values["query"], top_k=values["topK"], filters=filters)
-
-
-def retrieval_out(found: Retrieval) -> dict[str, Any]:
-    return {
-        "documents": [_passage_out(passage) for passage in found.passages],
-        "scores": [passage.score for passage in found.passages],
-        "totalFound": found.total_found,
-        "dataSources": [str(source_id) for source_id in found.source_ids],
-    }
-
-
-def _passage_out(passage: Passage) -> dict[str, Any]:
-    return {
-        "chunkId": str(passage.chunk_id),
-        "documentId": str(passage.document_id),
-        "dataSourceId": str(passage.source_id),
-        "title": passage.title,
-        "path": passage.path,
-        "uri": passage.uri or None,
-        "text": passage.text,
-        "score": passage.score,
-        "chunkIndex": passage.position,
-        "start": passage.start,
-        "end": passage.end,
-        "headings": list(passage.headings),
-        "sourceType": passage.source_type,
-        "lang": passage.lang or None,
-        "tags": list(passage.tags),
-        "date": passage.date,
-        "metadata": dict(passage.metadata),
     }

@@ -10,9 +10,9 @@ from rest_framework.viewsets import ViewSetMixin
 from orgs.permissions import Scope
 from rag.contracts import pagination
 from rag.contracts.base import ContractView, caller, organization, organization_to_write, validated
-from rag.errors import InvalidRequest, NoResults, UnknownJob
+from rag.errors import InvalidRequest, UnknownJob
 from rag.models import Action
-from rag.services import ingestion, queries, sources
+from rag.services import ingestion, sources
 
 from . import errors, serializers
 
@@ -70,23 +70,3 @@ class DataSources(ViewSetMixin, PipelineView):
     def retrieve(self, request: Request, reference: str) -> Response:
         found = sources.visible(caller(request), Action.VIEW, organization=organization(request))
         return Response(serializers.source_out(sources.named(found, reference)))
-
-
-class Retrieve(PipelineView):
-    """POST /api/rag/retrieve."""
-
-    scopes = {"POST": Scope.QUERY}
-
-    def post(self, request: Request) -> Response:
-        values = validated(serializers.RetrieveIn, request.data)
-        if values.get("rerankModel"):
-            raise InvalidRequest("No reranker of this name is configured; leave rerankModel out.", field="rerankModel")
-        found = queries.retrieve(
-            question=serializers.question(values),
-            user=caller(request),
-            organization=organization(request),
-            data_sources=values.get("dataSources", ()),
-        )
-        if not found.passages:
-            raise NoResults("Nothing relevant was found in the data sources that you may query.")
-        return Response(serializers.retrieval_out(found))

@@ -38,10 +38,8 @@ class Search(V3View):
         slug = values.get("filters", {}).get("source", "")
         try:
             found = queries.retrieve(
-                question=serializers.question(values),
-                user=caller(request),
-                organization=organization(request),
-                slug=slug,
+                serializers.question(values),
+                queries.Reader(user=caller(request), organization=organization(request), slug=slug),
             ).passages
         except NoAccessibleSources:  # not an error of this contract: there is nothing to find
             found = ()

@@ -9,6 +9,7 @@ import numpy as np
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
+from rag.providers.openai_errors import translated
 
 if TYPE_CHECKING:
     import openai
@@ -51,7 +52,7 @@ class OpenAIEmbedder:
             rows = sorted(reply.data, key=lambda row: row.index)
             vectors = np.array([row.embedding for row in rows], np.float32)
         except openai.APIError as error:
-            raise _translate(error, self._model) from error
+            raise translated(error, self._model, EmbeddingFailed) from error
         except (TypeError, ValueError, AttributeError) as error:
             raise EmbeddingFailed(f"The endpoint of {self._model} did not answer with embeddings.") from error
         if vectors.shape != (len(texts), self.dimensions) or not np.isfinite(vectors).all():
@@ -74,24 +75,3 @@ class OpenAIEmbedder:
         return openai.OpenAI(
             api_key=key, base_url=self._base_url or None, timeout=self._timeout, max_retries=self._max_retries
         )
-
-
-def _translate(error: "openai.APIError", model: str) -> EmbeddingFailed:
-    """The client library's exceptions as ours. The provider's own words are dropped: they may quote the text."""
-    import openai
-
-    match error:
-        case openai.APITimeoutError():
-            return EmbeddingFailed(f"{model} did not answer in time.")
-        case openai.APIConnectionError():
-            return EmbeddingFailed(f"{model} cannot be reached.")
-        case openai.RateLimitError():
-            return EmbeddingFailed(f"{model} refuses more requests for now.")
-        case openai.InternalServerError():
-            return EmbeddingFailed(f"{model} answered with an error of its own ({error.status_code}).")
-        case openai.AuthenticationError() | openai.PermissionDeniedError():
-            return EmbeddingFailed(f"{model} does not accept the API key.", retry=False)
-        case openai.APIStatusError():
-            return EmbeddingFailed(f"{model} refused the request ({error.status_code}).", retry=False)
-        case _:
-            return EmbeddingFailed(f"{model} answered something that is not understood.")

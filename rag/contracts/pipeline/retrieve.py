@@ -1,0 +1,151 @@
+"""POST /api/rag/retrieve (pipeline contract, sub-contract 2)."""
+
+import datetime
+from typing import Any, TypedDict
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from orgs.permissions import Scope
+from rag.contracts import fields
+from rag.contracts.base import caller, organization, validated
+from rag.errors import NoResults
+from rag.models import SourceType
+from rag.services import queries
+from rag.types import Filters, Passage, Question, Retrieval
+
+from .views import PipelineView
+
+
+class FilterIn(serializers.Serializer[Any]):
+    """`Filter` is not spelled out by the contract: {"field", "value"}, as docs/contracts.md says."""
+
+    field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
+    value = fields.Anything()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
+        words["sourceType"] = fields.Choice("value", among=SourceType.values)
+        name, value = attrs["field"], attrs["value"]
+        kind: Any = serializers.DateTimeField()
+        if name in words:
+            kind = fields.BoundedList("value", child=words[name], at_least=1, at_most=fields.MAX_TAGS)
+            value = value if isinstance(value, list) else [value]
+        elif not isinstance(value, str):
+            raise serializers.ValidationError({"value": "value must be a time, as 2025-01-31T00:00:00Z"})
+        try:
+            return {"field": name, "value": kind.run_validation(value)}
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({"value": error.detail}) from None
+
+
+class RetrieveIn(serializers.Serializer[Any]):
+    query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
+    dataSources = fields.BoundedList(
+        "dataSources", child=fields.Text("dataSources", max_length=100), at_least=1, at_most=100, required=False
+    )
+    topK = fields.Integer("topK", min_value=1, max_value=100, default=10)
+    filters = fields.BoundedList("filters", child=FilterIn(), at_most=20, required=False)
+    rerank = fields.Boolean("rerank", default=True)
+    rerankModel = fields.Text("rerankModel", required=False, max_length=100)
+
+
+def question(values: dict[str, Any]) -> Question:
+    chosen = {each["field"]: each["value"] for each in values.get("filters", [])}
+    filters = Filters(
+        tags=tuple(chosen.get("tags", ())),
+        source_types=tuple(chosen.get("sourceType", ())),
+        langs=tuple(chosen.get("lang", ())),
+        date_from=chosen.get("dateFrom"),
+        date_to=chosen.get("dateTo"),
+    )
+    return Question(
+        text=values["query"],
+        top_k=values["topK"],
+        filters=filters,
+        rerank=values["rerank"],
+        rerank_model=values.get("rerankModel", "") if values["rerank"] else "",
+    )
+
+
+class PassageOut(TypedDict):
+    """A chunk with what is known of its document. start, end: character offsets into the document's text."""
+
+    chunkId: str
+    documentId: str
+    dataSourceId: str
+    title: str
+    path: str
+    uri: str | None
+    text: str
+    score: float
+    chunkIndex: int
+    start: int
+    end: int
+    headings: list[str]
+    sourceType: str
+    lang: str | None
+    tags: list[str]
+    date: datetime.datetime | None
+    metadata: dict[str, Any]
+
+
+class RetrieveOut(TypedDict):
+    """scores: the ranking's relevance of each document, 0…1, descending. totalFound: candidates before topK."""
+
+    documents: list[PassageOut]
+    scores: list[float]
+    totalFound: int
+    dataSources: list[str]
+    warnings: list[str]
+
+
+class Retrieve(PipelineView):
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(request=RetrieveIn, responses={200: RetrieveOut})
+    def post(self, request: Request) -> Response:
+        values = validated(RetrieveIn, request.data)
+        found = queries.retrieve(question(values), reader(request, values))
+        if not found.passages:
+            raise NoResults("Nothing relevant was found in the data sources that you may query.")
+        return Response(retrieval_out(found))
+
+
+def reader(request: Request, values: dict[str, Any]) -> queries.Reader:
+    chosen = values.get("dataSources", ())
+    return queries.Reader(user=caller(request), organization=organization(request), data_sources=chosen)
+
+
+def retrieval_out(found: Retrieval) -> RetrieveOut:
+    return {
+        "documents": [passage_out(passage) for passage in found.passages],
+        "scores": [passage.relevance for passage in found.passages],
+        "totalFound": found.total_found,
+        "dataSources": [str(source_id) for source_id in found.source_ids],
+        "warnings": list(found.warnings),
+    }
+
+
+def passage_out(passage: Passage) -> PassageOut:
+    return {
+        "chunkId": str(passage.chunk_id),
+        "documentId": str(passage.document_id),
+        "dataSourceId": str(passage.source_id),
+        "title": passage.title,
+        "path": passage.path,
+        "uri": passage.uri or None,
+        "text": passage.text,
+        "score": passage.score,
+        "chunkIndex": passage.position,
+        "start": passage.start,
+        "end": passage.end,
+        "headings": list(passage.headings),
+        "sourceType": passage.source_type,
+        "lang": passage.lang or None,
+        "tags": list(passage.tags),
+        "date": passage.date,
+        "metadata": dict(passage.metadata),
+    }

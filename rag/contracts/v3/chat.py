@@ -1,0 +1,125 @@
+"""v3: POST /api/chat (contract, 2.3)."""
+
+from typing import Any, TypedDict
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from orgs.permissions import Scope
+from rag.contracts import fields
+from rag.contracts.base import caller, organization, validated
+from rag.contracts.streaming import stream
+from rag.services import conversations, queries
+from rag.types import ChatReply, Filters, Generation, Message, Passage, Question, Retrieval
+
+from .serializers import FiltersIn
+from .views import V3View
+
+MAX_MESSAGES = 200
+MAX_CONTENT = 100_000
+_PREVIEW = 200
+
+
+class MessageIn(serializers.Serializer[Any]):
+    role = fields.Choice("role", among=["system", "user", "assistant"])
+    content = fields.Text("content", max_length=MAX_CONTENT, allow_blank=True)
+
+
+class ChatIn(serializers.Serializer[Any]):
+    model = fields.Text("model", required=False, allow_blank=True, max_length=200)
+    messages = fields.BoundedList("messages", child=MessageIn(), at_least=1, at_most=MAX_MESSAGES)
+    system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT)
+    options = fields.Metadata("options", required=False)
+    conversationId = fields.Text("conversationId", required=False, allow_blank=True, max_length=100)
+    useRag = fields.Boolean("useRag", default=False)
+    ragTopK = fields.Integer("ragTopK", min_value=1, max_value=20, default=5)
+    ragFilters = FiltersIn(required=False)
+    stream = fields.Boolean("stream", default=False)
+
+    def validate_messages(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
+        if messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
+            raise serializers.ValidationError("the last of messages must be the user's, and not empty")
+        return messages
+
+    def validate_options(self, options: dict[str, Any]) -> dict[str, Any]:
+        temperature = options.get("temperature")
+        if temperature is not None:
+            number = fields.Number("options.temperature", min_value=0.0, max_value=2.0)
+            options["temperature"] = number.run_validation(temperature)
+        return options
+
+
+class ChatData(TypedDict):
+    message: str
+    conversationId: str
+
+
+class ChatSource(TypedDict):
+    text: str
+    score: float
+    source: str
+    title: str
+
+
+class ChatOut(TypedDict):
+    status: str
+    data: ChatData
+    ragUsed: bool
+    ragSources: list[ChatSource]
+
+
+class Chat(V3View):
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(request=ChatIn, responses={200: ChatOut})
+    def post(self, request: Request) -> HttpResponseBase:
+        values = validated(ChatIn, request.data)
+        slug = values.get("ragFilters", {}).get("source", "")
+        reader = queries.Reader(user=caller(request), organization=organization(request), slug=slug)
+        events = conversations.chat(turn(values), reader)
+        if values["stream"]:
+            return stream(events, sources=sources_out, done=chat_out, on_error=type(self).error_handler)
+        return Response(chat_out(queries.whole(events)))
+
+
+def turn(values: dict[str, Any]) -> conversations.Turn:
+    messages = [Message(each["role"], each["content"]) for each in values["messages"]]
+    options = values.get("options", {})
+    return conversations.Turn(
+        messages=messages,
+        system=values.get("system", ""),
+        conversation_id=values.get("conversationId", ""),
+        generation=Generation(values.get("model", ""), options.get("temperature"), values["stream"]),
+        question=_question(values, messages[-1].content) if values["useRag"] else None,
+    )
+
+
+def _question(values: dict[str, Any], text: str) -> Question:
+    tags = values.get("ragFilters", {}).get("tags", ())
+    # What a longer message asks stands at its end more often than at its beginning.
+    return Question(text[-fields.MAX_QUESTION_CHARACTERS :], top_k=values["ragTopK"], filters=Filters(tags=tuple(tags)))
+
+
+def chat_out(reply: ChatReply) -> ChatOut:
+    return {
+        "status": "success",
+        "data": {"message": reply.text, "conversationId": str(reply.conversation_id)},
+        "ragUsed": reply.retrieval is not None,
+        "ragSources": [_source_out(passage) for passage in reply.retrieval.passages] if reply.retrieval else [],
+    }
+
+
+def sources_out(retrieval: Retrieval) -> dict[str, list[ChatSource]]:
+    return {"ragSources": [_source_out(passage) for passage in retrieval.passages]}
+
+
+def _source_out(passage: Passage) -> ChatSource:
+    return {
+        "text": passage.text[:_PREVIEW],
+        "score": passage.score,
+        "source": passage.source_slug,
+        "title": passage.title,
+    }

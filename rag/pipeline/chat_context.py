@@ -1,0 +1,32 @@
+"""The block of passages that goes ahead of a chat's system prompt, in the v3 contract's exact words (2.3)."""
+
+import re
+from collections.abc import Sequence
+
+from rag.types import Passage
+
+from .assemble import inert
+
+_BEGIN, _END = "=== Retrieved Context ===", "=== End Context ==="
+_LOOK_ALIKE = re.compile(r"={2,}(?=\s*(?:retrieved|end)\s+context)", re.IGNORECASE)
+
+
+def with_context(system: str, passages: Sequence[Passage]) -> str:
+    """The system prompt under the passages; unchanged if there are none."""
+    if not passages:
+        return system
+    sources = "\n\n".join(f"[Source: {_title(each)}]\n{_text(each)}" for each in passages)
+    return f"{_BEGIN}\n{sources}\n{_END}\n\n{system}".rstrip()
+
+
+def _title(passage: Passage) -> str:
+    return _without_delimiters(" ".join(passage.title.split()).replace("]", ")"))
+
+
+def _text(passage: Passage) -> str:
+    return _without_delimiters(inert(passage.text))
+
+
+def _without_delimiters(text: str) -> str:
+    """A document must not be able to end the block, or to begin another one."""
+    return _LOOK_ALIKE.sub("=", text)

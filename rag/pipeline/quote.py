@@ -1,0 +1,68 @@
+"""Step: an answer without a language model: the sentences of the passages that answer best, quoted."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.lexical import content_words, sentences, stem, stems_among
+from rag.types import Passage
+
+NAME = "extractive"
+_MOST_SENTENCES = 3
+_MOST_PASSAGES = 5
+_MOST_CHARACTERS = 600
+# A further sentence must be this good beside the best one.
+_WORTH_ADDING = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    number: int  # of its passage
+    position: int
+    text: str
+    stems: frozenset[str]
+
+
+def quoted(query: str, passages: Sequence[Passage]) -> str:
+    """The best supported sentences in reading order, each with its passage's number: `A sentence. [1]`."""
+    wanted = {stem(word) for word in content_words(query)}
+    offered = enumerate(passages[:_MOST_PASSAGES], start=1)
+    found = [each for number, passage in offered for each in _sentences(number, passage, wanted)]
+    best = sorted(_best(found, wanted, passages), key=lambda each: (each.number, each.position))
+    return " ".join(f"{each.text} [{each.number}]" for each in best)
+
+
+def _sentences(number: int, passage: Passage, wanted: set[str]) -> list[_Sentence]:
+    return [
+        _Sentence(number, position, text[:_MOST_CHARACTERS], frozenset(stems_among(text, wanted)))
+        for position, text in enumerate(sentences(passage.text))
+        if not _is_heading(text)
+    ]
+
+
+def _is_heading(text: str) -> bool:
+    return text.startswith("#") or set(text) <= set("-=*_~`| :")
+
+
+def _best(found: Sequence[_Sentence], wanted: set[str], passages: Sequence[Passage]) -> list[_Sentence]:
+    """What each sentence adds counts: the rarer its words among the sentences, and the better its passage."""
+    holding = Counter(each for sentence in found for each in sentence.stems)
+    rarity = {each: math.log(1 + len(found) / held) for each, held in holding.items()}
+
+    def worth(sentence: _Sentence, missing: set[str]) -> float:
+        return sum(rarity[each] for each in sentence.stems & missing) * (0.5 + passages[sentence.number - 1].relevance)
+
+    chosen: list[_Sentence] = []
+    missing, first = set(wanted), 0.0
+    while found and len(chosen) < _MOST_SENTENCES:
+        candidate = max(found, key=lambda each: (worth(each, missing), -each.number, -each.position))
+        gain = worth(candidate, missing)
+        first = first or gain
+        if candidate in chosen or (chosen and gain < _WORTH_ADDING * first):
+            break
+        chosen.append(candidate)
+        if not gain:  # no word in common: the best passage's first sentence has to do
+            break
+        missing -= candidate.stems
+    return chosen

@@ -1,0 +1,33 @@
+"""Step: is an answer carried by its context? After it was made (the agent contract, GroundingValidatorTool)."""
+
+import re
+
+from rag.lexical import content_words, sentences, stem, stems
+from rag.types import Validation
+
+# Of a sentence's words, how many the context must have for the sentence to count as carried.
+_CARRIED = 0.6
+# Of an answer's sentences, how many must be carried.
+_VALID = 0.6
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_CITATION = re.compile(r"\[\d+\]")
+
+
+def validate(answer: str, context: str) -> Validation:
+    """Sentence by sentence: its words, and every number in it, must be in the context."""
+    known, numbers = stems(context), set(_NUMBER.findall(context))
+    checked = [each for each in sentences(_CITATION.sub("", answer)) if content_words(each)]
+    shares = [_share(each, known) for each in checked]
+    invented = sorted({number for each in checked for number in _NUMBER.findall(each)} - numbers)
+    carried = sum(share >= _CARRIED for share in shares)
+    score = sum(shares) / len(shares) if shares else 0.0
+    is_valid = bool(checked) and not invented and carried >= _VALID * len(checked)
+    details = f"{carried} of {len(checked)} sentences are carried by the context."
+    if invented:
+        details += f" Numbers that it does not have: {', '.join(invented[:10])}."
+    return Validation(is_valid, 0.0 if invented else score, details)
+
+
+def _share(sentence: str, known: dict[str, int]) -> float:
+    words = content_words(sentence)
+    return sum(stem(word) in known for word in words) / len(words)

@@ -1,0 +1,112 @@
+"""Any endpoint that speaks OpenAI's POST /chat/completions: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
+
+import functools
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rag.errors import GenerationFailed
+from rag.providers.openai_errors import translated
+from rag.types import Message
+
+if TYPE_CHECKING:
+    import openai
+
+# Local servers ask for no key, but the client library insists on one.
+_NO_KEY = "none"
+_ATTEMPTS = 3
+Reply = TypeVar("Reply")
+
+
+class OpenAILanguageModel:
+    """One model of one endpoint. A call ends within `timeout` seconds, whatever the endpoint does."""
+
+    def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float) -> None:
+        self.name = name
+        self._base_url = base_url
+        self._api_key = api_key
+        self._timeout = timeout
+
+    def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
+        deadline = time.monotonic() + self._timeout
+        return self._attempts(deadline, lambda: self._complete_once(messages, temperature, deadline))
+
+    def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
+        import openai
+
+        deadline = time.monotonic() + self._timeout
+        # Tried again only until the first word: what was sent on cannot be taken back.
+        events = self._attempts(deadline, lambda: self._open_stream(messages, temperature, deadline))
+        try:
+            with events:
+                for event in events:
+                    self._require_time(deadline)
+                    if event.choices and (piece := event.choices[0].delta.content):
+                        yield piece
+        except openai.APIError as error:
+            raise translated(error, self.name, GenerationFailed) from error
+        except (ValueError, AttributeError, TypeError) as error:
+            raise GenerationFailed(f"{self.name} answered something that is not understood.") from error
+
+    def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
+        request = self._request(messages, temperature, deadline)
+        # Read piece by piece: a server that trickles must not keep us beyond the deadline.
+        with self._client.chat.completions.with_streaming_response.create(**request) as response:
+            content = bytearray()
+            for part in response.iter_bytes():
+                content += part
+                self._require_time(deadline)
+        try:
+            text = json.loads(content)["choices"][0]["message"]["content"]
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise GenerationFailed(f"{self.name} did not answer with a chat completion.") from error
+        if not isinstance(text, str) or not text.strip():
+            raise GenerationFailed(f"{self.name} answered without a text.")
+        return text
+
+    def _open_stream(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> Any:
+        return self._client.chat.completions.create(**self._request(messages, temperature, deadline), stream=True)
+
+    def _request(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self.name,
+            "messages": [{"role": each.role, "content": each.content} for each in messages],
+            "timeout": max(0.1, deadline - time.monotonic()),
+        }
+        return request if temperature is None else {**request, "temperature": temperature}
+
+    def _attempts(self, deadline: float, call: Callable[[], Reply]) -> Reply:
+        """The call's result; after a passing failure another try, as long as there is time. Raises GenerationFailed."""
+        import openai
+
+        for attempt in range(_ATTEMPTS):
+            try:
+                return call()
+            except openai.APIError as error:
+                failure = translated(error, self.name, GenerationFailed)
+                pause = _retry_after(error) or 0.25 * 2**attempt * random.uniform(1, 1.5)
+                if not failure.retry or attempt == _ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
+                    raise failure from error
+            time.sleep(pause)
+        raise AssertionError  # the last attempt returns or raises
+
+    def _require_time(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            raise GenerationFailed(f"{self.name} did not answer within {self._timeout:g} s.", timed_out=True)
+
+    @functools.cached_property
+    def _client(self) -> "openai.OpenAI":
+        import openai  # seconds of import, paid only where it is used
+
+        return openai.OpenAI(api_key=self._api_key or _NO_KEY, base_url=self._base_url, max_retries=0)
+
+
+def _retry_after(error: "openai.APIError") -> float:
+    """The pause in seconds that the endpoint asks for, 0 if it does not."""
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    try:
+        return max(0.0, float(headers.get("retry-after", 0)))
+    except ValueError:  # a date: rare, and the ordinary pause will do
+        return 0.0

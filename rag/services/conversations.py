@@ -1,0 +1,139 @@
+"""Chat: history, retrieved context, the model, and the exchange kept (the v3 contract, 2.3 and 3.1)."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.models import User
+from rag.errors import NoAccessibleSources, NoLanguageModel, UnknownConversation
+from rag.models import Conversation, ConversationMessage
+from rag.pipeline import quote
+from rag.pipeline.chat_context import with_context
+from rag.providers import registry
+from rag.types import ChatReply, Events, Generation, Message, Passage, Question, Retrieval
+
+from . import queries
+
+_PREVIEW = 200
+_NOTHING_FOUND = "The sources do not hold anything about this question."
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request to the chat. messages: oldest first, the last of them the user's.
+
+    conversation_id: empty for a new one. question: what to retrieve for, None to leave retrieval alone.
+    """
+
+    messages: Sequence[Message]
+    system: str = ""
+    conversation_id: str = ""
+    generation: Generation = field(default_factory=Generation)
+    question: Question | None = None
+
+
+def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
+    """The reply; kept when it is whole.
+
+    Raises UnknownConversation, NoLanguageModel, GenerationFailed, and what `queries.retrieve` raises.
+    """
+    conversation = _conversation(reader.user, turn.conversation_id)
+    history = _history(conversation) if conversation else []
+    messages = [*history, *_new(turn.messages, history)]
+    retrieval = _retrieved(turn.question, reader) if turn.question else None
+    pieces = _reply(turn, messages, retrieval)
+    if retrieval is not None:
+        yield retrieval
+    text = ""
+    for piece in pieces:
+        text += piece
+        yield piece
+    text = text.strip()
+    kept = [*_new(turn.messages, history), Message("assistant", text)]
+    saved = _keep(conversation, reader.user, kept, retrieval)
+    return ChatReply(text, saved.pk, retrieval)
+
+
+def _conversation(user: User, conversation_id: str) -> Conversation | None:
+    """Another user's does not exist for this one."""
+    if not conversation_id:
+        return None
+    try:
+        found = Conversation.objects.filter(user=user, pk=uuid.UUID(conversation_id)).first()
+    except ValueError:
+        found = None
+    if found is None:
+        raise UnknownConversation("There is no such conversation. Leave conversationId out to begin one.")
+    return found
+
+
+def _history(conversation: Conversation) -> list[Message]:
+    newest = conversation.messages.order_by("-position")[: settings.RAG_CHAT_TURNS]
+    return [Message(row.role, row.content) for row in reversed(newest)]
+
+
+def _new(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
+    """What was sent beyond the history: clients may send the last turn alone, or all of them again."""
+    for overlap in range(min(len(sent), len(history)), 0, -1):
+        if list(history[-overlap:]) == list(sent[:overlap]):
+            return list(sent[overlap:]) or [sent[-1]]
+    return list(sent)
+
+
+def _retrieved(question: Question, reader: queries.Reader) -> Retrieval:
+    try:
+        return queries.retrieve(question, reader)
+    except NoAccessibleSources:  # nothing to find is no reason not to chat
+        return Retrieval((), 0, ())
+
+
+def _reply(turn: Turn, messages: Sequence[Message], retrieval: Retrieval | None) -> Iterator[str]:
+    passages = retrieval.passages if retrieval else ()
+    model = registry.language_model(turn.generation.model)
+    if model is None and turn.question is None:
+        raise NoLanguageModel(
+            "No language model is configured. An operator sets LLM_MODEL, LLM_BASE_URL and LLM_API_KEY to any "
+            "OpenAI-compatible endpoint; until then send useRag: true for quoted answers."
+        )
+    if model is None:
+        assert turn.question is not None
+        return iter([quote.quoted(turn.question.text, passages) if passages else _NOTHING_FOUND])
+    system = with_context(turn.system, passages)
+    shown = messages[-settings.RAG_CHAT_TURNS :]
+    prompt = [Message("system", system), *shown] if system else shown
+    if turn.generation.stream:
+        return model.stream(prompt, temperature=turn.generation.temperature)
+    return iter([model.complete(prompt, temperature=turn.generation.temperature)])
+
+
+@transaction.atomic
+def _keep(
+    conversation: Conversation | None, user: User, messages: Sequence[Message], retrieval: Retrieval | None
+) -> Conversation:
+    if conversation is None:
+        conversation = Conversation.objects.create(user=user)
+    # Locked: two requests that continue one conversation at once are kept one after the other.
+    row = Conversation.objects.select_for_update().get(pk=conversation.pk)
+    position = row.messages.count()
+    ConversationMessage.objects.bulk_create(
+        ConversationMessage(conversation=row, position=position + index, role=each.role, content=each.content)
+        for index, each in enumerate(messages)
+        if each.role != "system"
+    )
+    row.rag_used = retrieval is not None
+    row.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
+    row.save(update_fields=["rag_used", "rag_sources", "updated_at"])
+    return row
+
+
+def _source(passage: Passage) -> dict[str, object]:
+    return {
+        "text": passage.text[:_PREVIEW],
+        "score": passage.score,
+        "source": passage.source_slug,
+        "title": passage.title,
+        "documentId": str(passage.document_id),
+    }
