@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -17,6 +18,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.factories import World
 from tests.http import Client
+from tests.provider_server import ProviderServer
 
 
 @pytest.fixture
@@ -40,6 +42,21 @@ def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
         return anonymous.signed_in(live_world.users[name].email) if name else anonymous
 
     return client
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    """The outside world's models, on loopback."""
+    with ProviderServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def language_model(provider: ProviderServer, settings: Any) -> ProviderServer:
+    """A configured language model: the provider's."""
+    settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", provider.base_url, "secret"
+    settings.LLM_MODELS, settings.LLM_TIMEOUT = [], 5.0
+    return provider
 
 
 class Worker:

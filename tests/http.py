@@ -38,6 +38,16 @@ class Client:
         """body: bytes go as they are, everything else as JSON."""
         return self.send("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode())
 
+    def stream(self, path: str, body: Any) -> list[tuple[str, Any]]:
+        """The server-sent events of the answer, each with its data."""
+        headers = {"Content-Type": "application/json", **self.headers}
+        request = urllib.request.Request(self.address + path, json.dumps(body).encode(), headers, method="POST")
+        with urllib.request.urlopen(request, timeout=60) as response:
+            assert response.headers["Content-Type"] == "text/event-stream"
+            blocks = response.read().decode().strip().split("\n\n")
+        lines = [block.split("\n") for block in blocks]
+        return [(event.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for event, data in lines]
+
     def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
         headers = {"Content-Type": "application/json", **self.headers}
         request = urllib.request.Request(self.address + path, data, headers, method=method)
