@@ -1,6 +1,7 @@
 from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072
 from .documents import Document
 from .embedding_models import EmbeddingModel
+from .history import SearchRecord
 from .jobs import IngestionDocument, IngestionJob
 from .sources import Action, DataSource, Grant, SourceType
 
@@ -18,5 +19,6 @@ __all__ = [
     "Grant",
     "IngestionDocument",
     "IngestionJob",
+    "SearchRecord",
     "SourceType",
 ]
