@@ -82,6 +82,7 @@ class Filters:
 
     tags: tuple[str, ...] = ()
     source_types: tuple[str, ...] = ()
+    content_types: tuple[str, ...] = ()
     langs: tuple[str, ...] = ()
     date_from: datetime.datetime | None = None
     date_to: datetime.datetime | None = None
@@ -132,6 +133,7 @@ class Passage:
     document_id: uuid.UUID
     source_id: uuid.UUID
     source_slug: str
+    organization_id: uuid.UUID
     rank: int
     score: float
     relevance: float
@@ -162,6 +164,20 @@ class Retrieval:
     total_found: int
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search that can be asked for again by its id. passages: what its asker may read now, best first.
+
+    time_ms: milliseconds that the search took.
+    """
+
+    query_id: uuid.UUID
+    text: str
+    passages: tuple[Passage, ...]
+    time_ms: float
+    created_at: datetime.datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Serializer fields that take JSON's types at their word: no number for a string, no string for a number."""
 
 import json
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
@@ -121,6 +122,32 @@ class Boolean(serializers.BooleanField):
         if not isinstance(data, bool):
             self.fail("invalid", input=data)
         return data
+
+
+class Id(serializers.UUIDField):
+    """A UUID, as a string."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(error_messages=dict.fromkeys(("invalid", "null"), f"{name} must be a UUID"), **options)
+
+    def to_internal_value(self, data: Any) -> uuid.UUID:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        value: uuid.UUID = super().to_internal_value(data)
+        return value
+
+
+class Timestamp(serializers.DateTimeField):
+    """A time in ISO 8601; without an offset it is UTC."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        wrong = f"{name} must be a time, as 2025-01-31T00:00:00Z"
+        super().__init__(error_messages=dict.fromkeys(("invalid", "null", "overflow", "date"), wrong), **options)
+
+    def to_internal_value(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            self.fail("invalid", format="")
+        return super().to_internal_value(value)
 
 
 class BoundedList(serializers.ListField):

@@ -10,6 +10,7 @@ from orgs.permissions import Scope
 
 from .base import PostView, SharedPath
 from .pipeline import views as pipeline
+from .retrieval import views as retrieval
 from .v3 import views as v3
 
 
@@ -32,3 +33,17 @@ class Ingest(SharedPath):
                 raise ValidationError({"documents": "send either text (one document) or documents (a job), not both"})
             return IngestJob
         return v3.Ingest
+
+
+class Search(SharedPath):
+    """`query_text` → retrieval; anything else → v3."""
+
+    adapter = v3.Search
+    scopes = {"POST": Scope.QUERY}
+
+    def choose(self, body: Any) -> type[PostView]:
+        if isinstance(body, dict) and "query_text" in body:
+            if "query" in body:
+                raise ValidationError({"query_text": "send either query or query_text, not both"})
+            return retrieval.Search
+        return v3.Search

@@ -5,14 +5,15 @@ from django.urls import re_path
 from .pipeline import views as pipeline
 from .pipeline.query import Query
 from .pipeline.retrieve import Retrieve
-from .shared import Ingest
-from .v3 import views as v3
+from .retrieval import views as retrieval
+from .search_service import views as search_service
+from .shared import Ingest, Search
 from .v3.chat import Chat
 
 urlpatterns = [
     re_path(r"^api/rag/ingest/?$", Ingest.as_view(), name="ingest"),
     re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/?$", pipeline.IngestionJobs.as_view({"get": "retrieve"}), name="job"),
-    re_path(r"^api/rag/search/?$", v3.Search.as_view(), name="search"),
+    re_path(r"^api/rag/search/?$", Search.as_view(), name="search"),
     re_path(r"^api/rag/sources/?$", pipeline.DataSources.as_view({"get": "list"}), name="sources"),
     re_path(
         r"^api/rag/sources/(?P<reference>[^/]+)/?$", pipeline.DataSources.as_view({"get": "retrieve"}), name="source"
@@ -20,4 +21,11 @@ urlpatterns = [
     re_path(r"^api/rag/retrieve/?$", Retrieve.as_view(), name="retrieve"),
     re_path(r"^api/rag/query/?$", Query.as_view(), name="query"),
     re_path(r"^api/chat/?$", Chat.as_view(), name="chat"),
+    re_path(r"^functions/v1/rag-search/?$", retrieval.Search.as_view(), name="function-search"),
+    re_path(r"^api/rag/answer/?$", retrieval.Answer.as_view(), name="answer"),
+    re_path(r"^functions/v1/rag-answer/?$", retrieval.Answer.as_view(), name="function-answer"),
+    re_path(r"^api/v1/search/?$", search_service.Search.as_view(), name="service-search"),
+    re_path(
+        r"^api/v1/search/(?P<query_id>[^/]+)/?$", search_service.SearchDetails.as_view(), name="service-search-details"
+    ),
 ]

@@ -2,6 +2,7 @@ from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embeddi
 from .conversations import Conversation, ConversationMessage
 from .documents import Document
 from .embedding_models import EmbeddingModel
+from .history import SearchRecord
 from .jobs import IngestionDocument, IngestionJob
 from .sources import Action, DataSource, Grant, SourceType
 
@@ -21,5 +22,6 @@ __all__ = [
     "Grant",
     "IngestionDocument",
     "IngestionJob",
+    "SearchRecord",
     "SourceType",
 ]

@@ -46,6 +46,7 @@ class Embedding(models.Model):
     document = models.ForeignKey(Document, models.CASCADE, db_constraint=False, related_name="+")
     model = models.ForeignKey(EmbeddingModel, models.PROTECT, db_constraint=False, db_index=False, related_name="+")
     source_type = models.CharField(max_length=10)
+    content_type = models.CharField(max_length=200)
     lang = models.CharField(max_length=20)
     tags = ArrayField(models.TextField(), default=list)
     date = models.DateTimeField(null=True)

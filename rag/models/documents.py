@@ -29,7 +29,8 @@ class Document(UUIDModel):
     path = models.TextField()
     title = models.TextField()
     uri = models.TextField(blank=True)
-    content_type = models.CharField(max_length=200, blank=True)
+    # Effective: as it was given, else the MIME type that it is read as.
+    content_type = models.CharField(max_length=200)
     # Effective: the document's own if it has one, else its source's.
     source_type = models.CharField("type", max_length=10, choices=SourceType.choices)
     lang = models.CharField("language", max_length=20, blank=True)

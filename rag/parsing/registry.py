@@ -31,6 +31,11 @@ def decode(data: bytes, *, content_type: str, path: str) -> str:
     return text.decode(data)
 
 
+def media_type(content_type: str, path: str) -> str:
+    """The content type as given; without one, the MIME type of what it is read as."""
+    return content_type or ("text/markdown" if _is_markdown("", path) else "text/plain")
+
+
 def _is_markdown(content_type: str, path: str) -> bool:
     mime = _mime(content_type)
     if mime in _MARKDOWN_TYPES:

@@ -8,7 +8,7 @@ from rag.models import DataSource
 from rag.types import Confidence, ConfidentAnswer, Events, Generation, Passage, Question, Scope
 
 from .assemble import assemble
-from .generate import writer
+from .generate import BY_TITLE, writer
 from .query import find
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
@@ -37,7 +37,7 @@ def answer_if_confident(question: Question, scopes: Sequence[Scope], generation:
         return ConfidentAnswer(retrieval, confidence, DECLINED, model="")
     # The contract bounds the context, to which question and instructions come.
     context = assemble(question.text, retrieval.passages, max_tokens=_CONTEXT_TOKENS + 1000, template=_TEMPLATE)
-    chosen = writer(question.text, context, generation)
+    chosen = writer(question.text, context, generation, BY_TITLE)
     yield retrieval
     pieces = []
     for piece in chosen.pieces:

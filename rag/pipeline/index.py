@@ -7,6 +7,7 @@ from django.db import connection
 
 from rag.models import DataSource, Document
 from rag.models.documents import content_hash
+from rag.parsing import registry as parsers
 from rag.providers import registry
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 
@@ -82,7 +83,7 @@ def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:
     return {
         "title": submission.title,
         "uri": submission.uri,
-        "content_type": submission.content_type,
+        "content_type": parsers.media_type(submission.content_type, submission.path),
         "source_type": submission.source_type or source.source_type,
         "lang": submission.lang,
         "tags": list(submission.tags),

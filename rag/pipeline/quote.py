@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rag.lexical import content_words, sentences, stem, stems_among
@@ -24,13 +24,17 @@ class _Sentence:
     stems: frozenset[str]
 
 
-def quoted(query: str, passages: Sequence[Passage]) -> str:
-    """The best supported sentences in reading order, each with its passage's number: `A sentence. [1]`."""
+# From a passage's 1-based number and the passage to what follows each sentence of it.
+Mark = Callable[[int, Passage], str]
+
+
+def quoted(query: str, passages: Sequence[Passage], *, mark: Mark) -> str:
+    """The best supported sentences in reading order, each with its passage's mark: `A sentence. [1]`."""
     wanted = {stem(word) for word in content_words(query)}
     offered = enumerate(passages[:_MOST_PASSAGES], start=1)
     found = [each for number, passage in offered for each in _sentences(number, passage, wanted)]
     best = sorted(_best(found, wanted, passages), key=lambda each: (each.number, each.position))
-    return " ".join(f"{each.text} [{each.number}]" for each in best)
+    return " ".join(f"{each.text} {mark(each.number, passages[each.number - 1])}" for each in best)
 
 
 def _sentences(number: int, passage: Passage, wanted: set[str]) -> list[_Sentence]:

@@ -54,6 +54,7 @@ _COLUMNS = {
     "document_id": "document_id",
     "source_id": "source_id",
     "source__slug": "source_slug",
+    "source__organization_id": "organization_id",
     "text": "text",
     "position": "position",
     "start": "start",

@@ -8,10 +8,11 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import User
-from rag.errors import NoAccessibleSources, NoLanguageModel, UnknownConversation
+from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.pipeline import quote
 from rag.pipeline.chat_context import with_context
+from rag.pipeline.generate import BY_TITLE
 from rag.providers import registry
 from rag.types import ChatReply, Events, Generation, Message, Passage, Question, Retrieval
 
@@ -43,7 +44,7 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     conversation = _conversation(reader.user, turn.conversation_id)
     history = _history(conversation) if conversation else []
     messages = [*history, *_new(turn.messages, history)]
-    retrieval = _retrieved(turn.question, reader) if turn.question else None
+    retrieval = queries.search(turn.question, reader) if turn.question else None
     pieces = _reply(turn, messages, retrieval)
     if retrieval is not None:
         yield retrieval
@@ -83,13 +84,6 @@ def _new(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
     return list(sent)
 
 
-def _retrieved(question: Question, reader: queries.Reader) -> Retrieval:
-    try:
-        return queries.retrieve(question, reader)
-    except NoAccessibleSources:  # nothing to find is no reason not to chat
-        return Retrieval((), 0, ())
-
-
 def _reply(turn: Turn, messages: Sequence[Message], retrieval: Retrieval | None) -> Iterator[str]:
     passages = retrieval.passages if retrieval else ()
     model = registry.language_model(turn.generation.model)
@@ -100,7 +94,7 @@ def _reply(turn: Turn, messages: Sequence[Message], retrieval: Retrieval | None)
         )
     if model is None:
         assert turn.question is not None
-        return iter([quote.quoted(turn.question.text, passages) if passages else _NOTHING_FOUND])
+        return iter([quote.quoted(turn.question.text, passages, mark=BY_TITLE.mark) if passages else _NOTHING_FOUND])
     system = with_context(turn.system, passages)
     shown = messages[-settings.RAG_CHAT_TURNS :]
     prompt = [Message("system", system), *shown] if system else shown

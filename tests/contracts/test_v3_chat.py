@@ -140,7 +140,7 @@ def test_without_a_language_model(member: Client) -> None:
     a model that nobody has.)"""
     quoted = chat(member, useRag=True)
     assert quoted.status == 200
-    assert quoted.body["data"]["message"] == "Bicycles are parked in the yard. [1]"
+    assert quoted.body["data"]["message"] == "Bicycles are parked in the yard. (Bicycles)"
     refused = chat(member)
     assert (refused.status, refused.body["error"]) == (503, "Service unavailable")
     assert "LLM_MODEL" in refused.body["message"]

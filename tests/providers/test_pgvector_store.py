@@ -72,13 +72,14 @@ def test_asking_for_more_than_there_is(world: World, vectors: Vectors) -> None:
 
 def test_filters_narrow_in_both_forms(world: World, vectors: Vectors) -> None:
     english, _ = fill(world, "en", vectors[:50], lang="en", tags=["a", "b"])
-    french, french_ids = fill(world, "fr", vectors[50:100], lang="fr", tags=["c"])
+    french, french_ids = fill(world, "fr", vectors[50:100], lang="fr", tags=["c"], content_type="text/html")
     model_id = world.home.sources.all()[0].embedding_model_id
     for exact_limit in (0, 1000):
         store = PgVectorStore(dimensions=384, exact_limit=exact_limit)
         for filters in (
             Filters(langs=("fr",)),
             Filters(tags=("c", "d")),
+            Filters(content_types=("text/html", "text/csv")),
             Filters(source_types=("doc",), langs=("fr",)),
         ):
             hits = store.search(vectors[0], Scope((english, french), model_id, filters), 50)

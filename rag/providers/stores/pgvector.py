@@ -119,6 +119,7 @@ class PgVectorStore:
 def _filter_columns(document: Document) -> dict[str, Any]:
     return {
         "source_type": document.source_type,
+        "content_type": document.content_type,
         "lang": document.lang,
         "tags": document.tags,
         "date": document.date,
@@ -133,6 +134,7 @@ def _conditions(scope: Scope) -> tuple[str, list[Any]]:
     for condition, value in (
         ("tags && %s::text[]", list(filters.tags)),
         ("source_type = ANY(%s)", list(filters.source_types)),
+        ("content_type = ANY(%s)", list(filters.content_types)),
         ("lang = ANY(%s)", list(filters.langs)),
         ("date >= %s", filters.date_from),
         ("date <= %s", filters.date_to),

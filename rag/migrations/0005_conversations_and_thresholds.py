@@ -10,7 +10,7 @@ import ragsite.db
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rag", "0002_vectors_in_the_row"),
+        ("rag", "0004_search_history"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,1 @@
+"""the retrieval contract: search. snake_case."""

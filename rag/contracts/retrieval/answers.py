@@ -1,0 +1,101 @@
+"""The answer's fields (contract, Endpoint 2)."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from django.utils import timezone
+
+from rag.contracts import fields
+from rag.types import ConfidentAnswer, Passage, Retrieval
+
+from .serializers import RetrievalIn, meta, snippet
+
+MAX_CITATIONS = 5
+
+
+class AnswerIn(RetrievalIn):
+    stream = fields.Boolean("stream", default=False)
+
+
+class AnswerText(TypedDict):
+    """model: null if no answer was generated, because confidence is low."""
+
+    text: str
+    confidence: str
+    model: str | None
+    generated_at: datetime.datetime
+
+
+class AnswerCitation(TypedDict):
+    """source_*: of the document."""
+
+    source_id: str
+    source_type: str
+    source_title: str
+    source_uri: str | None
+    snippet: str
+    relevance_score: float
+    meta: dict[str, Any]
+
+
+class ContextUsed(TypedDict):
+    chunks_retrieved: int
+    unique_sources: int
+    avg_relevance: float
+
+
+class AnswerOut(TypedDict):
+    """status: success or insufficient_context."""
+
+    status: str
+    query_text: str
+    answer: AnswerText
+    citations: list[AnswerCitation]
+    context_used: ContextUsed
+    processing_time_ms: int
+
+
+def answer_out(answer: ConfidentAnswer, *, query_text: str, time_ms: int) -> AnswerOut:
+    passages = answer.retrieval.passages
+    return {
+        "status": "success" if answer.model else "insufficient_context",
+        "query_text": query_text,
+        "answer": {
+            "text": answer.text,
+            "confidence": answer.confidence.level,
+            "model": answer.model or None,
+            "generated_at": timezone.now(),
+        },
+        "citations": _citations(passages),
+        "context_used": {
+            "chunks_retrieved": len(passages),
+            "unique_sources": len({passage.document_id for passage in passages}),
+            "avg_relevance": answer.confidence.mean,
+        },
+        "processing_time_ms": time_ms,
+    }
+
+
+def sources_out(retrieval: Retrieval) -> dict[str, list[AnswerCitation]]:
+    return {"citations": _citations(retrieval.passages)}
+
+
+def _citations(passages: Sequence[Passage]) -> list[AnswerCitation]:
+    """The highest-scoring chunk of each document, at most five."""
+    best: dict[Any, Passage] = {}
+    for passage in passages:  # by descending score
+        best.setdefault(passage.document_id, passage)
+    return [_citation(passage) for passage in list(best.values())[:MAX_CITATIONS]]
+
+
+def _citation(passage: Passage) -> AnswerCitation:
+    return {
+        "source_id": str(passage.document_id),
+        "source_type": passage.source_type,
+        "source_title": passage.title,
+        "source_uri": passage.uri or None,
+        "snippet": snippet(passage),
+        "relevance_score": passage.score,
+        "meta": meta(passage),
+    }

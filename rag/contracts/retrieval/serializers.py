@@ -1,0 +1,108 @@
+"""Retrieval's fields (contract, Endpoint 1; the request of both endpoints is the same)."""
+
+from typing import Any, TypedDict
+
+from rest_framework import serializers
+
+from accounts.schema import ErrorBody
+from rag.contracts import fields
+from rag.models import SourceType
+from rag.types import Filters, Passage, Question
+
+_SNIPPET_CHARACTERS = 200
+
+
+class RetrievalFiltersIn(serializers.Serializer[Any]):
+    source_type = fields.Choice("filters.source_type", among=SourceType.values, required=False)
+    lang = fields.Text("filters.lang", max_length=20, required=False)
+    org_id = fields.Id("filters.org_id", required=False)
+    date_from = fields.Timestamp("filters.date_from", required=False)
+    date_to = fields.Timestamp("filters.date_to", required=False)
+
+
+class RetrievalIn(serializers.Serializer[Any]):
+    query_text = fields.Text("query_text", max_length=500)
+    top_k = fields.Integer("top_k", min_value=1, max_value=50, default=8)
+    filters = RetrievalFiltersIn(required=False)
+
+
+def question(values: dict[str, Any]) -> Question:
+    """All but `filters.org_id`, which decides where to search."""
+    filters = values.get("filters", {})
+    return Question(
+        text=values["query_text"],
+        top_k=values["top_k"],
+        filters=Filters(
+            source_types=_only(filters.get("source_type")),
+            langs=_only(filters.get("lang")),
+            date_from=filters.get("date_from"),
+            date_to=filters.get("date_to"),
+        ),
+    )
+
+
+def _only(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
+
+
+class RetrievalErrorBody(ErrorBody):
+    """status: "error"."""
+
+    status: str
+
+
+class RetrievalResult(TypedDict):
+    """source_*: of the document. rank: from 1."""
+
+    chunk_id: str
+    source_id: str
+    score: float
+    snippet: str
+    source_type: str
+    source_title: str
+    source_uri: str | None
+    meta: dict[str, Any]
+    rank: int
+
+
+class RetrievalSearchOut(TypedDict):
+    status: str
+    query_text: str
+    results: list[RetrievalResult]
+    total_found: int
+    processing_time_ms: int
+
+
+def search_out(passages: tuple[Passage, ...], *, query_text: str, time_ms: int) -> RetrievalSearchOut:
+    return {
+        "status": "success",
+        "query_text": query_text,
+        "results": [_result(passage) for passage in passages],
+        "total_found": len(passages),
+        "processing_time_ms": time_ms,
+    }
+
+
+def _result(passage: Passage) -> RetrievalResult:
+    return {
+        "chunk_id": str(passage.chunk_id),
+        "source_id": str(passage.document_id),
+        "score": passage.score,
+        "snippet": snippet(passage),
+        "source_type": passage.source_type,
+        "source_title": passage.title,
+        "source_uri": passage.uri or None,
+        "meta": meta(passage),
+        "rank": passage.rank,
+    }
+
+
+def snippet(passage: Passage) -> str:
+    """ "First 200 chars of chunk.text"."""
+    return passage.text[:_SNIPPET_CHARACTERS]
+
+
+def meta(passage: Passage) -> dict[str, Any]:
+    """The document's metadata with `org_id` and `date`; without a date of its own, the one in its metadata."""
+    known = {"org_id": str(passage.organization_id)}
+    return {"date": None, **passage.metadata, **known, **({"date": passage.date} if passage.date else {})}

@@ -1,0 +1,61 @@
+"""Retrieval: POST /api/rag/search with `query_text` and POST /api/rag/answer, both at /functions/v1 as well."""
+
+import time
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from orgs.permissions import Scope
+from rag.contracts.base import PostView, caller, organization, validated
+from rag.contracts.streaming import stream
+from rag.services import queries
+from rag.types import ConfidentAnswer, Generation
+
+from . import answers, errors, serializers
+
+
+class RetrievalView(PostView):
+    error_handler = staticmethod(errors.handle)
+    error_body = serializers.RetrievalErrorBody
+
+
+class Search(RetrievalView):
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(request=serializers.RetrievalIn, responses={200: serializers.RetrievalSearchOut})
+    def post(self, request: Request) -> Response:
+        started = time.perf_counter()
+        values = validated(serializers.RetrievalIn, request.data)
+        found = queries.search(serializers.question(values), _reader(request, values)).passages
+        return Response(serializers.search_out(found, query_text=values["query_text"], time_ms=_elapsed(started)))
+
+
+class Answer(RetrievalView):
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(request=answers.AnswerIn, responses={200: answers.AnswerOut})
+    def post(self, request: Request) -> HttpResponseBase:
+        started = time.perf_counter()
+        values = validated(answers.AnswerIn, request.data)
+        generation = Generation(stream=values["stream"])
+        events = queries.answer_if_confident(serializers.question(values), _reader(request, values), generation)
+
+        def done(answer: ConfidentAnswer) -> answers.AnswerOut:
+            return answers.answer_out(answer, query_text=values["query_text"], time_ms=_elapsed(started))
+
+        if values["stream"]:
+            return stream(events, sources=answers.sources_out, done=done, on_error=type(self).error_handler)
+        return Response(done(queries.whole(events)))
+
+
+def _reader(request: Request, values: dict[str, Any]) -> queries.Reader:
+    chosen = values.get("filters", {}).get("org_id")
+    return queries.Reader(user=caller(request), organization=organization(request), organization_id=chosen)
+
+
+def _elapsed(started: float) -> int:
+    """Milliseconds."""
+    return round((time.perf_counter() - started) * 1000)

@@ -1,0 +1,128 @@
+"""The search service's fields (contract, sections 1 and 2)."""
+
+import datetime
+from typing import Any, TypedDict
+from urllib.parse import urlsplit
+
+from rest_framework import serializers
+
+from rag.contracts import fields
+from rag.types import Filters, Passage, Question, Searched
+
+_EMPTY = "Query must not be empty"
+
+
+class ServiceFiltersIn(serializers.Serializer[Any]):
+    content_type = fields.Text("filters.content_type", required=False, max_length=200)
+    tags = fields.Tags("filters.tags", required=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and not set(data) <= set(self.fields):
+            raise serializers.ValidationError("Unknown filter: there are content_type and tags")
+        return super().to_internal_value(data)
+
+
+class ServiceSearchIn(serializers.Serializer[Any]):
+    query = fields.Text(
+        "query",
+        max_length=fields.MAX_QUESTION_CHARACTERS,
+        error_messages={**dict.fromkeys(("required", "null", "blank"), _EMPTY), "invalid": "query must be a string"},
+    )
+    top_k = fields.Integer("top_k", min_value=1, max_value=10, default=5)
+    filters = ServiceFiltersIn(required=False)
+
+
+def question(values: dict[str, Any]) -> Question:
+    filters = values.get("filters", {})
+    content_types = (filters["content_type"],) if "content_type" in filters else ()
+    return Question(
+        text=values["query"],
+        top_k=values["top_k"],
+        filters=Filters(content_types=content_types, tags=tuple(filters.get("tags", ()))),
+    )
+
+
+class ServiceResultMetadata(TypedDict):
+    title: str
+    source_domain: str
+    content_type: str
+    tags: list[str]
+
+
+class ServiceResult(TypedDict):
+    """source_url, metadata.source_domain: empty if the document has no link."""
+
+    id: str
+    content: str
+    score: float
+    source_url: str
+    source_file_path: str
+    chunk_index: int
+    metadata: ServiceResultMetadata
+
+
+class ServiceSearchOut(TypedDict):
+    """search_time_ms: milliseconds, with one decimal."""
+
+    query_id: str
+    results: list[ServiceResult]
+    total_results: int
+    search_time_ms: float
+    message: str
+
+
+class ServiceSearchDetailsOut(TypedDict):
+    """results: those that the caller may read now. search_time_ms: of the search itself."""
+
+    query_id: str
+    query_text: str
+    results: list[ServiceResult]
+    total_results: int
+    search_time_ms: float
+    created_at: datetime.datetime
+
+
+def search_out(searched: Searched) -> ServiceSearchOut:
+    return {
+        "query_id": str(searched.query_id),
+        "results": [_result(passage) for passage in searched.passages],
+        "total_results": len(searched.passages),
+        "search_time_ms": searched.time_ms,
+        "message": "Search completed successfully",
+    }
+
+
+def details_out(searched: Searched) -> ServiceSearchDetailsOut:
+    return {
+        "query_id": str(searched.query_id),
+        "query_text": searched.text,
+        "results": [_result(passage) for passage in searched.passages],
+        "total_results": len(searched.passages),
+        "search_time_ms": searched.time_ms,
+        "created_at": searched.created_at,
+    }
+
+
+def _result(passage: Passage) -> ServiceResult:
+    return {
+        "id": str(passage.chunk_id),
+        "content": passage.text,
+        "score": passage.score,
+        "source_url": passage.uri,
+        "source_file_path": passage.path,
+        "chunk_index": passage.position,
+        "metadata": {
+            "title": passage.title,
+            "source_domain": _host(passage.uri),
+            "content_type": passage.content_type,
+            "tags": list(passage.tags),
+        },
+    }
+
+
+def _host(link: str) -> str:
+    """In lower case, without port and credentials; empty where there is none."""
+    try:
+        return urlsplit(link).hostname or ""
+    except ValueError:  # a path that begins as a link is taken for one
+        return ""
