@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from orgs.permissions import Scope
 
 from .base import PostView, SharedPath
+from .limits import INGESTIONS
 from .pipeline import views as pipeline
 from .v3 import views as v3
 
@@ -25,6 +26,7 @@ class Ingest(SharedPath):
 
     adapter = v3.Ingest
     scopes = {"POST": Scope.INGEST}
+    budget = INGESTIONS
 
     def choose(self, body: Any) -> type[PostView]:
         if isinstance(body, dict) and "documents" in body:

@@ -10,6 +10,7 @@ from rest_framework.viewsets import ViewSetMixin
 from orgs.permissions import Scope
 from rag.contracts import pagination
 from rag.contracts.base import ContractView, caller, organization, organization_to_write, validated
+from rag.contracts.limits import QUERIES
 from rag.errors import InvalidRequest, NoResults, UnknownJob
 from rag.models import Action
 from rag.services import ingestion, queries, sources
@@ -75,6 +76,7 @@ class DataSources(ViewSetMixin, PipelineView):
 class Retrieve(PipelineView):
     """POST /api/rag/retrieve."""
 
+    budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     def post(self, request: Request) -> Response:

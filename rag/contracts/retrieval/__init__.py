@@ -1,0 +1,1 @@
+"""The retrieval contract: search and answer."""

@@ -1,0 +1,1 @@
+"""The search service: search, and what was found by it."""
