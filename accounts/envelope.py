@@ -20,7 +20,6 @@ TITLES = {
     403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
-    406: "Not acceptable",
     413: "Payload too large",
     415: "Unsupported media type",
     422: "Unprocessable content",

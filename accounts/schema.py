@@ -13,7 +13,7 @@ from drf_spectacular.utils import OpenApiResponse
 from .envelope import TITLES
 
 # What any request may be answered with, whatever it asks for.
-COMMON_STATUSES = (400, 401, 403, 405, 406, 413, 429, 500, 503)
+COMMON_STATUSES = (400, 401, 403, 405, 413, 429, 500, 503)
 
 
 class ErrorDetails(TypedDict, total=False):

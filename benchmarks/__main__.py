@@ -20,6 +20,7 @@ def free_port() -> int:
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    os.environ.setdefault("RAG_RATE_LIMITS", "off")
     django.setup()
     from benchmarks import corpus, ingestion, search
     from benchmarks.setting import Setting

@@ -47,6 +47,9 @@ class PeopleAdmin(ScopedAdmin):
         return form
 
 
+_LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
+
+
 @admin.register(Organization)
 class OrganizationAdmin(ScopedAdmin):
     list_display = ("name", "slug", "default_visibility", "is_active", "created_at")
@@ -55,8 +58,9 @@ class OrganizationAdmin(ScopedAdmin):
     prepopulated_fields = {"slug": ("name",)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        # A slug is unique on the whole platform: choosing one would tell which others exist.
-        return () if request.user.is_superuser else ("slug",)
+        # A slug is unique on the whole platform: choosing one would tell which others exist. How much of the platform
+        # an organisation may use is not its own decision.
+        return () if request.user.is_superuser else ("slug", *_LIMITS)
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)

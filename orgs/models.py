@@ -5,6 +5,7 @@ from typing import Self
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator
 from django.db import models
 
 from accounts.models import User
@@ -13,6 +14,12 @@ from ragsite.db import UUIDModel
 from .permissions import Permission, Visibility
 
 Caller = User | AnonymousUser
+
+
+def _own_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None]":
+    return models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text=f"{what} Empty: the platform's default."
+    )
 
 
 class Organization(UUIDModel):
@@ -27,6 +34,10 @@ class Organization(UUIDModel):
         default=Visibility.PUBLIC,
         help_text="For data sources that are made by the first document sent to them.",
     )
+    queries_per_minute = _own_limit("Searches, questions and chats of one person a minute.")
+    ingestions_per_minute = _own_limit("Requests that send documents, of one person a minute.")
+    agent_requests_per_minute = _own_limit("Requests to the agent, of one person a minute.")
+    service_searches_per_minute = _own_limit("Requests to the search service, of one API key a minute.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

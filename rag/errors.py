@@ -144,3 +144,7 @@ class NoLanguageModel(GenerationFailed):
 
 class IndexUnavailable(RagError):
     kind, code = Kind.UNAVAILABLE, "INDEX_UNAVAILABLE"
+
+
+class DatabaseUnavailable(IndexUnavailable):
+    """PostgreSQL itself does not answer."""

@@ -1,11 +1,14 @@
-"""What no request may do, whatever it asks for."""
+"""What no request may do, whatever it asks for, and what every answer carries."""
 
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 
-from accounts.envelope import TITLES, envelope
+from accounts.envelope import request_id
+from rag.contracts import envelopes, limits
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class BoundedUtf8Requests:
@@ -14,7 +17,7 @@ class BoundedUtf8Requests:
     Python knows a codec, punycode, that takes quadratic time (ragsite/wsgi.py keeps those away that are no text).
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -23,5 +26,19 @@ class BoundedUtf8Requests:
         limit = settings.RAG_MAX_BODY_BYTES
         if length.isdigit() and int(length) > limit:
             message = f"The body has {int(length):,} bytes; at most {limit:,} are accepted. Send fewer at a time."
-            return JsonResponse(envelope(TITLES[413], message), status=413)
+            return envelopes.refusal(request, 413, message)
         return self._get_response(request)
+
+
+class AnswerHeaders:
+    """The id under which the log has the request, and what is left of its budget: on every answer, whoever made it."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self._get_response(request)
+        response["X-Request-ID"] = request_id()
+        for name, value in limits.headers(request).items():
+            response[name] = value
+        return response

@@ -17,8 +17,8 @@ urlpatterns = [
     re_path(r"^readyz/?$", views.readyz, name="readyz"),
     re_path(r"^api/auth/", include("accounts.urls")),
     path("", include("rag.contracts.urls")),
-    # Below /api nothing answers in HTML, whatever the mode.
-    re_path(r"^api(?:/|$)", views.unknown_path),
+    # Below these nothing answers in HTML, whatever the mode.
+    re_path(r"^(?:api|agent|functions|metrics)(?:/|$)", views.unknown_path),
 ]
 handler404 = "ragsite.views.not_found"
 handler500 = "ragsite.views.server_error"

@@ -1,12 +1,10 @@
-"""Health, and the answers that Django itself gives: as JSON under /api, as a page elsewhere."""
-
-from typing import Any
+"""Health, and the answers that Django itself gives: as JSON on the paths of the contracts, as a page elsewhere."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.envelope import TITLES, envelope, request_id
+from rag.contracts.envelopes import refusal, speaks_json
 from rag.services import health
 
 
@@ -24,7 +22,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 @csrf_exempt
 def unknown_path(request: HttpRequest) -> JsonResponse:
-    return _json(404, f"There is no {request.path} here.")
+    return refusal(request, 404, f"There is no {request.path} here.")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -32,22 +30,13 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if _is_api(request):
-        return _json(400, "The request is malformed.")
+    if speaks_json(request):
+        return refusal(request, 400, "The request is malformed.")
     return defaults.bad_request(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """The request id is in the log beside the traceback; nothing of the exception is in the answer."""
-    if _is_api(request):
-        message = "Something went wrong on this side. The log has it under this request id."
-        return _json(500, message, request_id=request_id())
+    if speaks_json(request):
+        return refusal(request, 500, "Something went wrong on this side. The log has it under this request id.")
     return defaults.server_error(request)
-
-
-def _is_api(request: HttpRequest) -> bool:
-    return request.path.startswith("/api/")
-
-
-def _json(status: int, message: str, **details: Any) -> JsonResponse:
-    return JsonResponse(envelope(TITLES[status], message, details), status=status)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
+from django.db import OperationalError
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
@@ -16,12 +17,17 @@ from accounts.models import User
 from accounts.schema import COMMON_STATUSES, ErrorBody
 from orgs.models import Organization
 from orgs.permissions import Scope
-from rag.errors import Kind, RagError
+from rag.errors import DatabaseUnavailable, Kind, RagError
 from rag.services import sources
+
+from .limits import Budget, spend
 
 logger = structlog.get_logger(__name__)
 
 ErrorHandler = Callable[[Exception, dict[str, Any]], Response | None]
+CHOSEN_HANDLER = "ragsite.error_handler"
+# A contract's shape of an error: status, message, details, and the core's error where it is one.
+Body = Callable[[int, str, dict[str, Any], RagError | None], dict[str, Any]]
 
 STATUS = {
     Kind.INVALID: 400,
@@ -41,6 +47,8 @@ class ContractView(APIView):
     error_handler: ErrorHandler
     # The scope that an API key needs, by method.
     scopes: Mapping[str, Scope] = {}
+    # What every request to this path is counted in, whatever its method (rag.contracts.limits).
+    budget: Budget | None = None
     # For the OpenAPI schema (accounts.schema).
     error_body: Any = ErrorBody
     error_statuses: tuple[int, ...] = COMMON_STATUSES
@@ -51,6 +59,13 @@ class ContractView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         require_scope(request, self.scopes.get(request.method or ""))
+        if self.budget:
+            spend(request, self.budget)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        # An unexpected one is answered outside of this view, in the same shape (rag.contracts.envelopes).
+        self.request.META[CHOSEN_HANDLER] = self.get_exception_handler()
+        return super().handle_exception(exc)
 
 
 class PostView(ContractView):
@@ -119,17 +134,37 @@ def organization_to_write(request: Request) -> Organization | None:
     return own or named
 
 
-def render(exception: Exception, context: dict[str, Any], name: Callable[[RagError, int], str]) -> Response | None:
-    """The envelope for a core error, `error` named by the contract; everything else as accounts.envelope does it."""
+def status_of(error: RagError) -> int:
+    """What a kind of error is in HTTP, unless a contract states another status."""
+    return STATUS[error.kind]
+
+
+def render(
+    exception: Exception, context: dict[str, Any], body: Body, status: Callable[[RagError], int] = status_of
+) -> Response | None:
+    """An error in a contract's shape. None lets an unexpected exception through to the 500 handler, which logs it."""
+    if isinstance(exception, OperationalError):
+        outage = DatabaseUnavailable("The database does not answer. Try again in a moment.")
+        outage.__cause__ = exception
+        exception = outage
     if not isinstance(exception, RagError):
-        return envelope.exception_handler(exception, context)
+        response = envelope.exception_handler(exception, context)
+        if response is not None:
+            response.data = body(response.status_code, response.data["message"], response.data["details"], None)
+        return response
     set_rollback()
-    status = STATUS[exception.kind]
+    code = status(exception)
     details = dict(exception.data)
     if field := getattr(exception, "field", None):
         details = {"field": field, "message": exception.message, **details}
-    if status >= 500:
-        cause = type(exception.__cause__).__name__ if exception.__cause__ else ""
-        logger.warning("request_not_served", code=exception.code, reason=exception.message, cause=cause)
+    if code >= 500:
+        cause = exception.__cause__
+        logger.warning(
+            "request_not_served",
+            code=exception.code,
+            reason=exception.message,
+            cause=type(cause).__name__ if cause else "",
+            exc_info=cause if isinstance(cause, OperationalError) else None,
+        )
         details["request_id"] = envelope.request_id()
-    return Response(envelope.envelope(name(exception, status), exception.message, details), status=status)
+    return Response(body(code, exception.message, details, exception), status=code)

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from orgs.permissions import Scope
 
 from .base import PostView, SharedPath
+from .limits import INGESTIONS, QUERIES
 from .pipeline import views as pipeline
 from .retrieval import views as retrieval
 from .v3 import views as v3
@@ -26,6 +27,7 @@ class Ingest(SharedPath):
 
     adapter = v3.Ingest
     scopes = {"POST": Scope.INGEST}
+    budget = INGESTIONS
 
     def choose(self, body: Any) -> type[PostView]:
         if isinstance(body, dict) and "documents" in body:
@@ -39,6 +41,7 @@ class Search(SharedPath):
     """`query_text` → retrieval; anything else → v3."""
 
     adapter = v3.Search
+    budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     def choose(self, body: Any) -> type[PostView]:

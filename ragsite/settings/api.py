@@ -1,4 +1,4 @@
-"""The HTTP contracts: authentication, parsing, JWT."""
+"""The HTTP contracts: authentication, parsing, JWT, other origins, rate limits."""
 
 from datetime import timedelta
 
@@ -10,6 +10,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["accounts.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "accounts.negotiation.LenientNegotiation",
     "DEFAULT_SCHEMA_CLASS": "accounts.schema.Schema",
     "EXCEPTION_HANDLER": "accounts.envelope.exception_handler",
     "COERCE_DECIMAL_TO_STRING": False,
@@ -27,6 +28,29 @@ SIMPLE_JWT = {
     "CHECK_REVOKE_TOKEN": True,
     "USER_ID_CLAIM": "sub",
 }
+
+# Browser pages of other origins: the contracts' paths only, and never with cookies. All origins, unless some are named.
+CORS_URLS_REGEX = r"^/(api|functions|agent)(/|$)"
+CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", default=[])
+CORS_ALLOW_ALL_ORIGINS = not CORS_ALLOWED_ORIGINS
+CORS_ALLOW_HEADERS = [
+    *("authorization", "x-client-info", "apikey", "content-type"),  # the retrieval contract's
+    *("accept", "x-api-key", "x-organization"),
+]
+CORS_EXPOSE_HEADERS = [
+    *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"),
+    *("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"),
+    *("retry-after", "x-request-id"),
+]
+
+# Requests a minute of one user (the search service: of one API key); an organisation may have its own.
+RAG_RATE_LIMITS = env.bool("RAG_RATE_LIMITS", default=True)  # `off` for a load test
+RAG_QUERIES_PER_MINUTE = env.int("RAG_QUERIES_PER_MINUTE", default=60)
+RAG_INGESTIONS_PER_MINUTE = env.int("RAG_INGESTIONS_PER_MINUTE", default=600)
+RAG_AGENT_REQUESTS_PER_MINUTE = env.int("RAG_AGENT_REQUESTS_PER_MINUTE", default=60)
+RAG_AGENT_REQUESTS_BURST = env.int("RAG_AGENT_REQUESTS_BURST", default=10)
+RAG_SERVICE_SEARCHES_PER_MINUTE = env.int("RAG_SERVICE_SEARCHES_PER_MINUTE", default=100)
+RATELIMIT_FAIL_OPEN = True
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "ragsite",

@@ -22,6 +22,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_structlog",
+    "corsheaders",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -33,10 +34,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "ragsite.middleware.BoundedUtf8Requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
+    "ragsite.middleware.AnswerHeaders",
+    "corsheaders.middleware.CorsMiddleware",
+    "ragsite.middleware.BoundedUtf8Requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -68,7 +71,19 @@ DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
 
 REDIS_URL = env.str("REDIS_URL")
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+# Only counters are kept here (rag.contracts.limits), and no request waits long for them.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "ragsite",
+        "OPTIONS": {
+            "serializer": "ragsite.cache.JSONSerializer",
+            "socket_connect_timeout": 1,
+            "socket_timeout": 1,
+        },
+    }
+}
 
 AUTH_USER_MODEL = "accounts.User"
 AUTH_PASSWORD_VALIDATORS = [
@@ -161,4 +176,6 @@ structlog.configure(
     cache_logger_on_first_use=True,
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+# A client's own X-Request-ID stays out of the logs.
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # it believes X-Forwarded-For, which anybody can send

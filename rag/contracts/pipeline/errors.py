@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
+from accounts.envelope import envelope
 from rag.contracts.base import render
+from rag.errors import RagError
 
 # For what happens before a request reaches the pipeline, and has no code in the contract.
 _CODES = {
@@ -14,15 +15,16 @@ _CODES = {
     403: "PERMISSION_DENIED",
     404: "NOT_FOUND",
     405: "METHOD_NOT_ALLOWED",
-    406: "NOT_ACCEPTABLE",
     413: "PAYLOAD_TOO_LARGE",
     415: "UNSUPPORTED_MEDIA_TYPE",
     429: "RATE_LIMITED",
+    500: "INTERNAL_ERROR",
 }
 
 
+def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+    return envelope(error.code if error else _CODES.get(status, "ERROR"), message, details)
+
+
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    response = render(exception, context, lambda error, status: error.code)
-    if response is not None and (isinstance(exception, APIException) or response.status_code in (403, 404)):
-        response.data["error"] = getattr(exception, "code", None) or _CODES.get(response.status_code, "ERROR")
-    return response
+    return render(exception, context, body)

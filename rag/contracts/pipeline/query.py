@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from orgs.permissions import Scope
 from rag.contracts import fields
 from rag.contracts.base import validated
+from rag.contracts.limits import QUERIES
 from rag.contracts.streaming import stream
 from rag.pipeline.ask import Terms
 from rag.services import queries
@@ -63,6 +64,7 @@ class QueryOut(RetrieveOut):
 
 
 class Query(PipelineView):
+    budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     @extend_schema(request=QueryIn, responses={200: QueryOut})

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from orgs.permissions import Scope
 from rag.contracts import fields
 from rag.contracts.base import caller, organization, validated
+from rag.contracts.limits import QUERIES
 from rag.errors import NoResults
 from rag.models import SourceType
 from rag.services import queries
@@ -103,6 +104,7 @@ class RetrieveOut(TypedDict):
 
 
 class Retrieve(PipelineView):
+    budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     @extend_schema(request=RetrieveIn, responses={200: RetrieveOut})

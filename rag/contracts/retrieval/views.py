@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from orgs.permissions import Scope
 from rag.contracts.base import PostView, caller, organization, validated
+from rag.contracts.limits import QUERIES
 from rag.contracts.streaming import stream
 from rag.services import queries
 from rag.types import ConfidentAnswer, Generation
@@ -20,6 +21,7 @@ from . import answers, errors, serializers
 class RetrievalView(PostView):
     error_handler = staticmethod(errors.handle)
     error_body = serializers.RetrievalErrorBody
+    budget = QUERIES
 
 
 class Search(RetrievalView):

@@ -4,25 +4,33 @@ from typing import Any
 
 from rest_framework.response import Response
 
+from accounts.envelope import envelope
 from rag.contracts.base import render
+from rag.errors import RagError, UnknownQuery
 
 _CODES = {
     400: "invalid_request",
     401: "unauthorized",
+    403: "forbidden",
     404: "not_found",
+    405: "method_not_allowed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    422: "unprocessable",
     429: "rate_limit_exceeded",
-    500: "internal_error",
     503: "service_unavailable",
+    507: "insufficient_storage",
 }
 
 
+def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+    code = _CODES.get(status, "internal_error")
+    if isinstance(error, UnknownQuery):
+        code = "query_not_found"
+    elif status == 400 and details.get("field") == "query":
+        code = "invalid_query"
+    return envelope(code, message, details)
+
+
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    response = render(exception, context, lambda error, status: error.code)
-    if response is not None:
-        code = _CODES.get(response.status_code, "invalid_request")
-        if response.data["details"].get("field") == "query":
-            code = "invalid_query"
-        if response.data["error"] == "QUERY_NOT_FOUND":
-            code = "query_not_found"
-        response.data["error"] = code
-    return response
+    return render(exception, context, body)

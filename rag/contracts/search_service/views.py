@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from orgs.permissions import Scope
 from rag.contracts.base import ContractView, caller, organization, validated
+from rag.contracts.limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services import history, queries
 
@@ -16,6 +17,7 @@ from . import errors, serializers
 
 class SearchServiceView(ContractView):
     error_handler = staticmethod(errors.handle)
+    budget = SERVICE_SEARCHES
 
 
 class Search(SearchServiceView):

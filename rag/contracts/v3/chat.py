@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from orgs.permissions import Scope
 from rag.contracts import fields
 from rag.contracts.base import caller, organization, validated
+from rag.contracts.limits import QUERIES
 from rag.contracts.streaming import stream
 from rag.services import conversations, queries
 from rag.types import ChatReply, Filters, Generation, Message, Passage, Question, Retrieval
@@ -72,6 +73,7 @@ class ChatOut(TypedDict):
 
 
 class Chat(V3View):
+    budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     @extend_schema(request=ChatIn, responses={200: ChatOut})

@@ -4,9 +4,14 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from accounts.envelope import TITLES
+from accounts.envelope import TITLES, envelope
 from rag.contracts.base import render
+from rag.errors import RagError
+
+
+def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+    return envelope(TITLES.get(status, "Error"), message, details)
 
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    return render(exception, context, lambda error, status: TITLES[status])
+    return render(exception, context, body)

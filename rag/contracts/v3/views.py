@@ -6,6 +6,7 @@ from rest_framework.response import Response
 
 from orgs.permissions import Scope
 from rag.contracts.base import PostView, caller, organization, organization_to_write, validated
+from rag.contracts.limits import QUERIES
 from rag.services import ingestion, queries, sources
 
 from . import errors, serializers
@@ -29,6 +30,7 @@ class Ingest(V3View):
 
 
 class Search(V3View):
+    budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     @extend_schema(request=serializers.SearchIn, responses={200: serializers.SearchOut})

@@ -1,0 +1,1 @@
+"""The agent contract: an answer that is checked against its sources."""
