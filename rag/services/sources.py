@@ -81,7 +81,10 @@ def saved(source: DataSource) -> DataSource:
 
 
 def writing_organization(user: User, *, organization: Organization | None = None) -> Organization:
-    """Where new things of this user go: the named organisation, else their only one. Raises InvalidRequest, NotAllowed."""
+    """Where new things of this user go: the named organisation, else their only one.
+
+    Raises InvalidRequest where there are several, NotAllowed where there is none.
+    """
     if organization:
         return organization
     try:
