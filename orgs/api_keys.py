@@ -103,7 +103,7 @@ def issue(
     expires_at: datetime | None = None,
 ) -> IssuedKey:
     """Make a key. Raises TooManyKeys."""
-    User.objects.select_for_update().get(pk=user.pk)  # so that two requests at once do not pass the limit together
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two requests at once must not pass the limit
     if ApiKey.objects.unspent().filter(user=user).count() >= MOST_LIVE_KEYS:
         raise TooManyKeys(f"You have {MOST_LIVE_KEYS} API keys, and nobody may have more: revoke one first.")
     secret = PREFIX + secrets.token_urlsafe(32)
