@@ -104,7 +104,10 @@ def _message(exception: exceptions.APIException) -> str:
     if isinstance(detail, dict):  # simplejwt: {"detail", "code", "messages"}
         detail = detail.get("detail", "")
     if isinstance(exception, exceptions.NotAuthenticated):
-        return "Send an access token in the header `Authorization: Bearer <token>`; POST /api/auth/token gives one."
+        return (
+            "Send an access token (POST /api/auth/token gives one) or an API key in the header "
+            "`Authorization: Bearer <token or key>`."
+        )
     if isinstance(exception, exceptions.ParseError) and exception.status_code == status.HTTP_400_BAD_REQUEST:
         return f"The body is not valid JSON: {detail}"
     return str(detail)

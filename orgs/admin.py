@@ -3,14 +3,16 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
 from accounts.models import User
 
+from . import api_keys
 from .access import standing_of
+from .api_keys import ApiKey
 from .models import Membership, Organization, Role, Team
 from .permissions import DEFAULT_ROLES, Permission
 from .scoped import ScopedAdmin, organizations_where
@@ -164,3 +166,37 @@ class MembershipAdmin(PeopleAdmin):
     @admin.display(description="teams")
     def joined(self, membership: Membership) -> str:
         return ", ".join(team.name for team in membership.teams.all()) or "—"
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(PeopleAdmin):
+    """Watched and revoked here. A key's user makes it, so that nobody else ever sees it."""
+
+    list_display = ("name", "prefix", "user", "organization", "allows", "state", "expires_at", "last_used_at")
+    list_filter = ("organization",)
+    search_fields = ("name", "prefix", "user__email")
+    list_select_related = ("user", "organization")
+    # Everything but the hash.
+    fields = (
+        *("name", "prefix", "user", "organization", "allows", "state"),
+        *("created_at", "expires_at", "last_used_at", "flagged_at", "revoked_at"),
+    )
+    actions = ("revoke",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    @admin.display(description="scopes")
+    def allows(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.action(description="Revoke the chosen keys", permissions=["view"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        number = api_keys.revoke(keys)
+        messages.success(request, f"Revoked: {number}. There is no way back.")

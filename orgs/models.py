@@ -11,6 +11,7 @@ from django.db import models
 from accounts.models import User
 from ragsite.db import UUIDModel
 
+from .api_keys import ApiKey as ApiKey
 from .permissions import Permission, Visibility
 
 Caller = User | AnonymousUser

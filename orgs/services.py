@@ -1,7 +1,8 @@
-"""Founding an organisation and joining it."""
+"""Founding an organisation and joining it; the user whom requests without a credential act as."""
 
 from collections.abc import Iterable
 
+from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
 from accounts.models import User
@@ -31,3 +32,38 @@ def add_member(
     membership.roles.add(*(Role.objects.get(organization=organization, name=name) for name in roles))
     membership.teams.add(*(Team.objects.get_or_create(organization=organization, name=name)[0] for name in teams))
     return membership
+
+
+def service_user(slug: str) -> User | None:
+    """The service user of the organisation of this slug: an editor there, made on first use, who cannot sign in.
+
+    None if the organisation does not exist or is closed, or if an admin ended the user or the membership.
+    """
+    user = _active_service_user(slug)
+    if user is None and (organization := Organization.objects.filter(slug=slug, is_active=True).first()):
+        _make_service_user(organization)
+        user = _active_service_user(slug)
+    return user
+
+
+def _active_service_user(slug: str) -> User | None:
+    members = Membership.objects.filter(user__email=_service_address(slug), organization__slug=slug)
+    active = members.filter(is_active=True, user__is_active=True, organization__is_active=True)
+    membership = active.select_related("user").first()
+    return membership.user if membership else None
+
+
+@transaction.atomic
+def _make_service_user(organization: Organization) -> None:
+    """Unless there is one, or was: what an admin took from it is not given back."""
+    user, made = User.objects.get_or_create(
+        email=_service_address(organization.slug),
+        defaults={"name": "Requests without a credential", "password": make_password(None)},
+    )
+    if made:
+        membership = Membership.objects.create(user=user, organization=organization)
+        membership.roles.set(organization.roles.filter(name="editor"))
+
+
+def _service_address(slug: str) -> str:
+    return f"service@{slug.lower()}.invalid"

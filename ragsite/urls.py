@@ -16,6 +16,7 @@ urlpatterns = [
     re_path(r"^healthz/?$", views.healthz, name="healthz"),
     re_path(r"^readyz/?$", views.readyz, name="readyz"),
     re_path(r"^api/auth/", include("accounts.urls")),
+    re_path(r"^api/auth/", include("orgs.urls")),
     path("", include("rag.contracts.urls")),
     # Below these nothing answers in HTML, whatever the mode.
     re_path(r"^(?:api|agent|functions|metrics)(?:/|$)", views.unknown_path),

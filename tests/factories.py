@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import User
+from orgs import api_keys
 from orgs.models import Organization
-from orgs.permissions import Visibility
+from orgs.permissions import Scope, Visibility
 from orgs.services import add_member, found_organization
 from rag.models import DataSource, EmbeddingModel
 from rag.services import ingestion
@@ -50,6 +51,11 @@ class World:
             **fields,
         }
         return DataSource.objects.create(slug=slug, **values)
+
+    def key(self, user: str, *scopes: str, **fields: Any) -> api_keys.IssuedKey:
+        """An API key of that user for `home`, with every scope unless said otherwise."""
+        values = {"organization": self.home, "name": "key", "scopes": scopes or Scope.values, **fields}
+        return api_keys.issue(user=self.users[user], **values)
 
 
 def put(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:

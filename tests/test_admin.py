@@ -2,8 +2,10 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
+from orgs.api_keys import ApiKey
 from orgs.models import Membership, Role, Team
 from orgs.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, Grant
@@ -19,6 +21,7 @@ PAGES = [
     "/admin/orgs/role/",
     "/admin/orgs/role/add/",
     "/admin/orgs/team/",
+    "/admin/orgs/apikey/",
     "/admin/rag/datasource/",
     "/admin/rag/datasource/add/",
     "/admin/rag/document/",
@@ -39,6 +42,7 @@ def foreign(world: World) -> DataSource:
     """A source abroad, with a role, a team and a document whose names must not be seen at home."""
     Role.objects.create(organization=world.abroad, name="foreign-role")
     Team.objects.create(organization=world.abroad, name="foreign-team")
+    world.key("foreigner", organization=world.abroad, name="foreign-key")
     source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
     put(source, "foreign-document", "Zebras.")
     ingestion.submit(
@@ -68,6 +72,7 @@ def test_foreign_objects_do_not_exist(world: World, foreign: DataSource) -> None
         f"/admin/rag/ingestionjob/{foreign.jobs.get().pk}/change/",
         f"/admin/orgs/organization/{world.abroad.pk}/change/",
         f"/admin/orgs/membership/{Membership.objects.get(organization=world.abroad).pk}/change/",
+        f"/admin/orgs/apikey/{ApiKey.objects.get(organization=world.abroad).pk}/change/",
     ):
         assert client.get(address).status_code == 302, "as for an id that was never there: back to the index"
 
@@ -79,6 +84,7 @@ def test_without_the_permission_there_is_nothing_to_see(world: World, name: str)
     assert "/admin/rag/" not in client.get("/admin/").content.decode()
     assert client.get("/admin/rag/datasource/").status_code == 403
     assert client.get("/admin/orgs/membership/").status_code == 403
+    assert client.get("/admin/orgs/apikey/").status_code == 403
     assert client.get("/admin/accounts/user/").status_code == 403
 
 
@@ -226,3 +232,32 @@ def test_a_key_variable_is_nothing_but_a_key(world: World) -> None:
     values = {"name": "x", "provider": "openai", "dimensions": 384, "api_key_variable": "SECRET_KEY"}
     reply = browser(superuser).post("/admin/rag/embeddingmodel/add/", values)
     assert "ends with _API_KEY" in reply.content.decode()
+
+
+def test_keys_are_watched_and_revoked_but_never_shown_or_made(world: World) -> None:
+    active, flagged, foreign = (
+        world.key("editor", "query", name="n8n"), world.key("member"),
+        world.key("foreigner", organization=world.abroad),
+    )  # fmt: skip
+    ApiKey.objects.filter(pk=flagged.key.pk).update(flagged_at=timezone.now())
+    client = browser(world.users["owner"])
+    page, detail = "/admin/orgs/apikey/", f"/admin/orgs/apikey/{active.key.pk}/change/"
+    text = client.get(page).content.decode() + client.get(detail).content.decode()
+    for shown in (active.key.prefix, "n8n", world.users["editor"].email, "flagged", "active"):
+        assert shown in text
+    for hidden in (active.secret[11:], active.key.hash, foreign.key.prefix):
+        assert hidden not in text
+    assert client.get(page + "add/").status_code == 403
+    assert client.post(detail, {"scopes": "manage"}).status_code == 403
+    assert client.post(f"/admin/orgs/apikey/{active.key.pk}/delete/", {"post": "yes"}).status_code == 403
+    chosen = {"action": "revoke", "_selected_action": [active.key.pk, foreign.key.pk]}
+    assert client.post(page, chosen).status_code == 302
+    assert list(ApiKey.objects.exclude(revoked_at=None)) == [active.key]
+    assert "revoked" in client.get(page).content.decode()
+
+
+def test_a_filter_does_not_read_a_keys_hash(world: World) -> None:
+    world.key("editor")
+    client = browser(world.users["owner"])
+    for query in ("hash__startswith=a", "user__password__startswith=p"):
+        assert client.get(f"/admin/orgs/apikey/?{query}").status_code in (302, 400)

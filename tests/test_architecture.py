@@ -27,7 +27,7 @@ OWNERS = {
     "httpx2": {"rag.providers"},
     "onnxruntime": {"rag.providers"},
     "tokenizers": {"rag.providers"},
-    "rest_framework": {"rag.contracts", "accounts", "orgs.api"},
+    "rest_framework": {"rag.contracts", "accounts", "orgs.api", "orgs.authentication"},
     "drf_spectacular": {"rag.contracts", "accounts", "orgs.api"},
     "rest_framework_simplejwt": {"accounts"},
     "celery": {"rag.tasks", "ragsite.celery"},

@@ -1,14 +1,20 @@
-"""Serializer fields that take JSON's types at their word: no number for a string, no string for a number."""
+"""The fields of the contracts' bodies: the strict ones of accounts.fields, and what documents are made of."""
 
 import json
-import uuid
-from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
+from accounts import fields
+from accounts.fields import Boolean as Boolean
+from accounts.fields import Choice as Choice
+from accounts.fields import Id as Id
+from accounts.fields import Integer as Integer
+from accounts.fields import Number as Number
+from accounts.fields import Text as Text
+from accounts.fields import Timestamp as Timestamp
 from rag.models.documents import MAX_PATH_BYTES
 
 MAX_TAGS = 50
@@ -16,31 +22,6 @@ MAX_METADATA_BYTES = 32 * 1024
 MAX_METADATA_DEPTH = 20
 # A question is embedded while the caller waits.
 MAX_QUESTION_CHARACTERS = 2_000
-
-
-class Text(serializers.CharField):
-    """A string, kept as it is sent. NUL and lone surrogates are refused (DRF's validators): no database stores them."""
-
-    def __init__(self, name: str, **options: Any) -> None:
-        """name: the field as the client spells it, for the messages of the contract (`source is required`)."""
-        self.label_in_messages = name
-        messages = {
-            "required": f"{name} is required",
-            "null": f"{name} must be a string",
-            "blank": f"{name} must not be empty",
-            "invalid": f"{name} must be a string",
-        }
-        super().__init__(**{"trim_whitespace": False, "error_messages": messages, **options})
-
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return str(super().to_internal_value(data))
-
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        if isinstance(data, str) and not self.allow_blank and not data.strip():
-            self.fail("blank")
-        return super().run_validation(data)
 
 
 class Path(Text):
@@ -52,20 +33,6 @@ class Path(Text):
         if len(path.encode(errors="replace")) > MAX_PATH_BYTES:
             raise ValidationError(f"{self.label_in_messages} must have at most {MAX_PATH_BYTES:,} bytes")
         return path
-
-
-class Choice(Text):
-    """One of a few words. The message names them, and does not repeat what was sent."""
-
-    def __init__(self, name: str, *, among: Iterable[str], **options: Any) -> None:
-        self._among = list(among)
-        super().__init__(name, **options)
-
-    def to_internal_value(self, data: Any) -> str:
-        value = super().to_internal_value(data)
-        if value not in self._among:
-            raise ValidationError(f"{self.label_in_messages} must be one of {', '.join(self._among)}")
-        return value
 
 
 class Link(Text):
@@ -88,91 +55,11 @@ class Anything(serializers.Field):
         return value
 
 
-class Integer(serializers.IntegerField):
-    def __init__(self, name: str, **options: Any) -> None:
-        lowest, highest = options.get("min_value"), options.get("max_value")
-        wrong = f"{name} must be an integer from {lowest} to {highest}"
-        names = ("invalid", "null", "min_value", "max_value", "max_string_length")
-        super().__init__(error_messages=dict.fromkeys(names, wrong), **options)
-
-    def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, bool) or not isinstance(data, int):
-            self.fail("invalid")
-        return int(super().to_internal_value(data))
-
-
-class Number(serializers.FloatField):
-    def __init__(self, name: str, **options: Any) -> None:
-        wrong = f"{name} must be a number from {options.get('min_value')} to {options.get('max_value')}"
-        names = ("invalid", "null", "min_value", "max_value", "max_string_length", "overflow")
-        super().__init__(error_messages=dict.fromkeys(names, wrong), **options)
-
-    def to_internal_value(self, data: Any) -> float:
-        if isinstance(data, bool) or not isinstance(data, int | float):
-            self.fail("invalid")
-        return float(super().to_internal_value(data))
-
-
-class Boolean(serializers.BooleanField):
-    def __init__(self, name: str, **options: Any) -> None:
-        wrong = f"{name} must be true or false"
-        super().__init__(error_messages={"invalid": wrong, "null": wrong}, **options)
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid", input=data)
-        return data
-
-
-class Id(serializers.UUIDField):
-    """A UUID, as a string."""
-
-    def __init__(self, name: str, **options: Any) -> None:
-        super().__init__(error_messages=dict.fromkeys(("invalid", "null"), f"{name} must be a UUID"), **options)
-
-    def to_internal_value(self, data: Any) -> uuid.UUID:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        value: uuid.UUID = super().to_internal_value(data)
-        return value
-
-
-class Timestamp(serializers.DateTimeField):
-    """A time in ISO 8601; without an offset it is UTC."""
-
-    def __init__(self, name: str, **options: Any) -> None:
-        wrong = f"{name} must be a time, as 2025-01-31T00:00:00Z"
-        super().__init__(error_messages=dict.fromkeys(("invalid", "null", "overflow", "date"), wrong), **options)
-
-    def to_internal_value(self, value: Any) -> Any:
-        if not isinstance(value, str):
-            self.fail("invalid", format="")
-        return super().to_internal_value(value)
-
-
-class BoundedList(serializers.ListField):
-    """A list whose length is looked at before its entries, which are looked at up to the first wrong one."""
-
-    def __init__(self, name: str, *, child: Any, at_least: int = 0, at_most: int | None = None, **options: Any) -> None:
+class BoundedList(fields.BoundedList):
+    def __init__(self, name: str, *, at_most: int | None = None, **options: Any) -> None:
         """at_most: RAG_MAX_DOCUMENTS_PER_JOB unless given."""
-        self._name, self._at_least, self._at_most = name, at_least, at_most
-        wrong = f"{name} must be an array"
-        super().__init__(child=child, error_messages={"not_a_list": wrong, "null": wrong}, **options)
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        if not isinstance(data, list):
-            self.fail("not_a_list", input_type=type(data).__name__)
-        most = settings.RAG_MAX_DOCUMENTS_PER_JOB if self._at_most is None else self._at_most
-        if not self._at_least <= len(data) <= most:
-            raise ValidationError(f"{self._name} must have from {self._at_least} to {most:,} entries")
-        values = []
-        for index, each in enumerate(data):
-            try:
-                values.append(self.child.run_validation(each))
-            except ValidationError as error:
-                detail: Any = {index: error.detail}
-                raise ValidationError(detail) from None
-        return values
+        most = settings.RAG_MAX_DOCUMENTS_PER_JOB if at_most is None else at_most
+        super().__init__(name, at_most=most, **options)
 
 
 class Tags(BoundedList):

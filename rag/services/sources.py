@@ -1,18 +1,12 @@
 """Data sources: finding one, making one."""
 
-import re
-import uuid
-
-from django.db.models import Q
-
 from accounts.models import User
+from orgs import choosing
 from orgs.models import Caller, Membership, Organization
 from orgs.permissions import Permission
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
-
-_SLUG = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def visible(user: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
@@ -26,7 +20,7 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
 
     Raises UnknownSource, and InvalidRequest if the slug stands for sources in several organisations.
     """
-    found = list(sources.filter(_reference(reference)).select_related("organization", "embedding_model")[:2])
+    found = list(sources.filter(choosing.by_reference(reference)).select_related("organization", "embedding_model")[:2])
     if not found:
         raise UnknownSource("There is no such data source, or it is not visible to you.", reference=reference)
     if len(found) > 1:
@@ -87,31 +81,23 @@ def saved(source: DataSource) -> DataSource:
 
 
 def writing_organization(user: User, *, organization: Organization | None = None) -> Organization:
-    """Where new things of this user go: the named organisation, else their only one."""
+    """Where new things of this user go: the named organisation, else their only one.
+
+    Raises InvalidRequest where there are several, NotAllowed where there is none.
+    """
     if organization:
         return organization
-    homes = list(Organization.objects.filter(memberships__in=Membership.objects.active_for(user))[:20])
-    if len(homes) == 1:
-        return homes[0]
-    if not homes:
-        raise NotAllowed("You are not a member of any organisation.")
-    choices = ", ".join(home.slug for home in homes)
-    raise InvalidRequest(f"Say which organisation, with the header X-Organization: {choices}.", field="X-Organization")
+    try:
+        return choosing.only_organization(user)
+    except choosing.NoOrganization as error:
+        raise NotAllowed(str(error)) from None
+    except choosing.OrganizationUndecided as error:
+        raise InvalidRequest(str(error), field="X-Organization") from None
 
 
 def organization_of(user: User, reference: str) -> Organization:
     """The user's organisation with this slug or id, as X-Organization names it. Raises InvalidRequest."""
-    own = Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
-    found = own.filter(_reference(reference)).first()
-    if found is None:
-        choices = ", ".join(own.values_list("slug", flat=True)[:20]) or "none"
-        raise InvalidRequest(f"X-Organization names none of your organisations ({choices}).", field="X-Organization")
-    return found
-
-
-def _reference(reference: str) -> Q:
-    """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
     try:
-        return Q(pk=uuid.UUID(reference))  # never a slug: one could be chosen to look like another thing's id
-    except ValueError:
-        return Q(slug=reference) if _SLUG.fullmatch(reference) else Q(pk=None)
+        return choosing.organization_named(user, reference, where="X-Organization")
+    except choosing.OrganizationUndecided as error:
+        raise InvalidRequest(str(error), field="X-Organization") from None

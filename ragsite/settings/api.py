@@ -2,11 +2,25 @@
 
 from datetime import timedelta
 
-from .base import SECRET_KEY
+from django.core.exceptions import ImproperlyConfigured
+
+from .base import DEBUG, SECRET_KEY
 from .env import env
 
+# Requests without a credential act as a service user of this organisation.
+RAG_ANONYMOUS_ORG = env.str("RAG_ANONYMOUS_ORG", default="")
+if RAG_ANONYMOUS_ORG and not (DEBUG or env.bool("RAG_ANONYMOUS_ORG_ALLOWED", default=False)):
+    raise ImproperlyConfigured(
+        "RAG_ANONYMOUS_ORG opens an organisation to everybody who reaches this server. "
+        "If you mean it, set RAG_ANONYMOUS_ORG_ALLOWED=1 as well; else unset RAG_ANONYMOUS_ORG."
+    )
+
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.AccessTokenAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "orgs.authentication.ApiKeyAuthentication",
+        "accounts.authentication.AccessTokenAuthentication",
+        "orgs.authentication.AnonymousOrganizationAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["accounts.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orgs", "0001_initial"),
+        ("orgs", "0002_api_keys"),
     ]
 
     operations = [

@@ -1,0 +1,212 @@
+"""/api/auth/keys: a user makes, lists and revokes their own API keys; and how credentials are told to OpenAPI."""
+
+import uuid
+from datetime import datetime
+from typing import Any, TypedDict
+
+from django.conf import settings
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import fields, pagination
+from accounts.models import User
+from accounts.parsers import CredentialsParser
+from accounts.schema import COMMON_STATUSES
+
+from . import api_keys, choosing
+from .api_keys import ApiKey, IssuedKey
+from .models import Organization
+from .permissions import Scope
+
+
+class FutureTime(fields.Timestamp):
+    """Later than now."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        moment: datetime = super().to_internal_value(value)
+        if moment <= timezone.now():
+            raise ValidationError(f"{self.label_in_messages} must be in the future")
+        return moment
+
+
+class KeyIn(serializers.Serializer[Any]):
+    name = fields.Text("name", max_length=100)
+    scopes = fields.BoundedList("scopes", child=fields.Choice("scopes", among=Scope.values), at_least=1, at_most=10)
+    expires_at = FutureTime("expires_at", required=False, allow_null=True)
+    organization = fields.Text("organization", required=False, max_length=100)
+
+
+class KeyOut(TypedDict):
+    """A key as its owner sees it. `flagged_at`: when it first came over plain HTTP, and should be replaced."""
+
+    id: str
+    name: str
+    prefix: str
+    scopes: list[str]
+    organization: str
+    expires_at: datetime | None
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    flagged_at: datetime | None
+
+
+class NewKeyOut(TypedDict):
+    """`key` is told this once."""
+
+    id: str
+    key: str
+    name: str
+    prefix: str
+    scopes: list[str]
+    organization: str
+    expires_at: datetime | None
+    created_at: datetime
+
+
+class KeysOut(TypedDict):
+    keys: list[KeyOut]
+    page: int
+    page_size: int
+    total: int
+
+
+def key_out(key: ApiKey) -> KeyOut:
+    return {
+        "id": str(key.pk),
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": key.scopes,
+        "organization": key.organization.slug,
+        "expires_at": key.expires_at,
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+        "flagged_at": key.flagged_at,
+    }
+
+
+def new_key_out(issued: IssuedKey) -> NewKeyOut:
+    key = issued.key
+    return {
+        "id": str(key.pk),
+        "key": issued.secret,
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": key.scopes,
+        "organization": key.organization.slug,
+        "expires_at": key.expires_at,
+        "created_at": key.created_at,
+    }
+
+
+class KeyView(APIView):
+    """For access tokens only: a key that could make keys could outlive and exceed itself."""
+
+    parser_classes = (CredentialsParser,)
+    error_statuses = (*COMMON_STATUSES, 404)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if isinstance(request.auth, ApiKey):
+            raise PermissionDenied(
+                "API keys are managed with an access token, not with a key: see POST /api/auth/token."
+            )
+
+
+class Keys(KeyView):
+    @extend_schema(responses={200: KeysOut})
+    def get(self, request: Request) -> Response:
+        own = ApiKey.objects.filter(user=_caller(request)).select_related("organization")
+        page = pagination.page(request, own, size_name="page_size")
+        return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
+
+    @extend_schema(request=KeyIn, responses={201: NewKeyOut})
+    def post(self, request: Request) -> Response:
+        form = KeyIn(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = form.validated_data
+        try:
+            issued = api_keys.issue(
+                user=_caller(request),
+                organization=_organization(request, values.get("organization", "")),
+                name=values["name"],
+                scopes=values["scopes"],
+                expires_at=values.get("expires_at"),
+            )
+        except api_keys.TooManyKeys as error:
+            raise ValidationError({"body": str(error)}) from None
+        return Response(new_key_out(issued), status=201, headers={"Cache-Control": "no-store"})
+
+
+class Key(KeyView):
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, key_id: str) -> Response:
+        own = ApiKey.objects.filter(user=_caller(request), pk=_uuid(key_id))
+        if not own.exists():
+            raise Http404
+        api_keys.revoke(own)
+        return Response(status=204)
+
+
+def _caller(request: Request) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _organization(request: Request, field: str) -> Organization:
+    """The one that the body names, else the header's, else the caller's only one."""
+    where = "organization" if field else "X-Organization"
+    reference = field or request.headers.get("X-Organization", "").strip()
+    try:
+        if reference:
+            return choosing.organization_named(_caller(request), reference, where=where)
+        return choosing.only_organization(_caller(request))
+    except choosing.OrganizationUndecided as error:
+        raise ValidationError({where: str(error)}) from None
+    except choosing.NoOrganization as error:
+        raise PermissionDenied(str(error)) from None
+
+
+def _uuid(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise Http404 from None
+
+
+class AccessTokenScheme(OpenApiAuthenticationExtension):
+    target_class = "accounts.authentication.AccessTokenAuthentication"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An access token, or an API key (rk_…)."}
+
+
+class ApiKeyScheme(OpenApiAuthenticationExtension):
+    target_class = "orgs.authentication.ApiKeyAuthentication"
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        return {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key (rk_…)."}
+
+
+class AnonymousOrganizationScheme(OpenApiAuthenticationExtension):
+    """No scheme: where it is switched on, no credential is needed."""
+
+    target_class = "orgs.authentication.AnonymousOrganizationAuthentication"
+    name = []
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> Any:
+        return {} if settings.RAG_ANONYMOUS_ORG else None
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
+        return []

@@ -1,0 +1,148 @@
+"""API keys: a credential of one user for one organisation, shown once and kept only as a hash."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Self
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from accounts.models import User
+from ragsite.db import UUIDModel
+
+from .permissions import Scope
+
+if TYPE_CHECKING:
+    from .models import Organization  # which imports this module, so that Django finds the model
+
+PREFIX = "rk_"
+MOST_LIVE_KEYS = 100
+# `last_used_at` is this exact: not every request is worth a write.
+_USE_IS_NOTED_EVERY = timedelta(minutes=1)
+_SHOWN_CHARACTERS = 11
+_FORM = re.compile(r"rk_[A-Za-z0-9_-]{43}")
+
+
+class TooManyKeys(Exception):
+    """The user has as many live keys as anybody may have. Its text is for the caller."""
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def unspent(self) -> Self:
+        """Neither revoked nor expired."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+
+    def usable(self) -> Self:
+        """Those that count now: unspent, of an active user who is an active member of the active organisation."""
+        return self.unspent().filter(
+            user__is_active=True,
+            organization__is_active=True,
+            user__memberships__organization=F("organization"),  # at most one row (one_membership_a_user)
+            user__memberships__is_active=True,
+        )
+
+
+class ApiKey(UUIDModel):
+    """`prefix` is the part that is shown, `hash` SHA-256 of the whole key in hexadecimal: a key is 256 random bits,
+    which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
+    organization = models.ForeignKey("orgs.Organization", models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=_SHOWN_CHARACTERS)
+    hash = models.CharField(max_length=64)
+    scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices))
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    flagged_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ("-id",)
+        constraints = (models.UniqueConstraint(fields=["hash"], name="api_key_by_its_hash"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def state(self) -> str:
+        """`revoked`, `expired`, `flagged` or `active`: the first that holds."""
+        if self.revoked_at:
+            return "revoked"
+        if self.expires_at and self.expires_at <= timezone.now():
+            return "expired"
+        return "flagged" if self.flagged_at else "active"
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A new key. `secret` is the key itself: whoever asked for it sees it now, and nobody ever again."""
+
+    key: ApiKey
+    secret: str = field(repr=False)
+
+
+@transaction.atomic
+def issue(
+    *,
+    user: User,
+    organization: "Organization",
+    name: str,
+    scopes: Iterable[str],
+    expires_at: datetime | None = None,
+) -> IssuedKey:
+    """Make a key. Raises TooManyKeys."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two requests at once must not pass the limit
+    if ApiKey.objects.unspent().filter(user=user).count() >= MOST_LIVE_KEYS:
+        raise TooManyKeys(f"You have {MOST_LIVE_KEYS} API keys, and nobody may have more: revoke one first.")
+    secret = PREFIX + secrets.token_urlsafe(32)
+    key = ApiKey.objects.create(
+        user=user,
+        organization=organization,
+        name=name,
+        prefix=secret[:_SHOWN_CHARACTERS],
+        hash=_hash(secret),
+        scopes=list(dict.fromkeys(scopes)),
+        expires_at=expires_at,
+    )
+    return IssuedKey(key, secret)
+
+
+def find_usable(secret: str) -> ApiKey | None:
+    """The key that this is, with its user and organisation, if it counts now."""
+    if not _FORM.fullmatch(secret):
+        return None
+    return ApiKey.objects.usable().filter(hash=_hash(secret)).select_related("user", "organization").first()
+
+
+def note_use(key: ApiKey) -> None:
+    """Set `last_used_at`, once a minute at most, however many processes use the key."""
+    now = timezone.now()
+    if key.last_used_at is None or key.last_used_at < now - _USE_IS_NOTED_EVERY:
+        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_IS_NOTED_EVERY)
+        ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+
+
+def flag(secret: str) -> None:
+    """This came over plain HTTP: whoever listened on the way has it. Its owner sees when that happened first."""
+    ApiKey.objects.filter(hash=_hash(secret), flagged_at=None).update(flagged_at=timezone.now())
+
+
+def revoke(keys: "models.QuerySet[ApiKey]") -> int:
+    """They count no more. How many did until now; what was revoked before keeps its time."""
+    return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
