@@ -5,12 +5,26 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from rag.errors import InvalidRequest
 
 DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 200
+MAX_PAGE = 1_000_000
+
+
+def _parameter(name: str, default: int, highest: int, meaning: str) -> OpenApiParameter:
+    schema = {"type": "integer", "minimum": 1, "maximum": highest, "default": default}
+    return OpenApiParameter(name, schema, OpenApiParameter.QUERY, description=meaning)
+
+
+# For @extend_schema of every list.
+PARAMETERS = [
+    _parameter("page", 1, MAX_PAGE, "Counted from 1."),
+    _parameter("pageSize", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, "Entries on a page."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +35,7 @@ class Page:
 
 def page(request: Request, rows: QuerySet[Any]) -> Page:
     """The page that the request asks for; empty beyond the last one. Raises InvalidRequest."""
-    number = _positive(request, "page", 1, 1_000_000)
+    number = _positive(request, "page", 1, MAX_PAGE)
     size = _positive(request, "pageSize", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
     pages = Paginator(rows, size)
     items = list(pages.page(number).object_list) if number <= pages.num_pages else []

@@ -2,18 +2,22 @@
 
 import base64
 import binascii
+import datetime
 import hashlib
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from django.conf import settings
 from rest_framework import serializers
 
+from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
+from rag.contracts.schema import SOMETHING
 from rag.errors import ParseFailed
 from rag.models import DataSource, IngestionJob, SourceType
 from rag.parsing import registry as parsers
 from rag.types import ChunkingOptions, Filters, Passage, Question, Retrieval, Submission
 
+_BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 MAX_VECTOR_IDS = 10_000
 MAX_ERRORS = 1_000
 
@@ -29,6 +33,12 @@ class DocumentIn(serializers.Serializer[Any]):
     tags = fields.Tags("tags", required=False)
     date = serializers.DateTimeField(required=False)
     metadata = fields.Metadata("metadata", required=False)
+
+    schema_rules = {
+        "oneOf": [{"required": ["text"]}, {"required": ["contentBase64"]}],
+        "description": "Exactly one of `text` and `contentBase64`.",
+        "properties": {"contentBase64": {"contentEncoding": "base64", "pattern": _BASE64}},
+    }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("text" in attrs) == ("contentBase64" in attrs):
@@ -58,6 +68,10 @@ class IngestIn(serializers.Serializer[Any]):
     chunkSize = fields.Integer("chunkSize", min_value=32, max_value=2048, required=False)
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
+
+    schema_rules = {
+        "description": "`chunkOverlap` is at most half of `chunkSize`; `embeddingModel` must be the source's own."
+    }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         chosen = options(attrs)
@@ -94,7 +108,36 @@ def _submission(document: dict[str, Any]) -> Submission:
     )
 
 
-def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, Any]]) -> dict[str, Any]:
+class Progress(TypedDict):
+    documents: Count
+    done: Count
+    failed: Count
+
+
+class DocumentError(TypedDict):
+    """What became of the document at `index` of the submission."""
+
+    index: Count
+    path: str
+    code: str
+    message: str
+
+
+class JobOut(TypedDict):
+    jobId: Id
+    status: Annotated[str, {"enum": ["queued", "processing", "completed", "failed", "cancelled"]}]
+    indexed: Count
+    chunks: Count
+    vectorIds: list[Id]
+    vectorIdsTruncated: bool
+    progress: Progress
+    errors: list[DocumentError]
+    createdAt: datetime.datetime
+    startedAt: datetime.datetime | None
+    finishedAt: datetime.datetime | None
+
+
+def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, Any]]) -> JobOut:
     """job: with_progress(). vector_ids: up to one more than is shown, which says that there are more."""
     return {
         "jobId": str(job.pk),
@@ -104,14 +147,37 @@ def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, 
         "vectorIds": vector_ids[:MAX_VECTOR_IDS],
         "vectorIdsTruncated": len(vector_ids) > MAX_VECTOR_IDS,
         "progress": {"documents": job.total, "done": job.done, "failed": job.failed},
-        "errors": errors,
+        "errors": [
+            {"index": each["index"], "path": each["path"], "code": each["code"], "message": each["message"]}
+            for each in errors
+        ],
         "createdAt": job.created_at,
         "startedAt": job.started_at,
         "finishedAt": job.finished_at,
     }
 
 
-def source_out(source: DataSource) -> dict[str, Any]:
+class SourceOut(TypedDict):
+    id: Id
+    slug: str
+    name: str
+    description: str
+    organization: str
+    visibility: Annotated[str, {"enum": ["public", "role", "team", "private", "personal"]}]
+    sourceType: Annotated[str, {"enum": SourceType.values}]
+    embeddingModel: str
+    createdAt: datetime.datetime
+    updatedAt: datetime.datetime
+
+
+class SourcesOut(TypedDict):
+    sources: list[SourceOut]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+def source_out(source: DataSource) -> SourceOut:
     return {
         "id": str(source.pk),
         "slug": source.slug,
@@ -126,11 +192,28 @@ def source_out(source: DataSource) -> dict[str, Any]:
     }
 
 
+def _filter(names: list[str], value: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": {"field": {"enum": names}, "value": value}}
+
+
+def _words(word: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [word, {"type": "array", "items": word, "minItems": 1, "maxItems": fields.MAX_TAGS}]}
+
+
 class FilterIn(serializers.Serializer[Any]):
     """`Filter` is not spelled out by the contract: {"field", "value"}, as docs/contracts.md says."""
 
     field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
     value = fields.Anything()
+
+    schema_rules = {
+        "anyOf": [
+            _filter(["tags"], _words({"type": "string", "pattern": SOMETHING, "maxLength": 200})),
+            _filter(["lang"], _words({"type": "string", "pattern": SOMETHING, "maxLength": 20})),
+            _filter(["sourceType"], _words({"type": "string", "enum": SourceType.values})),
+            _filter(["dateFrom", "dateTo"], {"type": "string", "format": "date-time"}),
+        ]
+    }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
@@ -171,7 +254,36 @@ def question(values: dict[str, Any]) -> Question:
     return Question(text=values["query"], top_k=values["topK"], filters=filters)
 
 
-def retrieval_out(found: Retrieval) -> dict[str, Any]:
+class RetrievedDocument(TypedDict):
+    """A passage. `start` and `end` are character offsets into the document's text."""
+
+    chunkId: Id
+    documentId: Id
+    dataSourceId: Id
+    title: str
+    path: str
+    uri: str | None
+    text: str
+    score: Share
+    chunkIndex: Count
+    start: Count
+    end: Count
+    headings: list[str]
+    sourceType: Annotated[str, {"enum": SourceType.values}]
+    lang: str | None
+    tags: list[str]
+    date: datetime.datetime | None
+    metadata: dict[str, Any]
+
+
+class RetrievalOut(TypedDict):
+    documents: list[RetrievedDocument]
+    scores: list[Share]
+    totalFound: Count
+    dataSources: list[Id]
+
+
+def retrieval_out(found: Retrieval) -> RetrievalOut:
     return {
         "documents": [_passage_out(passage) for passage in found.passages],
         "scores": [passage.score for passage in found.passages],
@@ -180,7 +292,7 @@ def retrieval_out(found: Retrieval) -> dict[str, Any]:
     }
 
 
-def _passage_out(passage: Passage) -> dict[str, Any]:
+def _passage_out(passage: Passage) -> RetrievedDocument:
     return {
         "chunkId": str(passage.chunk_id),
         "documentId": str(passage.document_id),
