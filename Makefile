@@ -10,7 +10,7 @@ TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check bench ingest-sample clean-data lock
+.PHONY: help install install-dev run test check schema fuzz bench ingest-sample clean-data lock
 
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
@@ -18,6 +18,8 @@ help:
 	@echo "make clean-data     forget what make run has stored"
 	@echo "make test           run the tests"
 	@echo "make check          lint, types, migrations, deployment settings"
+	@echo "make fuzz           every operation of the API with generated requests, against the schema"
+	@echo "make schema         renew the API schema's snapshot"
 	@echo "make bench          measure ingestion and search"
 
 install: $(VENV)/.installed
@@ -48,6 +50,14 @@ test: install-dev
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"
+
+# What clients generate code from; a test fails when it changes, and its diff is what reviewers read.
+schema: install-dev
+	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" -- $(BIN)/python manage.py spectacular \
+		--format openapi-json --validate --fail-on-warn --file tests/contracts/openapi.json
+
+fuzz: install-dev
+	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/fuzz" -- $(BIN)/python -m tests.fuzz
 
 bench: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)

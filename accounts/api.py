@@ -1,10 +1,12 @@
 """Signing in: a JWT pair for an e-mail address and a password, refreshed with rotation, revocable."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework_simplejwt.exceptions import InvalidToken
 from rest_framework_simplejwt.serializers import (
@@ -23,6 +25,7 @@ from rest_framework_simplejwt.views import (
 
 from .authentication import AccessTokenAuthentication, refuse_clear_text
 from .parsers import CredentialsParser
+from .schema import answered, sent
 
 
 class Credentials(TokenObtainPairSerializer):
@@ -68,12 +71,49 @@ class CredentialsView(APIView):
         super().initial(request, *args, **kwargs)
 
 
+class TokenPair(TypedDict):
+    """JWTs. `access` signs every request and is short-lived; `refresh` is for /api/auth/token/refresh, once."""
+
+    access: str
+    refresh: str
+
+
+class Nothing(TypedDict):
+    """An empty object."""
+
+
+_REFRESH = {"refresh": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoicmVmcmVzaCJ9.9s3x"}
+_PAIR = {"access": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoiYWNjZXNzIn0.kq0b", **_REFRESH}
+
+
 class ObtainToken(CredentialsView, TokenObtainPairView):
     serializer_class = Credentials
+
+    @extend_schema(
+        operation_id="obtainToken",
+        summary="Sign in",
+        description="With an e-mail address and a password. The same 401 whichever of them is wrong.",
+        request=Credentials,
+        responses={200: TokenPair},
+        examples=[sent({"email": "editor@acme.example", "password": "ragsite-demo"}), answered(_PAIR)],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)
 
 
 class RefreshToken(CredentialsView, TokenRefreshView):
     serializer_class = Rotation
+
+    @extend_schema(
+        operation_id="refreshToken",
+        summary="Exchange a refresh token for a new pair",
+        description="Each refresh token works exactly once.",
+        request=Rotation,
+        responses={200: TokenPair},
+        examples=[sent(_REFRESH), answered(_PAIR)],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)
 
 
 class VerifyToken(CredentialsView, TokenVerifyView):
@@ -81,6 +121,27 @@ class VerifyToken(CredentialsView, TokenVerifyView):
 
     serializer_class = Verification
 
+    @extend_schema(
+        operation_id="verifyToken",
+        summary="Ask whether a token is valid",
+        description="200 while it is, as an access or as a refresh token; else 401.",
+        request=Verification,
+        responses={200: Nothing},
+        examples=[sent({"token": _PAIR["access"]}), answered({})],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)
+
 
 class RevokeToken(CredentialsView, TokenBlacklistView):
     """`{"refresh"}` → 200 with `{}`; the refresh token is worth nothing from now on."""
+
+    @extend_schema(
+        operation_id="revokeToken",
+        summary="Sign out",
+        description="The refresh token is worth nothing from now on.",
+        responses={200: Nothing},
+        examples=[sent(_REFRESH), answered({})],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)

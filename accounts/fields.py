@@ -55,6 +55,8 @@ class Integer(serializers.IntegerField):
         super().__init__(error_messages=dict.fromkeys(names, wrong), **options)
 
     def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, float) and data.is_integer():  # JSON has one kind of number: 5.0 is 5
+            data = int(data)
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
         return int(super().to_internal_value(data))

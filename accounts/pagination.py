@@ -5,11 +5,13 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 200
+MAX_PAGE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,24 @@ class Page:
 
 def page(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
     """The page that the request asks for; empty beyond the last one. Raises DRF's ValidationError."""
-    number = _positive(request, "page", 1, 1_000_000)
+    number = _positive(request, "page", 1, MAX_PAGE)
     size = _positive(request, size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
     pages = Paginator(rows, size)
     items = list(pages.page(number).object_list) if number <= pages.num_pages else []
     return Page(items, {"page": number, size_name: size, "total": pages.count})
+
+
+def parameters(size_name: str) -> list[OpenApiParameter]:
+    """For @extend_schema of a list."""
+    return [
+        _parameter("page", 1, MAX_PAGE, "Counted from 1."),
+        _parameter(size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, "Entries on a page."),
+    ]
+
+
+def _parameter(name: str, default: int, highest: int, meaning: str) -> OpenApiParameter:
+    schema = {"type": "integer", "minimum": 1, "maximum": highest, "default": default}
+    return OpenApiParameter(name, schema, OpenApiParameter.QUERY, description=meaning)
 
 
 def _positive(request: Request, name: str, default: int, highest: int) -> int:

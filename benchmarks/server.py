@@ -14,16 +14,17 @@ from ragsite.children import Children
 
 
 class Server:
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, *, worker: bool = True) -> None:
         self.address = f"http://127.0.0.1:{port}"
-        self._folder, self._port = folder, port
+        self._folder, self._port, self._worker = folder, port, worker
         self._children = Children(folder / "children.json")
 
     def __enter__(self) -> Self:
         for command in (["migrate", "--verbosity=0"], ["collectstatic", "--noinput", "--verbosity=0"]):
             subprocess.run([sys.executable, "manage.py", *command], check=True)
         self._children.end_leftovers()
-        self._children.start("worker", processes.worker(folder=self._folder), log=self._folder / "worker.log")
+        if self._worker:
+            self._children.start("worker", processes.worker(folder=self._folder), log=self._folder / "worker.log")
         web = processes.web(host="127.0.0.1", port=self._port)
         self._children.start("web", web, log=self._folder / "web.log")
         deadline = time.monotonic() + 60

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from . import views
+from . import reference, views
 
 admin.site.site_header = admin.site.site_title = "ragsite"
 admin.site.index_title = "Administration"
@@ -15,6 +15,8 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     re_path(r"^healthz/?$", views.healthz, name="healthz"),
     re_path(r"^readyz/?$", views.readyz, name="readyz"),
+    re_path(r"^api/schema/?$", reference.Document.as_view(), name="schema"),
+    re_path(r"^api/docs/?$", reference.Page.as_view(), name="docs"),
     re_path(r"^api/auth/", include("accounts.urls")),
     re_path(r"^api/auth/", include("orgs.urls")),
     path("", include("rag.contracts.urls")),

@@ -1,4 +1,4 @@
-"""A small HTTP client: what goes over the wire is what is tested."""
+"""A small HTTP client: what goes over the wire is what is tested, against the OpenAPI schema too."""
 
 import json
 import urllib.error
@@ -6,6 +6,7 @@ import urllib.request
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests import conformance
 from tests.factories import PASSWORD
 
 
@@ -53,14 +54,14 @@ class Client:
         request = urllib.request.Request(self.address + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as response:
-                return _reply(response.status, response)
+                return _reply(request, response.status, response)
         except urllib.error.HTTPError as error:
             with error:
-                return _reply(error.code, error)
+                return _reply(request, error.code, error)
 
 
-def _reply(status: int, response: Any) -> Reply:
+def _reply(request: urllib.request.Request, status: int, response: Any) -> Reply:
     content = response.read()
-    return Reply(
-        status, {name.lower(): value for name, value in response.headers.items()}, json.loads(content or b"null")
-    )
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    conformance.check(request.get_method(), request.selector, status, headers, content)
+    return Reply(status, headers, json.loads(content or b"null"))

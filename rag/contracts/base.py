@@ -52,6 +52,8 @@ class ContractView(APIView):
     # For the OpenAPI schema (accounts.schema).
     error_body: Any = ErrorBody
     error_statuses: tuple[int, ...] = COMMON_STATUSES
+    response_headers: Mapping[str, Any] = {}
+    path_names: Mapping[str, str] = {}
 
     def get_exception_handler(self) -> ErrorHandler:
         return type(self).error_handler
@@ -78,10 +80,14 @@ class PostView(ContractView):
 class SharedPath(PostView):
     """One path that two contracts claim: the body says which one answers, and errors take its shape.
 
-    Both need the same scope, so that it can be asked for before the body is read.
+    Both need the same scope, so that it can be asked for before the body is read. `adapter` is who answers for a body
+    that cannot be read.
     """
 
     adapter: type[PostView]
+    # For the OpenAPI schema: everyone who may answer, and what the operation is called.
+    adapters: tuple[type[PostView], ...]
+    operation_id: str
 
     def choose(self, body: Any) -> type[PostView]:
         raise NotImplementedError

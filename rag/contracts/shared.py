@@ -3,8 +3,6 @@
 from typing import Any
 
 from rest_framework.exceptions import ValidationError
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from orgs.permissions import Scope
 
@@ -18,14 +16,15 @@ from .v3 import views as v3
 class IngestJob(pipeline.IngestionJobs, PostView):
     """The job-making half of the viewset, as a plain view."""
 
-    def post(self, request: Request) -> Response:
-        return self.create(request)
+    post = pipeline.IngestionJobs.create
 
 
 class Ingest(SharedPath):
     """`documents` → pipeline; anything else → v3."""
 
     adapter = v3.Ingest
+    adapters = (v3.Ingest, IngestJob)
+    operation_id = "ingestDocumentOrJob"
     scopes = {"POST": Scope.INGEST}
     budget = INGESTIONS
 

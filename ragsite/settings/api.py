@@ -73,8 +73,15 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Five published contracts on one server: v3, retrieval, pipeline, agent and search service.",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
+    "PREPROCESSING_HOOKS": ["accounts.schema.literal_paths"],
+    "POSTPROCESSING_HOOKS": [],
+    "SCHEMA_PATH_PREFIX": "/",
+    # The reference is open, even to somebody with an expired token.
+    "SERVE_AUTHENTICATION": [],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     # The pages' scripts and styles are served from here, not from a CDN.
+    # The validator would be somebody else's server.
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

@@ -12,6 +12,7 @@ from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
 from accounts.authentication import refuse_clear_text
+from tests import snapshots
 from tests.factories import PASSWORD, World
 from tests.http import Client
 
@@ -27,6 +28,7 @@ def pair(api: Api, world: World, name: str = "member") -> dict[str, str]:
 def test_token_pair_and_rotation(api: Api, live_world: World) -> None:
     first = pair(api, live_world)
     assert set(first) == {"access", "refresh"}
+    snapshots.matches("token", first)
     second = api().post("/api/auth/token/refresh", {"refresh": first["refresh"]})
     assert second.status == 200
     assert set(second.body) == {"access", "refresh"}

@@ -9,6 +9,7 @@ import pytest
 from orgs.permissions import Visibility
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services import ingestion
+from tests import snapshots
 from tests.conftest import Worker
 from tests.factories import World
 from tests.http import Client
@@ -33,11 +34,13 @@ def test_a_job_from_submission_to_its_end(
     reply = editor.post("/api/rag/ingest", {"dataSourceId": str(source.pk), "documents": documents})
     assert reply.status == 202
     assert set(reply.body) == JOB_FIELDS
+    snapshots.matches("pipeline-job-queued", reply.body)
     assert (reply.body["status"], reply.body["progress"]) == ("queued", {"documents": 3, "done": 0, "failed": 0})
     worker.start()
     address = f"/api/rag/ingest/{reply.body['jobId']}"
     job = eventually(lambda: (state := editor.get(address).body)["finishedAt"] and state)
     assert (job["status"], job["indexed"], job["chunks"], job["errors"]) == ("completed", 3, 3, [])
+    snapshots.matches("pipeline-job-completed", job)
     assert job["progress"] == {"documents": 3, "done": 3, "failed": 0}
     assert sorted(job["vectorIds"]) == sorted(str(pk) for pk in Chunk.objects.values_list("pk", flat=True))
     lions = Document.objects.get(path="https://example.org/lions")
@@ -46,6 +49,7 @@ def test_a_job_from_submission_to_its_end(
     # And it is found, by those who may, in the contract's fields.
     found = api("member").post("/api/rag/retrieve", {"query": "Who has stripes?", "topK": 1}).body
     assert set(found) == {"documents", "scores", "totalFound", "dataSources", "warnings"}
+    snapshots.matches("pipeline-retrieve", found)
     assert found["documents"][0]["headings"] == ["Zebras"]
     assert (found["totalFound"], found["dataSources"]) == (3, [str(source.pk)])
     assert found["scores"] == [found["documents"][0]["score"]]
@@ -129,6 +133,7 @@ def test_bytes_that_are_no_text_fail_alone(api: Api, live_world: World) -> None:
     ingestion.run(ids=[IngestionDocument.objects.get(path="good").pk])
     job = editor.get(f"/api/rag/ingest/{job['jobId']}").body
     assert (job["status"], job["indexed"], job["progress"]["failed"]) == ("completed", 1, 2)
+    snapshots.matches("pipeline-job-errors", job)
     alone = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(b"\xff\xff\xff")]}).body
     assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)
 

@@ -8,6 +8,7 @@ import pytest
 
 from orgs.permissions import Visibility
 from rag.models import EmbeddingModel, Grant
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
 
@@ -127,9 +128,12 @@ def test_sources_are_listed_for_those_who_may_see_them(api: Api, live_world: Wor
     listed = api("member").get("/api/rag/sources?pageSize=2&page=2").body
     assert [source["slug"] for source in listed["sources"]] == ["c"]
     assert (listed["total"], listed["page"], listed["pageSize"]) == (3, 2, 2)
+    snapshots.matches("pipeline-sources", listed)
     assert api("owner").get("/api/rag/sources").body["total"] == 4
     assert api("foreigner").get("/api/rag/sources").body["total"] == 0
-    assert api("member").get("/api/rag/sources/a").body["visibility"] == "public"
+    shown = api("member").get("/api/rag/sources/a").body
+    assert shown["visibility"] == "public"
+    snapshots.matches("pipeline-source", shown)
     assert api("member").get("/api/rag/sources/hidden").status == 404
     for odd in ("a%00b", "%F0%9F%A6%93", "..%2F..", "a'--", "%FF"):
         assert api("member").get(f"/api/rag/sources/{odd}").status == 404

@@ -13,6 +13,7 @@ from django.test import RequestFactory
 from orgs.services import add_member
 from rag.models import Chunk, DataSource, Document
 from ragsite.wsgi import application
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
 
@@ -28,6 +29,7 @@ def test_the_three_outcomes_and_no_extra_field(api: Api) -> None:
     assert created.body == {"status": "created", "documentId": created.body["documentId"], "chunkCount": 1}
     again = editor.post("/api/rag/ingest", DOCUMENT)
     assert again.body == {**created.body, "status": "unchanged"}
+    snapshots.matches("v3-ingest", created.body)
     changed = editor.post("/api/rag/ingest", {**DOCUMENT, "text": "Zebras have black and white stripes."})
     assert changed.body == {**created.body, "status": "updated"}
     assert Chunk.objects.get().text == "Zebras have black and white stripes."
@@ -147,6 +149,7 @@ def test_search_has_exactly_the_contracts_fields(api: Api, live_world: World) ->
     outcome = put(live_world.source(), "/zebra", "Zebras have stripes.", title="Zebras", tags=("animal",))
     reply = api("member").post("/api/rag/search", {"query": "What do zebras look like?"})
     assert reply.status == 200
+    snapshots.matches("v3-search", reply.body)
     (result,) = reply.body["results"]
     score = result.pop("score")
     assert 0.3 < score <= 1
@@ -216,6 +219,14 @@ def test_search_validation(api: Api, change: dict[str, Any], field: str) -> None
     """2.2, Validation Rules."""
     reply = api("member").post("/api/rag/search", {"query": "zebra", **change})
     assert (reply.status, reply.body["error"], reply.body["details"]["field"]) == (400, "Validation error", field)
+
+
+def test_a_whole_number_may_be_written_as_5_0(api: Api, live_world: World) -> None:
+    """JSON has one kind of number (docs/contracts.md)."""
+    assert api("member").post("/api/rag/search", {"query": "zebra", "topK": 5.0}).status == 200
+    for wrong in (b"5.5", b"1e400", b"21.0"):
+        reply = api("member").post("/api/rag/search", b'{"query": "zebra", "topK": ' + wrong + b"}")
+        assert (reply.status, reply.body["details"]["field"]) == (400, "topK")
 
 
 def test_empty_search_is_told_that_query_is_required(api: Api) -> None:

@@ -1,23 +1,35 @@
 """POST /api/rag/retrieve (pipeline contract, sub-contract 2)."""
 
 import datetime
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.schema import answered, sent
+from accounts.schema_types import Count, Id, Share
 from orgs.permissions import Scope
 from rag.contracts import fields
 from rag.contracts.base import caller, organization, validated
 from rag.contracts.limits import QUERIES
+from rag.contracts.schema import SOMETHING
 from rag.errors import NoResults
 from rag.models import SourceType
 from rag.services import queries
 from rag.types import Filters, Passage, Question, Retrieval
 
+from . import examples
 from .views import PipelineView
+
+
+def _filter(names: list[str], value: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": {"field": {"enum": names}, "value": value}}
+
+
+def _words(word: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [word, {"type": "array", "items": word, "minItems": 1, "maxItems": fields.MAX_TAGS}]}
 
 
 class FilterIn(serializers.Serializer[Any]):
@@ -25,6 +37,15 @@ class FilterIn(serializers.Serializer[Any]):
 
     field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
     value = fields.Anything()
+
+    schema_rules = {
+        "anyOf": [
+            _filter(["tags"], _words({"type": "string", "pattern": SOMETHING, "maxLength": 200})),
+            _filter(["lang"], _words({"type": "string", "pattern": SOMETHING, "maxLength": 20})),
+            _filter(["sourceType"], _words({"type": "string", "enum": SourceType.values})),
+            _filter(["dateFrom", "dateTo"], {"type": "string", "format": "date-time"}),
+        ]
+    }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
@@ -72,21 +93,21 @@ def question(values: dict[str, Any]) -> Question:
 
 
 class PassageOut(TypedDict):
-    """A chunk with what is known of its document. start, end: character offsets into the document's text."""
+    """A passage. `start` and `end` are character offsets into the document's text."""
 
-    chunkId: str
-    documentId: str
-    dataSourceId: str
+    chunkId: Id
+    documentId: Id
+    dataSourceId: Id
     title: str
     path: str
     uri: str | None
     text: str
-    score: float
-    chunkIndex: int
-    start: int
-    end: int
+    score: Share
+    chunkIndex: Count
+    start: Count
+    end: Count
     headings: list[str]
-    sourceType: str
+    sourceType: Annotated[str, {"enum": SourceType.values}]
     lang: str | None
     tags: list[str]
     date: datetime.datetime | None
@@ -97,9 +118,9 @@ class RetrieveOut(TypedDict):
     """scores: the ranking's relevance of each document, 0…1, descending. totalFound: candidates before topK."""
 
     documents: list[PassageOut]
-    scores: list[float]
-    totalFound: int
-    dataSources: list[str]
+    scores: list[Share]
+    totalFound: Count
+    dataSources: list[Id]
     warnings: list[str]
 
 
@@ -107,7 +128,14 @@ class Retrieve(PipelineView):
     budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
-    @extend_schema(request=RetrieveIn, responses={200: RetrieveOut})
+    @extend_schema(
+        operation_id="retrieve",
+        summary="Retrieve passages",
+        description="Ordered by relevance; only from data sources that the caller may query.",
+        request=RetrieveIn,
+        responses={200: RetrieveOut},
+        examples=[sent(examples.QUESTION, "Question"), answered(examples.RETRIEVAL, "Passages")],
+    )
     def post(self, request: Request) -> Response:
         values = validated(RetrieveIn, request.data)
         found = queries.retrieve(question(values), reader(request, values))

@@ -2,18 +2,21 @@
 
 import base64
 import binascii
+import datetime
 import hashlib
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from django.conf import settings
 from rest_framework import serializers
 
+from accounts.schema_types import Count, Id
 from rag.contracts import fields
 from rag.errors import ParseFailed
-from rag.models import DataSource, IngestionJob
+from rag.models import DataSource, IngestionJob, SourceType
 from rag.parsing import registry as parsers
 from rag.types import ChunkingOptions, Submission
 
+_BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 MAX_VECTOR_IDS = 10_000
 MAX_ERRORS = 1_000
 
@@ -29,6 +32,12 @@ class DocumentIn(serializers.Serializer[Any]):
     tags = fields.Tags("tags", required=False)
     date = serializers.DateTimeField(required=False)
     metadata = fields.Metadata("metadata", required=False)
+
+    schema_rules = {
+        "oneOf": [{"required": ["text"]}, {"required": ["contentBase64"]}],
+        "description": "Exactly one of `text` and `contentBase64`.",
+        "properties": {"contentBase64": {"contentEncoding": "base64", "pattern": _BASE64}},
+    }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("text" in attrs) == ("contentBase64" in attrs):
@@ -58,6 +67,10 @@ class IngestIn(serializers.Serializer[Any]):
     chunkSize = fields.Integer("chunkSize", min_value=32, max_value=2048, required=False)
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
+
+    schema_rules = {
+        "description": "`chunkOverlap` is at most half of `chunkSize`; `embeddingModel` must be the source's own."
+    }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         chosen = options(attrs)
@@ -94,7 +107,36 @@ def _submission(document: dict[str, Any]) -> Submission:
     )
 
 
-def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, Any]]) -> dict[str, Any]:
+class Progress(TypedDict):
+    documents: Count
+    done: Count
+    failed: Count
+
+
+class DocumentError(TypedDict):
+    """What became of the document at `index` of the submission."""
+
+    index: Count
+    path: str
+    code: str
+    message: str
+
+
+class JobOut(TypedDict):
+    jobId: Id
+    status: Annotated[str, {"enum": ["queued", "processing", "completed", "failed", "cancelled"]}]
+    indexed: Count
+    chunks: Count
+    vectorIds: list[Id]
+    vectorIdsTruncated: bool
+    progress: Progress
+    errors: list[DocumentError]
+    createdAt: datetime.datetime
+    startedAt: datetime.datetime | None
+    finishedAt: datetime.datetime | None
+
+
+def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, Any]]) -> JobOut:
     """job: with_progress(). vector_ids: up to one more than is shown, which says that there are more."""
     return {
         "jobId": str(job.pk),
@@ -104,14 +146,37 @@ def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, 
         "vectorIds": vector_ids[:MAX_VECTOR_IDS],
         "vectorIdsTruncated": len(vector_ids) > MAX_VECTOR_IDS,
         "progress": {"documents": job.total, "done": job.done, "failed": job.failed},
-        "errors": errors,
+        "errors": [
+            {"index": each["index"], "path": each["path"], "code": each["code"], "message": each["message"]}
+            for each in errors
+        ],
         "createdAt": job.created_at,
         "startedAt": job.started_at,
         "finishedAt": job.finished_at,
     }
 
 
-def source_out(source: DataSource) -> dict[str, Any]:
+class SourceOut(TypedDict):
+    id: Id
+    slug: str
+    name: str
+    description: str
+    organization: str
+    visibility: Annotated[str, {"enum": ["public", "role", "team", "private", "personal"]}]
+    sourceType: Annotated[str, {"enum": SourceType.values}]
+    embeddingModel: str
+    createdAt: datetime.datetime
+    updatedAt: datetime.datetime
+
+
+class SourcesOut(TypedDict):
+    sources: list[SourceOut]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+def source_out(source: DataSource) -> SourceOut:
     return {
         "id": str(source.pk),
         "slug": source.slug,

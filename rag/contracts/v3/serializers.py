@@ -1,10 +1,11 @@
 """v3's fields (contract, sections 2.1 and 2.2)."""
 
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
+from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
 from rag.types import Filters, IndexOutcome, Passage, Question, Submission
 
@@ -38,9 +39,9 @@ def submission(values: dict[str, Any]) -> Submission:
 class IngestOut(TypedDict):
     """Exactly these: more would break clients (contract, 2.1)."""
 
-    status: str
-    documentId: str
-    chunkCount: int
+    status: Annotated[str, {"enum": ["created", "updated", "unchanged"]}]
+    documentId: Id
+    chunkCount: Count
 
 
 def ingest_out(outcome: IndexOutcome) -> IngestOut:
@@ -70,23 +71,23 @@ def question(values: dict[str, Any]) -> Question:
 
 
 class ResultMetadata(TypedDict):
-    documentId: str
+    documentId: Id
     source: str
     path: str
     title: str
-    chunkIndex: int
+    chunkIndex: Count
     tags: list[str]
 
 
 class Result(TypedDict):
     text: str
-    score: float
+    score: Share
     metadata: ResultMetadata
 
 
 class SearchOut(TypedDict):
     query: str
-    resultCount: int
+    resultCount: Count
     results: list[Result]
 
 

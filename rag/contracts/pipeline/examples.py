@@ -1,0 +1,93 @@
+"""Bodies for the OpenAPI schema's examples."""
+
+from typing import Any
+
+_JOB_ID = "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20"
+_SOURCE_ID = "0198c5bf-90aa-7e21-b6a3-51d7f00c9a3b"
+_DOCUMENT_ID = "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11"
+_CHUNK_ID = "0198c5c0-5d41-7a10-8c55-7e2b9f4d6c08"
+
+JOB_REQUEST: dict[str, Any] = {
+    "dataSourceId": "office",
+    "documents": [
+        {"path": "notes/keys.md", "text": "# Keys\n\nThe desk in the hall has the spare keys.", "lang": "en"},
+        {"path": "notes/bikes.md", "text": "# Bikes\n\nBikes are parked in the yard.", "tags": ["yard"]},
+    ],
+    "chunkSize": 512,
+    "chunkOverlap": 50,
+}
+QUEUED_JOB: dict[str, Any] = {
+    "jobId": _JOB_ID,
+    "status": "queued",
+    "indexed": 0,
+    "chunks": 0,
+    "vectorIds": [],
+    "vectorIdsTruncated": False,
+    "progress": {"documents": 2, "done": 0, "failed": 0},
+    "errors": [],
+    "createdAt": "2026-01-31T12:00:00Z",
+    "startedAt": None,
+    "finishedAt": None,
+}
+DONE_JOB: dict[str, Any] = {
+    **QUEUED_JOB,
+    "status": "completed",
+    "indexed": 1,
+    "chunks": 1,
+    "vectorIds": [_CHUNK_ID],
+    "progress": {"documents": 2, "done": 1, "failed": 1},
+    "errors": [
+        {
+            "index": 1,
+            "path": "notes/bikes.md",
+            "code": "EMBEDDING_FAILED",
+            "message": "The embedding model does not answer.",
+        }
+    ],
+    "startedAt": "2026-01-31T12:00:01Z",
+    "finishedAt": "2026-01-31T12:00:02Z",
+}
+SOURCE: dict[str, Any] = {
+    "id": _SOURCE_ID,
+    "slug": "office",
+    "name": "Office",
+    "description": "",
+    "organization": "acme",
+    "visibility": "public",
+    "sourceType": "doc",
+    "embeddingModel": "all-MiniLM-L6-v2",
+    "createdAt": "2026-01-31T12:00:00Z",
+    "updatedAt": "2026-01-31T12:00:00Z",
+}
+QUESTION: dict[str, Any] = {
+    "query": "Where are the spare keys?",
+    "dataSources": ["office"],
+    "topK": 3,
+    "filters": [{"field": "lang", "value": "en"}],
+}
+RETRIEVAL: dict[str, Any] = {
+    "documents": [
+        {
+            "chunkId": _CHUNK_ID,
+            "documentId": _DOCUMENT_ID,
+            "dataSourceId": _SOURCE_ID,
+            "title": "keys.md",
+            "path": "notes/keys.md",
+            "uri": None,
+            "text": "The desk in the hall has the spare keys.",
+            "score": 0.68,
+            "chunkIndex": 0,
+            "start": 8,
+            "end": 48,
+            "headings": ["Keys"],
+            "sourceType": "doc",
+            "lang": "en",
+            "tags": [],
+            "date": None,
+            "metadata": {},
+        }
+    ],
+    "scores": [0.68],
+    "totalFound": 1,
+    "dataSources": [_SOURCE_ID],
+}

@@ -1,0 +1,39 @@
+"""What schemathesis does not know about this API."""
+
+import json
+from typing import Any
+
+import schemathesis
+from schemathesis.core.failures import Failure
+
+# Whether these are right depends on more than their own value: on another field, on what is configured, on who asks.
+_DEPENDS = {
+    "chunkOverlap",  # at most half of chunkSize
+    "embeddingModel",  # the source's own
+    "rerankModel",  # a configured one
+}
+# Bounds in bytes or levels, which JSON Schema cannot say.
+_BOUNDED = ("must have at most", "must not be nested deeper")
+_ACCEPTED = (401, 403, 404, 413, 415, 422, 503)
+
+
+class RefusedValidData(Failure):
+    """A request that the schema allows was refused as wrong."""
+
+
+@schemathesis.check
+def accepts_what_it_promises(context: Any, response: Any, case: Any) -> bool | None:
+    """What the schema allows is accepted, or refused for a reason that lies outside of the schema."""
+    if case.meta is None or not case.meta.generation.mode.is_positive:
+        return None
+    if response.status_code < 300 or response.status_code in _ACCEPTED or response.status_code >= 500:
+        return None
+    if response.status_code == 400 and _depends(json.loads(response.content).get("details", {})):
+        return None
+    message = f"{response.status_code} for data that the schema allows"
+    raise RefusedValidData(operation=case.operation.label, title="Refused valid data", message=message)
+
+
+def _depends(details: dict[str, Any]) -> bool:
+    last = str(details.get("field", "")).rsplit(".", 1)[-1]
+    return last in _DEPENDS or any(words in str(details.get("message", "")) for words in _BOUNDED)
