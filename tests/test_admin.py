@@ -7,7 +7,7 @@ from accounts.models import User
 from orgs.models import Membership, Role, Team
 from orgs.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, Grant
-from rag.services import ingestion
+from rag.services import ingestion, jobs
 from rag.types import Submission
 from tests.factories import World, put
 
@@ -41,7 +41,7 @@ def foreign(world: World) -> DataSource:
     Team.objects.create(organization=world.abroad, name="foreign-team")
     source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
     put(source, "foreign-document", "Zebras.")
-    ingestion.submit(
+    jobs.submit(
         source=source,
         submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
         options=ingestion.default_options(),

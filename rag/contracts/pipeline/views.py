@@ -12,7 +12,7 @@ from rag.contracts import pagination
 from rag.contracts.base import ContractView, caller, organization, organization_to_write, validated
 from rag.errors import InvalidRequest, NoResults, UnknownJob
 from rag.models import Action
-from rag.services import ingestion, queries, sources
+from rag.services import jobs, queries, sources
 
 from . import errors, serializers
 
@@ -35,7 +35,7 @@ class IngestionJobs(ViewSetMixin, PipelineView):
                 f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
                 field="embeddingModel",
             )
-        job = ingestion.submit(
+        job = jobs.submit(
             source=source,
             submissions=serializers.submissions(values),
             options=serializers.options(values),
@@ -52,10 +52,10 @@ class IngestionJobs(ViewSetMixin, PipelineView):
 
 
 def _job(request: Request, job_id: uuid.UUID) -> dict[str, Any]:
-    job = ingestion.job_visible_to(caller(request), job_id)
-    chunks = ingestion.indexed_chunks(job, serializers.MAX_VECTOR_IDS + 1)
+    job = jobs.job_visible_to(caller(request), job_id)
+    chunks = jobs.indexed_chunks(job, serializers.MAX_VECTOR_IDS + 1)
     return serializers.job_out(
-        job, vector_ids=[str(chunk) for chunk in chunks], errors=ingestion.failures(job, serializers.MAX_ERRORS)
+        job, vector_ids=[str(chunk) for chunk in chunks], errors=jobs.failures(job, serializers.MAX_ERRORS)
     )
 
 
