@@ -55,8 +55,8 @@ class OrganizationAdmin(ScopedAdmin):
     prepopulated_fields = {"slug": ("name",)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        # A slug is unique on the whole platform: choosing one would tell which others exist.
-        return () if request.user.is_superuser else ("slug",)
+        # A slug is unique on the whole platform: choosing one would tell which others exist. A quota is set for them.
+        return () if request.user.is_superuser else ("slug", "max_chunks")
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)

@@ -27,6 +27,12 @@ class Organization(UUIDModel):
         default=Visibility.PUBLIC,
         help_text="For data sources that are made by the first document sent to them.",
     )
+    max_chunks = models.PositiveIntegerField(
+        "most chunks",
+        null=True,
+        blank=True,
+        help_text="Documents that would make more are refused (INDEX_FULL). Empty: no limit.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -13,8 +13,6 @@ from rag.models import DataSource, Document, EmbeddingModel, Grant
 
 from .base import SourceContentAdmin, choices, home_organizations
 
-_COUNTS_FOR = {"user": Visibility.PRIVATE, "role": Visibility.ROLE, "team": Visibility.TEAM}
-
 
 class SourceForm(forms.ModelForm):
     class Meta:
@@ -59,7 +57,7 @@ class GrantFormSet(forms.BaseInlineFormSet):
         super().clean()
         seen: set[tuple[Any, ...]] = set()
         for form in self.forms:
-            who = tuple(form.cleaned_data.get(kind) for kind in _COUNTS_FOR) if form.is_valid() else ()
+            who = tuple(form.cleaned_data.get(kind) for kind in Grant.COUNTS_FOR) if form.is_valid() else ()
             if any(who) and form not in self.deleted_forms:
                 if who in seen:
                     form.add_error(None, "This row repeats another one.")
@@ -68,7 +66,7 @@ class GrantFormSet(forms.BaseInlineFormSet):
                 self._check(form)
 
     def _check(self, form: forms.ModelForm) -> None:
-        chosen = [(kind, form.cleaned_data[kind]) for kind in _COUNTS_FOR if form.cleaned_data.get(kind)]
+        chosen = [(kind, form.cleaned_data[kind]) for kind in Grant.COUNTS_FOR if form.cleaned_data.get(kind)]
         if len(chosen) != 1:
             form.add_error(None, "Choose one person, one role or one team in each row.")
             return
@@ -80,8 +78,8 @@ class GrantFormSet(forms.BaseInlineFormSet):
             fits = who.organization_id == source.organization_id
         if not fits:
             form.add_error(kind, f"{who} does not belong to the source's organisation.")
-        if source.visibility != _COUNTS_FOR[kind]:
-            wanted = _COUNTS_FOR[kind].value
+        if source.visibility != Grant.COUNTS_FOR[kind]:
+            wanted = Grant.COUNTS_FOR[kind].value
             form.add_error(kind, f"This counts only while the visibility is “{wanted}”; it is “{source.visibility}”.")
 
 

@@ -8,11 +8,17 @@ from .v3 import views as v3
 
 urlpatterns = [
     re_path(r"^api/rag/ingest/?$", Ingest.as_view(), name="ingest"),
-    re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/?$", pipeline.IngestionJobs.as_view({"get": "retrieve"}), name="job"),
-    re_path(r"^api/rag/search/?$", v3.Search.as_view(), name="search"),
-    re_path(r"^api/rag/sources/?$", pipeline.DataSources.as_view({"get": "list"}), name="sources"),
     re_path(
-        r"^api/rag/sources/(?P<reference>[^/]+)/?$", pipeline.DataSources.as_view({"get": "retrieve"}), name="source"
+        r"^api/rag/ingest/(?P<job_id>[^/]+)/?$",
+        pipeline.IngestionJobs.as_view({"get": "retrieve", "delete": "destroy"}),
+        name="job",
+    ),
+    re_path(r"^api/rag/search/?$", v3.Search.as_view(), name="search"),
+    re_path(r"^api/rag/sources/?$", pipeline.DataSources.as_view({"get": "list", "post": "create"}), name="sources"),
+    re_path(
+        r"^api/rag/sources/(?P<reference>[^/]+)/?$",
+        pipeline.DataSources.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="source",
     ),
     re_path(r"^api/rag/retrieve/?$", pipeline.Retrieve.as_view(), name="retrieve"),
 ]

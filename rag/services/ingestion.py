@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from rag import queue
 from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError
 from rag.models import DataSource, IngestionDocument, IngestionJob
-from rag.pipeline import index, ingest
+from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
 
@@ -44,11 +45,14 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
             "Send it as a job: POST /api/rag/ingest with `documents`."
         )
     revision, options = uuid7(), default_options()
-    if not source._state.adding and index.is_known(submission, source=source):
+    known = not source._state.adding and index.is_known(submission, source=source)
+    if known:
         with transaction.atomic():
             same = index.unchanged(submission, source=source, options=options, revision=revision)
         if same is not None:
             return same
+    else:
+        quota.refuse_if_full(source.organization_id)
     prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
     with transaction.atomic():
         return index.index(prepared, source=sources.saved(source), revision=revision)
@@ -93,19 +97,21 @@ def sweep() -> None:
     now = timezone.now()
     due = IngestionDocument.objects.filter(state__in=jobs.OPEN_STATES, due_at__lt=now)
     lost = due.filter(state=State.RUNNING)
-    lost.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS).update(
-        state=State.FAILED,
-        error_code="WORKER_LOST",
-        error_message=f"Its worker was lost while at work on it, {settings.RAG_MAX_ATTEMPTS} times.",
-        chunk_count=0,
-        due_at=None,
-        finished_at=now,
-    )
+    with _unheld(lost.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, poison):
+        poison.update(
+            state=State.FAILED,
+            error_code="WORKER_LOST",
+            error_message=f"Its worker was lost while at work on it, {settings.RAG_MAX_ATTEMPTS} times.",
+            text="",
+            chunk_count=0,
+            due_at=None,
+            finished_at=now,
+        )
     untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
     # A dead worker's message may have named more of the same job.
     interrupted = set(lost.values_list("job_id", flat=True)[:_SWEPT])
-    ids = list(due.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
-    due.filter(pk__in=ids).update(state=State.QUEUED, lease=None, due_at=None)
+    with _unheld(due) as (ids, rows):
+        rows.update(state=State.QUEUED, lease=None, due_at=None)
     if interrupted:
         untold = untold.filter(job_id__in=interrupted)
     if interrupted or (not ids and queue.waiting() == 0):
@@ -113,6 +119,18 @@ def sweep() -> None:
     jobs.send(ids)
     for job_id in jobs.unfinished().exclude(documents__state__in=jobs.OPEN_STATES).values_list("pk", flat=True):
         jobs.close(job_id)
+
+
+@contextlib.contextmanager
+def _unheld(
+    documents: QuerySet[IngestionDocument],
+) -> Iterator[tuple[list[uuid.UUID], QuerySet[IngestionDocument]]]:
+    """The oldest of them, locked for the block. Those that somebody else has locked (to cancel them, say) are left to
+    the next sweep: two who lock many rows must not wait for each other."""
+    with transaction.atomic():
+        found = documents.order_by("pk").select_for_update(skip_locked=True).values_list("pk", flat=True)
+        ids = list(found[:_SWEPT])
+        yield ids, IngestionDocument.objects.filter(pk__in=ids)
 
 
 def _ingest(row: IngestionDocument) -> None:
@@ -179,7 +197,7 @@ def _postpone(row: IngestionDocument) -> None:
 
 
 def _fail(row: IngestionDocument, code: str, message: str) -> None:
-    values = {"state": State.FAILED, "error_code": code, "error_message": message, "chunk_count": 0}
+    values = {"state": State.FAILED, "error_code": code, "error_message": message, "chunk_count": 0, "text": ""}
     with contextlib.suppress(LeaseLost):
         update_held(row, **values, due_at=None, finished_at=timezone.now())
 

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 import structlog
 from django.db import transaction
@@ -13,6 +12,7 @@ from accounts.models import User
 from rag import queue
 from rag.errors import ParseFailed, UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
+from rag.pipeline import quota
 from rag.types import ChunkingOptions, Submission
 
 logger = structlog.get_logger(__name__)
@@ -27,7 +27,12 @@ BATCH = 8
 def submit(
     *, source: DataSource, submissions: Sequence[Submission], options: ChunkingOptions, actor: User
 ) -> IngestionJob:
-    """Store the job and its documents, and tell the workers once that is committed."""
+    """Store the job and its documents, and tell the workers once that is committed.
+
+    Raises IndexFull if the organisation has no room at all, UnknownSource if the source was deleted meanwhile.
+    """
+    source.hold()
+    quota.refuse_if_full(source.organization_id)
     job = IngestionJob.objects.create(
         source=source, created_by=actor, chunk_size=options.size, chunk_overlap=options.overlap
     )
@@ -37,7 +42,7 @@ def submit(
             index=number,
             path=submission.path,
             title=submission.title,
-            text=submission.text,
+            text="" if submission.unreadable else submission.text,
             content_type=submission.content_type,
             uri=submission.uri,
             lang=submission.lang,
@@ -66,17 +71,41 @@ def job_visible_to(user: User, job_id: uuid.UUID) -> IngestionJob:
     return job
 
 
+@transaction.atomic
+def cancel(user: User, job_id: uuid.UUID) -> None:
+    """End the job: what is indexed stays, and nothing more is indexed once this is committed. Raises UnknownJob.
+
+    A job that has ended stays as it is.
+    """
+    job = job_visible_to(user, job_id)
+    cancel_all(IngestionJob.objects.filter(pk=job.pk))
+    close(job.pk)  # if nothing of it was open any more
+
+
+def cancel_all(wanted: QuerySet[IngestionJob]) -> None:
+    """End those of the jobs that have open documents, inside the caller's transaction.
+
+    A worker writes its document's chunks and its outcome in one transaction, and the outcome only while it holds the
+    row's lease: it has committed before the lease is taken away here, or it takes everything back.
+    """
+    ids = list(unfinished().filter(pk__in=wanted).order_by("pk").select_for_update().values_list("pk", flat=True))
+    now = timezone.now()
+    open_documents = IngestionDocument.objects.filter(job__in=ids, state__in=OPEN_STATES)
+    open_documents.update(state=State.CANCELLED, lease=None, due_at=None, text="", chunk_count=0, finished_at=now)
+    cancelled = IngestionJob.objects.filter(pk__in=ids, documents__state=State.CANCELLED)
+    cancelled.update(status=Status.CANCELLED, finished_at=now)
+
+
 def indexed_chunks(job: IngestionJob, limit: int) -> list[uuid.UUID]:
     """The ids of the chunks that this job's documents have now."""
     documents = job.documents.filter(state=State.DONE).values("document")
     return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
 
 
-def failures(job: IngestionJob, limit: int) -> list[dict[str, Any]]:
-    """The job's failed documents: index, path, code, message."""
+def failures(job: IngestionJob, limit: int) -> list[IngestionDocument]:
+    """The job's failed documents: index, path, error_code, error_message."""
     failed = job.documents.filter(state=State.FAILED).order_by("index")
-    rows = failed.values_list("index", "path", "error_code", "error_message")[:limit]
-    return [{"index": number, "path": path, "code": code, "message": message} for number, path, code, message in rows]
+    return list(failed.only("index", "path", "error_code", "error_message")[:limit])
 
 
 def send(ids: Sequence[uuid.UUID]) -> None:

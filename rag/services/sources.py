@@ -21,6 +21,29 @@ def visible(user: Caller, action: Action, *, organization: Organization | None =
     return sources.filter(organization=organization) if organization else sources
 
 
+def listed(
+    user: User,
+    *,
+    organization: Organization | None = None,
+    also_in: str = "",
+    search: str = "",
+    visibility: str = "",
+    source_type: str = "",
+) -> DataSourceQuerySet:
+    """The sources that exist for a caller, narrowed by what is not empty.
+
+    also_in: an organisation's slug or id, as a parameter of the request. search: a part of a name, slug or description.
+    """
+    found = visible(user, Action.VIEW, organization=organization).select_related("organization", "embedding_model")
+    if also_in:
+        found = found.filter(organization=organization_of(user, also_in, field="organization"))
+    if search:
+        found = found.filter(Q(name__icontains=search) | Q(slug__icontains=search) | Q(description__icontains=search))
+    if visibility:
+        found = found.filter(visibility=visibility)
+    return found.filter(source_type=source_type) if source_type else found
+
+
 def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
     """The source with this id or slug among `sources`.
 
@@ -56,9 +79,8 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
         return to_ingest(user, slug, organization=home)
     except UnknownSource:
         pass
-    may_create = Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=home).exists()
     taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
-    if taken or not may_create:
+    if taken or not may_create(user, home):
         raise NotAllowed("This data source does not exist for you, and you may not create one.")
     return DataSource(
         organization=home,
@@ -99,13 +121,26 @@ def writing_organization(user: User, *, organization: Organization | None = None
     raise InvalidRequest(f"Say which organisation, with the header X-Organization: {choices}.", field="X-Organization")
 
 
-def organization_of(user: User, reference: str) -> Organization:
-    """The user's organisation with this slug or id, as X-Organization names it. Raises InvalidRequest."""
+def to_manage(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+    """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
+    try:
+        return named(visible(user, Action.MANAGE, organization=organization), reference)
+    except UnknownSource:
+        named(visible(user, Action.VIEW, organization=organization), reference)
+        raise NotAllowed("You may see this data source, but not change it.") from None
+
+
+def may_create(user: User, organization: Organization) -> bool:
+    return Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=organization).exists()
+
+
+def organization_of(user: User, reference: str, *, field: str = "X-Organization") -> Organization:
+    """The user's organisation with this slug or id, as the request's `field` names it. Raises InvalidRequest."""
     own = Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
     found = own.filter(_reference(reference)).first()
     if found is None:
         choices = ", ".join(own.values_list("slug", flat=True)[:20]) or "none"
-        raise InvalidRequest(f"X-Organization names none of your organisations ({choices}).", field="X-Organization")
+        raise InvalidRequest(f"{field} names none of your organisations ({choices}).", field=field)
     return found
 
 

@@ -18,6 +18,7 @@ class V3View(PostView):
 
 class Ingest(V3View):
     scopes = {"POST": Scope.INGEST}
+    error_statuses = (*V3View.error_statuses, 507)
 
     @extend_schema(request=serializers.IngestIn, responses={200: serializers.IngestOut})
     def post(self, request: Request) -> Response:

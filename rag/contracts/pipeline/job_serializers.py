@@ -1,0 +1,183 @@
+"""The pipeline contract's fields of ingestion jobs (sub-contract 1; docs/contracts.md)."""
+
+import base64
+import binascii
+import datetime
+import hashlib
+from typing import Any, TypedDict
+
+from django.conf import settings
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from rag.contracts import fields
+from rag.errors import ParseFailed
+from rag.models import IngestionJob, SourceType
+from rag.parsing import registry as parsers
+from rag.types import ChunkingOptions, Submission
+
+MAX_VECTOR_IDS = 10_000
+MAX_ERRORS = 1_000
+
+
+class DocumentIn(serializers.Serializer[Any]):
+    path = fields.Path("path", required=False)
+    title = fields.Text("title", required=False, max_length=1000)
+    text = fields.Text("text", required=False)
+    contentBase64 = fields.Text("contentBase64", required=False)
+    contentType = fields.Text("contentType", required=False, max_length=200)
+    uri = fields.Link("uri", required=False, max_length=2000)
+    lang = fields.Text("lang", required=False, max_length=20)
+    sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
+    tags = fields.Tags("tags", required=False)
+    date = serializers.DateTimeField(required=False)
+    metadata = fields.Metadata("metadata", required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("text" in attrs) == ("contentBase64" in attrs):
+            raise serializers.ValidationError({"text": "send either text or contentBase64"})
+        if "contentBase64" in attrs:
+            try:
+                data = base64.b64decode(attrs["contentBase64"], validate=True)
+            except (binascii.Error, ValueError):
+                raise serializers.ValidationError({"contentBase64": "contentBase64 is not valid base64"}) from None
+            attrs |= _content(data, content_type=attrs.get("contentType", ""), path=attrs.get("path", ""))
+            if not (attrs["text"].strip() or attrs["unreadable"]):
+                raise serializers.ValidationError({"contentBase64": "contentBase64 must not be empty"})
+        return attrs
+
+
+def _content(data: bytes, *, content_type: str, path: str) -> dict[str, str]:
+    """Bytes that are no text are their own document's trouble: the others of the job go on. Raises UnsupportedFormat."""
+    try:
+        return {"text": parsers.decode(data, content_type=content_type, path=path), "unreadable": ""}
+    except ParseFailed as error:
+        return {"text": "", "unreadable": error.message}
+
+
+class JobIn(serializers.Serializer[Any]):
+    dataSourceId = fields.Text("dataSourceId", max_length=100)
+    chunkSize = fields.Integer("chunkSize", min_value=32, max_value=2048, required=False)
+    chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
+    embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        chosen = options(attrs)
+        if chosen.overlap > chosen.size // 2:
+            raise serializers.ValidationError({"chunkOverlap": "chunkOverlap must be at most half of chunkSize"})
+        return attrs
+
+
+class IngestIn(JobIn):
+    documents = fields.BoundedList("documents", child=DocumentIn(), at_least=1)
+
+
+class FileIn(serializers.FileField):
+    """A part of a form → a document. Its name is its path, without folders; its type is the part's."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        path = fields.Path("the name of the file").run_validation(data.name)
+        content_type = fields.Text("Content-Type", max_length=200, allow_blank=True).run_validation(data.content_type)
+        document = {"path": path, "contentType": content_type}
+        document |= _content(data.read(), content_type=content_type, path=path)
+        if not (document["text"].strip() or document["unreadable"]):
+            raise serializers.ValidationError(f"{path} is empty")
+        return document
+
+
+class UploadIn(JobIn):
+    files = fields.BoundedList("files", child=FileIn(), at_least=1)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs["documents"] = attrs.pop("files")
+        paths = [document["path"] for document in attrs["documents"]]
+        if twice := next((path for path in paths if paths.count(path) > 1), None):
+            message = f"two files are called {twice}, and the name is the path: send them in documents, with paths"
+            raise serializers.ValidationError({"files": message})
+        return super().validate(attrs)
+
+
+def upload(request: Request) -> dict[str, Any]:
+    """A multipart form as a body: its files under `files`, whatever their parts are called, and numbers as numbers."""
+    form: dict[str, Any] = request.POST.dict()
+    for name in ("chunkSize", "chunkOverlap"):
+        value = form.get(name, "")
+        if value.isascii() and value.isdigit() and len(value) < 10:
+            form[name] = int(value)
+    form["files"] = [file for _, files in request.FILES.lists() for file in files]
+    return form
+
+
+def options(values: dict[str, Any]) -> ChunkingOptions:
+    size = values.get("chunkSize", settings.RAG_CHUNK_TOKENS)
+    overlap = values.get("chunkOverlap", min(settings.RAG_CHUNK_OVERLAP, size // 2))
+    return ChunkingOptions(size=size, overlap=overlap)
+
+
+def submissions(values: dict[str, Any]) -> list[Submission]:
+    return [_submission(document) for document in values["documents"]]
+
+
+def _submission(document: dict[str, Any]) -> Submission:
+    """Without a path the link is one, else the content's own hash: sending it again makes no second document."""
+    text, uri = document["text"], document.get("uri", "")
+    path = document.get("path") or uri or f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return Submission(
+        path=path,
+        title=document.get("title") or path.rstrip("/").rsplit("/", 1)[-1],
+        text=text,
+        content_type=document.get("contentType", ""),
+        uri=uri or (path if path.startswith(("https://", "http://")) else ""),
+        lang=document.get("lang", ""),
+        source_type=document.get("sourceType", ""),
+        tags=tuple(document.get("tags", ())),
+        date=document.get("date"),
+        metadata=document.get("metadata", {}),
+        unreadable=document.get("unreadable", ""),
+    )
+
+
+class Progress(TypedDict):
+    documents: int
+    done: int
+    failed: int
+
+
+class DocumentError(TypedDict):
+    index: int
+    path: str
+    code: str
+    message: str
+
+
+class JobOut(TypedDict):
+    """`status`: queued, processing, completed, failed or cancelled."""
+
+    jobId: str
+    status: str
+    indexed: int
+    chunks: int
+    vectorIds: list[str]
+    vectorIdsTruncated: bool
+    progress: Progress
+    errors: list[DocumentError]
+    createdAt: datetime.datetime
+    startedAt: datetime.datetime | None
+    finishedAt: datetime.datetime | None
+
+
+def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[DocumentError]) -> JobOut:
+    """job: with_progress(). vector_ids: up to one more than is shown, which says that there are more."""
+    return {
+        "jobId": str(job.pk),
+        "status": job.status,
+        "indexed": job.done,
+        "chunks": job.chunks,
+        "vectorIds": vector_ids[:MAX_VECTOR_IDS],
+        "vectorIdsTruncated": len(vector_ids) > MAX_VECTOR_IDS,
+        "progress": {"documents": job.total, "done": job.done, "failed": job.failed},
+        "errors": errors,
+        "createdAt": job.created_at,
+        "startedAt": job.started_at,
+        "finishedAt": job.finished_at,
+    }
