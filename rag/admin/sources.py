@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.models import DataSource, Document, EmbeddingModel, Grant
+from rag.services import deletion
 
 from .base import SourceContentAdmin, choices, home_organizations
 
@@ -140,8 +141,21 @@ class DataSourceAdmin(SourceContentAdmin):
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False  # deletion with its purge comes as an action of its own
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Counted, not collected: a source may have millions of chunks."""
+        sources = DataSource.objects.filter(pk__in=[source.pk for source in objs])
+        counts = {
+            "data sources": sources.count(),
+            "documents": Document.objects.live().filter(source__in=sources).count(),
+        }
+        return [f"{number} {name}" for name, number in counts.items()], counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: DataSource) -> None:
+        deletion.delete_source(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
+        for source in queryset:
+            deletion.delete_source(source)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         for grant in formset.save(commit=False):

@@ -14,18 +14,7 @@ _TEXT_TYPES = {"application/json", "application/xml", "application/x-ndjson", "a
 
 # What clients call a file whose type they do not know; then its name decides.
 _UNKNOWN_TYPE = "application/octet-stream"
-_TEXT_SUFFIXES = _MARKDOWN_SUFFIXES | {
-    ".txt",
-    ".text",
-    ".rst",
-    ".csv",
-    ".json",
-    ".jsonl",
-    ".xml",
-    ".yaml",
-    ".yml",
-    ".toml",
-}
+_TEXT_SUFFIXES = _MARKDOWN_SUFFIXES | {".txt", ".rst", ".csv", ".json", ".xml", ".yaml", ".yml", ".toml"}
 
 
 def parse(content: str, *, content_type: str, path: str) -> Parsed:

@@ -39,7 +39,7 @@ class SourceSettings:
     access: AccessLists = AccessLists()
 
 
-def create(user: User, settings: SourceSettings, *, organization: Organization | None = None) -> DataSource:
+def create(user: User, wanted: SourceSettings, *, organization: Organization | None = None) -> DataSource:
     """A new source, owned by the user, in the organisation that is written to.
 
     What is not said: the slug is made from the name, which must be said; the visibility is the organisation's default.
@@ -48,16 +48,16 @@ def create(user: User, settings: SourceSettings, *, organization: Organization |
     home = sources.writing_organization(user, organization=organization)
     _require_to_create(user, home)
     source = DataSource(organization=home, owner=user, visibility=home.default_visibility)
-    source.embedding_model = _model(settings.embedding_model) or EmbeddingModel.objects.default()
-    source.slug = slugify(settings.name or "")[:100]
+    source.embedding_model = _model(wanted.embedding_model) or EmbeddingModel.objects.default()
+    source.slug = slugify(wanted.name or "")[:100]
     with transaction.atomic():
-        _write(source, settings, granted_by=user)
+        _write(source, wanted, granted_by=user)
         _require_to_create(user, home)
     return source
 
 
 def change(
-    user: User, reference: str, settings: SourceSettings, *, organization: Organization | None = None
+    user: User, reference: str, wanted: SourceSettings, *, organization: Organization | None = None
 ) -> DataSource:
     """What is said is changed, the rest stays. Raises what `create` raises, and UnknownSource."""
     seen = sources.to_manage(user, reference, organization=organization)
@@ -66,11 +66,11 @@ def change(
         source = locked.filter(pk=seen.pk, deleted_at=None).first()
         if source is None:
             raise UnknownSource("There is no such data source, or it is not visible to you.")
-        model = _model(settings.embedding_model) or source.embedding_model
+        model = _model(wanted.embedding_model) or source.embedding_model
         if model != source.embedding_model:
             _require_empty(source)
             source.embedding_model = model
-        _write(source, settings, granted_by=user)
+        _write(source, wanted, granted_by=user)
         if not sources.visible(user, Action.MANAGE).filter(pk=source.pk).exists():
             raise NotAllowed("You may see this data source, but not change it.")
     return source
@@ -118,8 +118,8 @@ def _model(name: str | None) -> EmbeddingModel | None:
     return found
 
 
-def _write(source: DataSource, settings: SourceSettings, *, granted_by: User) -> None:
-    said = {name: getattr(settings, name) for name in ("name", "slug", "description", "visibility", "source_type")}
+def _write(source: DataSource, wanted: SourceSettings, *, granted_by: User) -> None:
+    said = {name: getattr(wanted, name) for name in ("name", "slug", "description", "visibility", "source_type")}
     for name, value in said.items():
         if value is not None:
             setattr(source, name, value)
@@ -133,7 +133,7 @@ def _write(source: DataSource, settings: SourceSettings, *, granted_by: User) ->
     except IntegrityError:
         raise InvalidRequest("The organisation has a source of this slug already.", field="slug") from None
     for kind in Grant.COUNTS_FOR:
-        names = getattr(settings.access, f"{kind}s")
+        names = getattr(wanted.access, f"{kind}s")
         if names is not None:
             _open_to(source, kind, names, granted_by=granted_by)
 

@@ -48,7 +48,7 @@ class DocumentIn(serializers.Serializer[Any]):
 
 
 def _content(data: bytes, *, content_type: str, path: str) -> dict[str, str]:
-    """Bytes that are no text are their own document's trouble: the others of the job go on. Raises UnsupportedFormat."""
+    """Bytes that are no text are this document's own trouble: the others of its job go on. Raises UnsupportedFormat."""
     try:
         return {"text": parsers.decode(data, content_type=content_type, path=path), "unreadable": ""}
     except ParseFailed as error:
