@@ -1,6 +1,7 @@
 """DELETE /api/rag/ingest/{jobId}: what is indexed stays, and nothing is indexed after the response."""
 
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -67,7 +68,9 @@ def test_nothing_is_indexed_after_the_response(
     eventually(lambda: IngestionJob.objects.get(pk=later.body["jobId"]).finished_at)
     assert set(Chunk.objects.exclude(document__path="x").values_list("pk", flat=True)) == before
     assert cancel(editor, job).body == reply.body, "a second DELETE finds the same"
-    states = IngestionDocument.objects.filter(job=job).order_by("index").values_list("state", "text", "lease")
+    states = (
+        IngestionDocument.objects.filter(job=uuid.UUID(job)).order_by("index").values_list("state", "text", "lease")
+    )
     assert [state for state, *_ in states] == ["done", *["cancelled"] * 5]
     assert {(text, lease) for state, text, lease in states if state == "cancelled"} == {("", None)}
 
