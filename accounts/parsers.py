@@ -1,8 +1,11 @@
-"""JSON bodies: bounded, and every way of being malformed is the client's error."""
+"""Bodies, JSON and multipart: bounded, and every way of being malformed is the client's error."""
 
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.conf import settings
+from django.core.exceptions import SuspiciousOperation, TooManyFilesSent
+from django.core.files.uploadhandler import MemoryFileUploadHandler
 from rest_framework import exceptions, parsers, status
 
 
@@ -35,3 +38,27 @@ class CredentialsParser(BoundedJSONParser):
     """For whoever is not known yet: a credential is short."""
 
     limit = 64 * 1024
+
+
+class _InMemory(MemoryFileUploadHandler):
+    """However long: the whole body is bounded (RAG_MAX_BODY_BYTES), and no file of a client's is written to disk."""
+
+    def handle_raw_input(self, *args: Any, **kwargs: Any) -> None:
+        self.activated = True
+
+
+class BoundedMultipartParser(parsers.MultiPartParser):
+    """Form fields and files, at most DATA_UPLOAD_MAX_NUMBER_FILES of them."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        context: dict[str, Any] = dict(parser_context or {})
+        context["request"].upload_handlers = [_InMemory()]
+        try:
+            return super().parse(stream, media_type, context)
+        except TooManyFilesSent:
+            most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+            raise exceptions.ValidationError({"files": f"at most {most} files go into one request"}) from None
+        except (SuspiciousOperation, exceptions.ParseError):
+            raise exceptions.ValidationError({"body": "the body is not valid multipart/form-data"}) from None

@@ -39,6 +39,12 @@ class Organization(UUIDModel):
     ingestions_per_minute = _own_limit("Requests that send documents, of one person a minute.")
     agent_requests_per_minute = _own_limit("Requests to the agent, of one person a minute.")
     service_searches_per_minute = _own_limit("Requests to the search service, of one API key a minute.")
+    max_chunks = models.PositiveIntegerField(
+        "most chunks",
+        null=True,
+        blank=True,
+        help_text="Documents that would make more are refused (INDEX_FULL). Empty: no limit.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import ingestion
+from rag.services import deletion, ingestion
 
 
 @shared_task(name="rag.ingest_documents")
@@ -15,3 +15,8 @@ def ingest_documents(ids: list[str]) -> None:
 @shared_task(name="rag.sweep_ingestion")
 def sweep_ingestion() -> None:
     ingestion.sweep()
+
+
+@shared_task(name="rag.purge_deleted")
+def purge_deleted() -> None:
+    deletion.purge()

@@ -9,7 +9,7 @@ from orgs.api_keys import ApiKey
 from orgs.models import Membership, Role, Team
 from orgs.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, Grant
-from rag.services import ingestion
+from rag.services import ingestion, jobs
 from rag.types import Submission
 from tests.factories import World, put
 
@@ -45,7 +45,7 @@ def foreign(world: World) -> DataSource:
     world.key("foreigner", organization=world.abroad, name="foreign-key")
     source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
     put(source, "foreign-document", "Zebras.")
-    ingestion.submit(
+    jobs.submit(
         source=source,
         submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
         options=ingestion.default_options(),
@@ -261,3 +261,50 @@ def test_a_filter_does_not_read_a_keys_hash(world: World) -> None:
     client = browser(world.users["owner"])
     for query in ("hash__startswith=a", "user__password__startswith=p"):
         assert client.get(f"/admin/orgs/apikey/?{query}").status_code in (302, 400)
+
+
+def test_jobs_are_cancelled_by_those_who_manage_their_source(world: World, foreign: DataSource) -> None:
+    submission = Submission(path="a", title="A", text="Zebras.")
+    options, actor = ingestion.default_options(), world.users["editor"]
+    job = jobs.submit(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
+    client = browser(world.users["owner"])
+    both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
+    assert client.post("/admin/rag/ingestionjob/", both).status_code == 302
+    job.refresh_from_db()
+    assert (job.status, job.documents.get().state) == ("cancelled", "cancelled")
+    assert foreign.jobs.get().status == "queued"
+
+
+@pytest.mark.parametrize("by_action", [True, False])
+def test_a_source_is_deleted_after_being_asked_again(world: World, foreign: DataSource, by_action: bool) -> None:
+    source = world.source("domestic")
+    put(source, "a", "Zebras.")
+    client = browser(world.users["owner"])
+    if by_action:
+        address = "/admin/rag/datasource/"
+        values = {"action": "delete_selected", "_selected_action": [source.pk, foreign.pk]}
+    else:
+        address, values = f"/admin/rag/datasource/{source.pk}/delete/", {}
+    asked = client.post(address, values) if by_action else client.get(address)
+    assert "1 documents" in asked.content.decode()
+    assert client.post(address, {**values, "post": "yes"}).status_code == 302
+    source.refresh_from_db()
+    foreign.refresh_from_db()
+    assert (source.deleted_at is None, foreign.deleted_at) == (False, None)
+    assert client.get(f"/admin/rag/datasource/{source.pk}/change/").status_code == 302
+
+
+def test_a_quota_is_seen_but_not_set_by_those_whom_it_binds(world: World) -> None:
+    world.home.max_chunks = 1000
+    world.home.save()
+    values = {"name": "Home", "is_active": "on", "default_visibility": "public", "max_chunks": 5000}
+    address = f"/admin/orgs/organization/{world.home.pk}/change/"
+    owner = browser(world.users["owner"])
+    assert "1000" in owner.get(address).content.decode()
+    owner.post(address, values)
+    world.home.refresh_from_db()
+    assert world.home.max_chunks == 1000
+    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    assert root.post(address, {**values, "slug": "home"}).status_code == 302
+    world.home.refresh_from_db()
+    assert world.home.max_chunks == 5000

@@ -3,13 +3,15 @@
 import uuid
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from accounts.models import User
 from rag.models import IngestionDocument, IngestionJob
+from rag.services import jobs
 
 from .base import SourceContentAdmin
 
@@ -49,6 +51,7 @@ class IngestionJobAdmin(SourceContentAdmin):
     list_filter = ("status", "source")
     list_select_related = ("source__organization", "created_by")
     inlines = (DocumentsInline,)
+    actions = ("cancel",)
     fields = (
         "id", "source", "created_by", "status", "progress", "chunk_total",
         "chunk_size", "chunk_overlap", "created_at", "started_at", "finished_at",
@@ -57,6 +60,13 @@ class IngestionJobAdmin(SourceContentAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionJob]:
         return IngestionJob.objects.filter(pk__in=super().get_queryset(request).values("pk")).with_progress()
+
+    @admin.action(description="Cancel what has not ended; what is indexed stays")
+    def cancel(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> None:
+        assert isinstance(request.user, User)
+        for job in queryset:
+            jobs.cancel(request.user, job.pk)
+        messages.success(request, "Jobs that had not ended are cancelled.")
 
     @admin.display(description="documents")
     def progress(self, job: Any) -> str:

@@ -10,10 +10,9 @@ from django.http import HttpRequest
 from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.models import DataSource, Document, EmbeddingModel, Grant
+from rag.services import deletion
 
 from .base import SourceContentAdmin, choices, home_organizations
-
-_COUNTS_FOR = {"user": Visibility.PRIVATE, "role": Visibility.ROLE, "team": Visibility.TEAM}
 
 
 class SourceForm(forms.ModelForm):
@@ -59,7 +58,7 @@ class GrantFormSet(forms.BaseInlineFormSet):
         super().clean()
         seen: set[tuple[Any, ...]] = set()
         for form in self.forms:
-            who = tuple(form.cleaned_data.get(kind) for kind in _COUNTS_FOR) if form.is_valid() else ()
+            who = tuple(form.cleaned_data.get(kind) for kind in Grant.COUNTS_FOR) if form.is_valid() else ()
             if any(who) and form not in self.deleted_forms:
                 if who in seen:
                     form.add_error(None, "This row repeats another one.")
@@ -68,7 +67,7 @@ class GrantFormSet(forms.BaseInlineFormSet):
                 self._check(form)
 
     def _check(self, form: forms.ModelForm) -> None:
-        chosen = [(kind, form.cleaned_data[kind]) for kind in _COUNTS_FOR if form.cleaned_data.get(kind)]
+        chosen = [(kind, form.cleaned_data[kind]) for kind in Grant.COUNTS_FOR if form.cleaned_data.get(kind)]
         if len(chosen) != 1:
             form.add_error(None, "Choose one person, one role or one team in each row.")
             return
@@ -80,8 +79,8 @@ class GrantFormSet(forms.BaseInlineFormSet):
             fits = who.organization_id == source.organization_id
         if not fits:
             form.add_error(kind, f"{who} does not belong to the source's organisation.")
-        if source.visibility != _COUNTS_FOR[kind]:
-            wanted = _COUNTS_FOR[kind].value
+        if source.visibility != Grant.COUNTS_FOR[kind]:
+            wanted = Grant.COUNTS_FOR[kind].value
             form.add_error(kind, f"This counts only while the visibility is “{wanted}”; it is “{source.visibility}”.")
 
 
@@ -142,8 +141,21 @@ class DataSourceAdmin(SourceContentAdmin):
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False  # deletion with its purge comes as an action of its own
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Counted, not collected: a source may have millions of chunks."""
+        sources = DataSource.objects.filter(pk__in=[source.pk for source in objs])
+        counts = {
+            "data sources": sources.count(),
+            "documents": Document.objects.live().filter(source__in=sources).count(),
+        }
+        return [f"{number} {name}" for name, number in counts.items()], counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: DataSource) -> None:
+        deletion.delete_source(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
+        for source in queryset:
+            deletion.delete_source(source)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         for grant in formset.save(commit=False):

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
+from accounts.parsers import BoundedJSONParser, BoundedMultipartParser
 from orgs.permissions import Scope
 
 from .base import PostView, SharedPath
@@ -20,15 +22,18 @@ class IngestJob(pipeline.IngestionJobs, PostView):
 
 
 class Ingest(SharedPath):
-    """`documents` → pipeline; anything else → v3."""
+    """`documents`, or a form with files → pipeline; anything else → v3."""
 
     adapter = v3.Ingest
     adapters = (v3.Ingest, IngestJob)
     operation_id = "ingestDocumentOrJob"
     scopes = {"POST": Scope.INGEST}
     budget = INGESTIONS
+    parser_classes = (BoundedJSONParser, BoundedMultipartParser)
 
     def choose(self, body: Any) -> type[PostView]:
+        if isinstance(body, QueryDict):  # a form
+            return IngestJob
         if isinstance(body, dict) and "documents" in body:
             if "text" in body:
                 raise ValidationError({"documents": "send either text (one document) or documents (a job), not both"})

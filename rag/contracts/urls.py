@@ -11,14 +11,16 @@ from .search_service import views as search_service
 from .shared import Ingest, Search
 from .v3.chat import Chat
 
+job = pipeline.IngestionJobs.as_view({"get": "retrieve", "delete": "destroy"})
+sources = pipeline.DataSources.as_view({"get": "list", "post": "create"})
+source = pipeline.DataSources.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})
+
 urlpatterns = [
     re_path(r"^api/rag/ingest/?$", Ingest.as_view(), name="ingest"),
-    re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/?$", pipeline.IngestionJobs.as_view({"get": "retrieve"}), name="job"),
+    re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/?$", job, name="job"),
     re_path(r"^api/rag/search/?$", Search.as_view(), name="search"),
-    re_path(r"^api/rag/sources/?$", pipeline.DataSources.as_view({"get": "list"}), name="sources"),
-    re_path(
-        r"^api/rag/sources/(?P<reference>[^/]+)/?$", pipeline.DataSources.as_view({"get": "retrieve"}), name="source"
-    ),
+    re_path(r"^api/rag/sources/?$", sources, name="sources"),
+    re_path(r"^api/rag/sources/(?P<reference>[^/]+)/?$", source, name="source"),
     re_path(r"^api/rag/retrieve/?$", Retrieve.as_view(), name="retrieve"),
     re_path(r"^api/rag/query/?$", Query.as_view(), name="query"),
     re_path(r"^api/chat/?$", Chat.as_view(), name="chat"),

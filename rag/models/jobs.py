@@ -73,6 +73,7 @@ class IngestionDocument(UUIDModel):
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
+        CANCELLED = "cancelled"
 
     class Outcome(models.TextChoices):
         CREATED = "created"
@@ -83,7 +84,7 @@ class IngestionDocument(UUIDModel):
     index = models.PositiveIntegerField()
     path = models.TextField()
     title = models.TextField()
-    text = models.TextField(help_text="Emptied when done: the document has it.")
+    text = models.TextField(help_text="Emptied once it is not open any more.")
     content_type = models.CharField(max_length=200, blank=True)
     uri = models.TextField(blank=True)
     lang = models.CharField(max_length=20, blank=True)
@@ -93,7 +94,7 @@ class IngestionDocument(UUIDModel):
     metadata = models.JSONField(default=dict)
     content_hash = models.CharField(max_length=200)
 
-    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED)
     attempts = models.PositiveIntegerField(default=0)
     # The token of the worker that holds the row: only its holder may write a result.
     lease = models.UUIDField(null=True)

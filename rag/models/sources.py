@@ -3,16 +3,17 @@
 import enum
 from functools import reduce
 from operator import or_
-from typing import Self
+from typing import ClassVar, Self
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
 
 from accounts.models import User
 from orgs.access import Standing, standing_of
 from orgs.models import Caller, Organization, Role, Team
 from orgs.permissions import Permission, Visibility
+from rag.errors import IndexUnavailable, UnknownSource
 from ragsite.db import UUIDModel
 
 from .embedding_models import EmbeddingModel
@@ -129,6 +130,23 @@ class DataSource(UUIDModel):
     def __str__(self) -> str:
         return f"{self.slug} · {self.organization}"
 
+    def hold(self) -> None:
+        """Until the transaction ends, nobody deletes the source or gives it another embedding model.
+
+        Raises UnknownSource if it is deleted already, IndexUnavailable if it has another model than this instance.
+        """
+        with connection.cursor() as cursor:
+            # Held by many at a time; whoever deletes or changes the model waits for all of them (SELECT FOR UPDATE).
+            cursor.execute(
+                "SELECT embedding_model_id FROM rag_datasource WHERE id = %s AND deleted_at IS NULL FOR KEY SHARE",
+                [self.pk],
+            )
+            row = cursor.fetchone()
+        if row is None:
+            raise UnknownSource("There is no such data source, or it is not visible to you.")
+        if row[0] != self.embedding_model_id:
+            raise IndexUnavailable("The data source got another embedding model meanwhile. Send the document again.")
+
 
 class SourceContentQuerySet(models.QuerySet):
     """For everything that has a `source`: it is visible as its source is."""
@@ -148,6 +166,9 @@ class Grant(UUIDModel):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
     )
     granted_at = models.DateTimeField(auto_now_add=True)
+
+    # The visibility that each kind of grant counts for.
+    COUNTS_FOR: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}
 
     class Meta:
         ordering = ("source", "granted_at")

@@ -12,6 +12,10 @@ _MARKDOWN_SUFFIXES = {".md", ".markdown", ".mdx"}
 # Besides text/*: types whose bytes are text for people to read.
 _TEXT_TYPES = {"application/json", "application/xml", "application/x-ndjson", "application/yaml", "application/toml"}
 
+# What clients call a file whose type they do not know; then its name decides.
+_UNKNOWN_TYPE = "application/octet-stream"
+_TEXT_SUFFIXES = _MARKDOWN_SUFFIXES | {".txt", ".rst", ".csv", ".json", ".xml", ".yaml", ".yml", ".toml"}
+
 
 def parse(content: str, *, content_type: str, path: str) -> Parsed:
     """The text as it is searched and cited, with its headings where the format has them."""
@@ -26,6 +30,8 @@ def decode(data: bytes, *, content_type: str, path: str) -> str:
     Raises UnsupportedFormat for a type that is not text, ParseFailed where the bytes are not.
     """
     mime = _mime(content_type)
+    if mime == _UNKNOWN_TYPE and _suffix(path) in _TEXT_SUFFIXES:
+        return text.decode(data)
     if "/" in mime and not mime.startswith("text/") and mime not in _TEXT_TYPES:
         raise UnsupportedFormat(f"{mime} cannot be read yet. Send its text in `text`, or a text format.")
     return text.decode(data)
@@ -41,8 +47,12 @@ def _is_markdown(content_type: str, path: str) -> bool:
     if mime in _MARKDOWN_TYPES:
         return True
     # A declared type other than a plain one is believed; `documentation` and the like are not MIME types.
-    undeclared = "/" not in mime or mime == "text/plain"
-    return undeclared and PurePosixPath(path.split("?")[0].split("#")[0]).suffix.lower() in _MARKDOWN_SUFFIXES
+    undeclared = "/" not in mime or mime in ("text/plain", _UNKNOWN_TYPE)
+    return undeclared and _suffix(path) in _MARKDOWN_SUFFIXES
+
+
+def _suffix(path: str) -> str:
+    return PurePosixPath(path.split("?")[0].split("#")[0]).suffix.lower()
 
 
 def _mime(content_type: str) -> str:

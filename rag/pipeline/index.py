@@ -11,6 +11,7 @@ from rag.parsing import registry as parsers
 from rag.providers import registry
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 
+from . import quota
 from .ingest import Prepared
 
 
@@ -24,18 +25,23 @@ def unchanged(
 ) -> IndexOutcome | None:
     """If the stored document has this content already, save what else changed and say so; else None.
 
-    Nothing is embedded for it. Keeps other writers of this path waiting until the caller's transaction ends.
+    Nothing is embedded for it. Keeps other writers of this path waiting until the caller's transaction ends. Raises
+    UnknownSource if the source was deleted meanwhile.
     """
     document = _locked(source, submission.path)
     return _kept(document, submission, source, options, revision) if document else None
 
 
 def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> IndexOutcome:
-    """Create the document or replace it whole. Keeps other writers of this path waiting, likewise."""
+    """Create the document or replace it whole. Keeps other writers of this path waiting, likewise.
+
+    Raises IndexFull, and UnknownSource if the source was deleted meanwhile.
+    """
     submission, options = prepared.submission, prepared.options
     document = _locked(source, submission.path)
     if document and (kept := _kept(document, submission, source, options, revision)):
         return kept
+    quota.make_room(source.organization_id, growth=len(prepared.chunks) - (document.chunk_count if document else 0))
     status = "updated" if document else "created"
     document = document or Document(source=source, path=submission.path)
     content = {
@@ -74,6 +80,7 @@ def effective_hash(submission: Submission) -> str:
 
 def _locked(source: DataSource, path: str) -> Document | None:
     """The live document of this path. An advisory lock, because a document that is not there yet has no row to lock."""
+    source.hold()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{source.pk}/{path}"])
     return Document.objects.live().filter(source=source, path=path).defer("text").first()

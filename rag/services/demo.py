@@ -14,7 +14,7 @@ from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.documents import content_hash
 from rag.types import Submission
 
-from . import ingestion
+from . import ingestion, jobs
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 
@@ -125,7 +125,7 @@ def _handbooks(source: DataSource, names: tuple[str, ...]) -> IngestionJob | Non
     changed = [_submission(name) for name in names if known.get(f"docs/{name}") != content_hash(_text(name))]
     if not changed or source.owner is None:
         return None
-    return ingestion.submit(source=source, submissions=changed, options=ingestion.default_options(), actor=source.owner)
+    return jobs.submit(source=source, submissions=changed, options=ingestion.default_options(), actor=source.owner)
 
 
 def _submission(name: str) -> Submission:

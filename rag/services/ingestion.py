@@ -1,11 +1,10 @@
-"""Documents in: at once, or as a job that workers do."""
+"""Documents in: at once, or as a part of a job that workers do."""
 
 import contextlib
 import datetime
 import random
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -13,25 +12,21 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import User
 from rag import queue
-from rag.errors import DocumentTooLarge, EmbeddingFailed, ParseFailed, RagError, UnknownJob
-from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
-from rag.pipeline import index, ingest
+from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError
+from rag.models import DataSource, IngestionDocument, IngestionJob
+from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
 
-from . import sources
+from . import jobs, sources
 from .leases import LeaseLost, claim, heartbeat, update_held
 
 logger = structlog.get_logger(__name__)
 
 State, Status = IngestionDocument.State, IngestionJob.Status
-OPEN_STATES = [State.QUEUED, State.RUNNING]
-# Documents a message carries: enough to make its cost small, few enough to share a job among workers.
-_BATCH = 8
 # Rows a sweep brings back at most; the next one takes the rest.
-_SWEPT = 64 * _BATCH
+_SWEPT = 64 * jobs.BATCH
 
 
 def default_options() -> ChunkingOptions:
@@ -50,70 +45,17 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
             "Send it as a job: POST /api/rag/ingest with `documents`."
         )
     revision, options = uuid7(), default_options()
-    if not source._state.adding and index.is_known(submission, source=source):
+    known = not source._state.adding and index.is_known(submission, source=source)
+    if known:
         with transaction.atomic():
             same = index.unchanged(submission, source=source, options=options, revision=revision)
         if same is not None:
             return same
+    else:
+        quota.refuse_if_full(source.organization_id)
     prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
     with transaction.atomic():
         return index.index(prepared, source=sources.saved(source), revision=revision)
-
-
-@transaction.atomic
-def submit(
-    *, source: DataSource, submissions: Sequence[Submission], options: ChunkingOptions, actor: User
-) -> IngestionJob:
-    """Store the job and its documents, and tell the workers once that is committed."""
-    job = IngestionJob.objects.create(
-        source=source, created_by=actor, chunk_size=options.size, chunk_overlap=options.overlap
-    )
-    rows = [
-        IngestionDocument(
-            job=job,
-            index=number,
-            path=submission.path,
-            title=submission.title,
-            text=submission.text,
-            content_type=submission.content_type,
-            uri=submission.uri,
-            lang=submission.lang,
-            source_type=submission.source_type,
-            tags=list(submission.tags),
-            date=submission.date,
-            metadata=dict(submission.metadata),
-            content_hash=submission.content_hash,
-            state=State.FAILED if submission.unreadable else State.QUEUED,
-            error_code=ParseFailed.code if submission.unreadable else "",
-            error_message=submission.unreadable,
-        )
-        for number, submission in enumerate(submissions)
-    ]
-    IngestionDocument.objects.bulk_create(rows, batch_size=500)
-    _send([row.pk for row in rows if row.state == State.QUEUED])
-    _close(job.pk)  # if nothing of it can be read
-    return job
-
-
-def job_visible_to(user: User, job_id: uuid.UUID) -> IngestionJob:
-    """The job with its progress. Raises UnknownJob."""
-    job = IngestionJob.objects.visible_to(user, Action.VIEW).with_progress().filter(pk=job_id).first()
-    if job is None:
-        raise UnknownJob("There is no such job, or it is not visible to you.")
-    return job
-
-
-def indexed_chunks(job: IngestionJob, limit: int) -> list[uuid.UUID]:
-    """The ids of the chunks that this job's documents have now."""
-    documents = job.documents.filter(state=State.DONE).values("document")
-    return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
-
-
-def failures(job: IngestionJob, limit: int) -> list[dict[str, Any]]:
-    """The job's failed documents: index, path, code, message."""
-    failed = job.documents.filter(state=State.FAILED).order_by("index")
-    rows = failed.values_list("index", "path", "error_code", "error_message")[:limit]
-    return [{"index": number, "path": path, "code": code, "message": message} for number, path, code, message in rows]
 
 
 def run(*, ids: Sequence[uuid.UUID]) -> None:
@@ -153,39 +95,42 @@ def sweep() -> None:
     nothing else waiting. Harmless beside running workers: a row that somebody holds cannot be claimed twice.
     """
     now = timezone.now()
-    due = IngestionDocument.objects.filter(state__in=OPEN_STATES, due_at__lt=now)
+    due = IngestionDocument.objects.filter(state__in=jobs.OPEN_STATES, due_at__lt=now)
     lost = due.filter(state=State.RUNNING)
-    lost.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS).update(
-        state=State.FAILED,
-        error_code="WORKER_LOST",
-        error_message=f"Its worker was lost while at work on it, {settings.RAG_MAX_ATTEMPTS} times.",
-        chunk_count=0,
-        due_at=None,
-        finished_at=now,
-    )
+    with _unheld(lost.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, poison):
+        poison.update(
+            state=State.FAILED,
+            error_code="WORKER_LOST",
+            error_message=f"Its worker was lost while at work on it, {settings.RAG_MAX_ATTEMPTS} times.",
+            text="",
+            chunk_count=0,
+            due_at=None,
+            finished_at=now,
+        )
     untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
     # A dead worker's message may have named more of the same job.
-    jobs = set(lost.values_list("job_id", flat=True)[:_SWEPT])
-    ids = list(due.order_by("pk").values_list("pk", flat=True)[:_SWEPT])
-    due.filter(pk__in=ids).update(state=State.QUEUED, lease=None, due_at=None)
-    if jobs:
-        untold = untold.filter(job_id__in=jobs)
-    if jobs or (not ids and queue.waiting() == 0):
+    interrupted = set(lost.values_list("job_id", flat=True)[:_SWEPT])
+    with _unheld(due) as (ids, rows):
+        rows.update(state=State.QUEUED, lease=None, due_at=None)
+    if interrupted:
+        untold = untold.filter(job_id__in=interrupted)
+    if interrupted or (not ids and queue.waiting() == 0):
         ids = list(dict.fromkeys([*ids, *untold.order_by("pk").values_list("pk", flat=True)[:_SWEPT]]))
-    _send(ids)
-    for job_id in _unfinished_jobs().exclude(documents__state__in=OPEN_STATES).values_list("pk", flat=True):
-        _close(job_id)
+    jobs.send(ids)
+    for job_id in jobs.unfinished().exclude(documents__state__in=jobs.OPEN_STATES).values_list("pk", flat=True):
+        jobs.close(job_id)
 
 
-def _unfinished_jobs() -> QuerySet[IngestionJob]:
-    return IngestionJob.objects.filter(status__in=[Status.QUEUED, Status.PROCESSING])
-
-
-def _send(ids: Sequence[uuid.UUID]) -> None:
-    """Few documents go one by one: they may be long, and every worker shall have a part."""
-    size = max(1, min(_BATCH, len(ids) // 16))
-    for start in range(0, len(ids), size):
-        queue.send("rag.ingest_documents", [str(each) for each in ids[start : start + size]])
+@contextlib.contextmanager
+def _unheld(
+    documents: QuerySet[IngestionDocument],
+) -> Iterator[tuple[list[uuid.UUID], QuerySet[IngestionDocument]]]:
+    """The oldest of them, locked for the block. Those that somebody else has locked (to cancel them, say) are left to
+    the next sweep: two who lock many rows must not wait for each other."""
+    with transaction.atomic():
+        found = documents.order_by("pk").select_for_update(skip_locked=True).values_list("pk", flat=True)
+        ids = list(found[:_SWEPT])
+        yield ids, IngestionDocument.objects.filter(pk__in=ids)
 
 
 def _ingest(row: IngestionDocument) -> None:
@@ -210,7 +155,7 @@ def _ingest(row: IngestionDocument) -> None:
     except Exception:
         logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
         _fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")
-    _close(row.job_id)
+    jobs.close(row.job_id)
 
 
 def _ingest_held(row: IngestionDocument) -> None:
@@ -252,25 +197,9 @@ def _postpone(row: IngestionDocument) -> None:
 
 
 def _fail(row: IngestionDocument, code: str, message: str) -> None:
-    values = {"state": State.FAILED, "error_code": code, "error_message": message, "chunk_count": 0}
+    values = {"state": State.FAILED, "error_code": code, "error_message": message, "chunk_count": 0, "text": ""}
     with contextlib.suppress(LeaseLost):
         update_held(row, **values, due_at=None, finished_at=timezone.now())
-
-
-def _close(job_id: uuid.UUID) -> None:
-    """End the job if nothing of it is open: failed if every document failed, else completed."""
-    documents = IngestionDocument.objects.filter(job_id=job_id)
-    if documents.filter(state__in=OPEN_STATES).exists():
-        return
-    with transaction.atomic():
-        job = _unfinished_jobs().select_for_update().filter(pk=job_id).first()
-        if job is None or documents.filter(state__in=OPEN_STATES).exists():
-            return
-        all_failed = not documents.exclude(state=State.FAILED).exists()
-        job.status = Status.FAILED if all_failed else Status.COMPLETED
-        job.finished_at = timezone.now()
-        job.save(update_fields=["status", "finished_at"])
-    logger.info("ingestion_job_ended", job=str(job_id), status=job.status)
 
 
 def _submission(row: IngestionDocument) -> Submission:

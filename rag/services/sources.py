@@ -1,5 +1,7 @@
 """Data sources: finding one, making one."""
 
+from django.db.models import Q
+
 from accounts.models import User
 from orgs import choosing
 from orgs.models import Caller, Membership, Organization
@@ -13,6 +15,29 @@ def visible(user: Caller, action: Action, *, organization: Organization | None =
     """The sources of a caller, in one organisation where the request names one."""
     sources = DataSource.objects.visible_to(user, action)
     return sources.filter(organization=organization) if organization else sources
+
+
+def listed(
+    user: User,
+    *,
+    organization: Organization | None = None,
+    also_in: str = "",
+    search: str = "",
+    visibility: str = "",
+    source_type: str = "",
+) -> DataSourceQuerySet:
+    """The sources that exist for a caller, narrowed by what is not empty.
+
+    also_in: an organisation's slug or id, as a parameter of the request. search: a part of a name, slug or description.
+    """
+    found = visible(user, Action.VIEW, organization=organization).select_related("organization", "embedding_model")
+    if also_in:
+        found = found.filter(organization=organization_of(user, also_in, field="organization"))
+    if search:
+        found = found.filter(Q(name__icontains=search) | Q(slug__icontains=search) | Q(description__icontains=search))
+    if visibility:
+        found = found.filter(visibility=visibility)
+    return found.filter(source_type=source_type) if source_type else found
 
 
 def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
@@ -50,9 +75,8 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
         return to_ingest(user, slug, organization=home)
     except UnknownSource:
         pass
-    may_create = Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=home).exists()
     taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
-    if taken or not may_create:
+    if taken or not may_create(user, home):
         raise NotAllowed("This data source does not exist for you, and you may not create one.")
     return DataSource(
         organization=home,
@@ -95,9 +119,22 @@ def writing_organization(user: User, *, organization: Organization | None = None
         raise InvalidRequest(str(error), field="X-Organization") from None
 
 
-def organization_of(user: User, reference: str) -> Organization:
-    """The user's organisation with this slug or id, as X-Organization names it. Raises InvalidRequest."""
+def to_manage(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+    """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
     try:
-        return choosing.organization_named(user, reference, where="X-Organization")
+        return named(visible(user, Action.MANAGE, organization=organization), reference)
+    except UnknownSource:
+        named(visible(user, Action.VIEW, organization=organization), reference)
+        raise NotAllowed("You may see this data source, but not change it.") from None
+
+
+def may_create(user: User, organization: Organization) -> bool:
+    return Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=organization).exists()
+
+
+def organization_of(user: User, reference: str, *, field: str = "X-Organization") -> Organization:
+    """The user's organisation with this slug or id, as the request's `field` names it. Raises InvalidRequest."""
+    try:
+        return choosing.organization_named(user, reference, where=field)
     except choosing.OrganizationUndecided as error:
-        raise InvalidRequest(str(error), field="X-Organization") from None
+        raise InvalidRequest(str(error), field=field) from None

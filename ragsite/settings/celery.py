@@ -26,7 +26,7 @@ CELERY_TIMEZONE = TIME_ZONE
 # A queue of its own: behind ten thousand documents a sweep would come too late for the one whose worker died.
 CELERY_TASK_DEFAULT_QUEUE = "ingestion"
 CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"))
-CELERY_TASK_ROUTES = {"rag.sweep_ingestion": {"queue": "maintenance"}}
+CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in ("rag.sweep_ingestion", "rag.purge_deleted")}
 CELERY_BEAT_SCHEDULE = {
     "sweep-ingestion": {
         "task": "rag.sweep_ingestion",
@@ -34,4 +34,5 @@ CELERY_BEAT_SCHEDULE = {
         # Without a worker the sweeps of an hour must not pile up.
         "options": {"expires": 60},
     },
+    "purge-deleted": {"task": "rag.purge_deleted", "schedule": RAG_SWEEP_SECONDS, "options": {"expires": 60}},
 }

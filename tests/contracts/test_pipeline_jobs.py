@@ -13,6 +13,7 @@ from tests import snapshots
 from tests.conftest import Worker
 from tests.factories import World
 from tests.http import Client
+from tests.provider_server import ProviderServer
 
 Api = Callable[..., Client]
 JOB_FIELDS = {
@@ -90,6 +91,7 @@ def test_a_job_whose_documents_all_fail(
         ({"documents": [{"contentBase64": "?"}]}, 400, "INVALID_REQUEST", "documents[0].contentBase64"),
         ({"documents": [{"text": "a", "date": "yesterday"}]}, 400, "INVALID_REQUEST", "documents[0].date"),
         ({"documents": [{"text": "a", "tags": [None]}]}, 400, "INVALID_REQUEST", "documents[0].tags"),
+        ({"documents": [{"text": "a", "sourceType": "tweet"}]}, 400, "INVALID_REQUEST", "documents[0].sourceType"),
         ({"documents": [{"text": "a\x00"}]}, 400, "INVALID_REQUEST", "documents[0].text"),
         ({"chunkSize": "512"}, 400, "INVALID_REQUEST", "chunkSize"),
         ({"chunkSize": 10}, 400, "INVALID_REQUEST", "chunkSize"),
@@ -136,6 +138,36 @@ def test_bytes_that_are_no_text_fail_alone(api: Api, live_world: World) -> None:
     snapshots.matches("pipeline-job-errors", job)
     alone = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(b"\xff\xff\xff")]}).body
     assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)
+
+
+def test_a_document_may_have_a_type_of_its_own(api: Api, live_world: World) -> None:
+    """RESOLUTION: "the document's type, inherited from its data source unless the document says otherwise"."""
+    live_world.source("handbook", source_type="faq")
+    editor = api("editor")
+    documents = [{"path": "own", "text": "Alpha.", "sourceType": "email"}, {"path": "inherited", "text": "Beta."}]
+    assert editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).status == 202
+    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    assert dict(Document.objects.values_list("path", "source_type")) == {"own": "email", "inherited": "faq"}
+
+
+def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_world: World, settings: Any) -> None:
+    """EMBEDDING_FAILED: "Embedding model error"; nothing of the provider's own words."""
+    settings.EMBEDDING_MAX_RETRIES = 0
+    with ProviderServer(dimensions=384).running() as provider:
+        model = EmbeddingModel.objects.create(
+            name="remote", provider="openai", dimensions=384, base_url=provider.base_url
+        )
+        live_world.source("handbook", embedding_model=model)
+        editor = api("editor")
+        documents = [{"path": "a", "text": "Alpha."}, {"path": "b", "text": "Beta."}]
+        job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
+        provider.fail(401)
+        ingestion.run(ids=[row.pk for row in IngestionDocument.objects.order_by("index")])
+    state = editor.get(f"/api/rag/ingest/{job}").body
+    assert (state["status"], state["indexed"]) == ("completed", 1)
+    (error,) = state["errors"]
+    assert (error["path"], error["code"]) == ("a", "EMBEDDING_FAILED")
+    assert "as the test asked" not in error["message"]
 
 
 def test_long_lists_are_refused_by_their_length_and_errors_are_few(api: Api, live_world: World, settings: Any) -> None:

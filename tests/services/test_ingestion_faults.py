@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.providers import registry
-from rag.services import ingestion, leases
+from rag.services import ingestion, jobs, leases
 from rag.types import ChunkingOptions, Submission
 from tests.conftest import Worker, empty_queue
 from tests.factories import World
@@ -31,7 +31,7 @@ def documents(count: int, words: int = 300) -> list[Submission]:
 
 def submit(world: World, submissions: list[Submission]) -> IngestionJob:
     source = world.source()
-    return ingestion.submit(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
+    return jobs.submit(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
 
 
 def indexed() -> dict[str, list[tuple[Any, ...]]]:
@@ -114,7 +114,7 @@ def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, setti
 def test_an_older_submission_that_finishes_later_does_not_win(live_world: World) -> None:
     older = submit(live_world, [Submission(path="a", title="A", text="Old text.")]).documents.get()
     source = live_world.home.sources.get()
-    newer = ingestion.submit(
+    newer = jobs.submit(
         source=source,
         submissions=[Submission(path="a", title="A", text="New text.")],
         options=OPTIONS,
@@ -151,7 +151,7 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
 ) -> None:
     settings.RAG_LEASE_SECONDS = 1
     source = remote_source(live_world, provider)
-    job = ingestion.submit(
+    job = jobs.submit(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()
@@ -184,7 +184,7 @@ def test_an_embedding_endpoint_that_is_down_is_tried_later_and_not_for_ever(
     settings.EMBEDDING_MAX_RETRIES = 0
     registry._embedder.cache_clear()
     source = remote_source(live_world, provider)
-    job = ingestion.submit(
+    job = jobs.submit(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()
@@ -206,7 +206,7 @@ def test_an_embedding_endpoint_that_is_down_is_tried_later_and_not_for_ever(
 def test_a_database_that_goes_away_fails_no_document(live_world: World, provider: ProviderServer) -> None:
     """RESOLUTION: a job survives "a database failover: no document is lost"."""
     source = remote_source(live_world, provider)
-    job = ingestion.submit(
+    job = jobs.submit(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()

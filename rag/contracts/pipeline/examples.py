@@ -47,6 +47,8 @@ DONE_JOB: dict[str, Any] = {
     "startedAt": "2026-01-31T12:00:01Z",
     "finishedAt": "2026-01-31T12:00:02Z",
 }
+CANCELLED_JOB: dict[str, Any] = {**DONE_JOB, "status": "cancelled", "errors": []}
+CANCELLED_JOB["progress"] = {"documents": 2, "done": 1, "failed": 0}
 SOURCE: dict[str, Any] = {
     "id": _SOURCE_ID,
     "slug": "office",
@@ -59,6 +61,8 @@ SOURCE: dict[str, Any] = {
     "createdAt": "2026-01-31T12:00:00Z",
     "updatedAt": "2026-01-31T12:00:00Z",
 }
+NEW_SOURCE: dict[str, Any] = {"name": "Office", "visibility": "team", "teams": ["support"]}
+MANAGED_SOURCE: dict[str, Any] = {**SOURCE, "visibility": "team", "roles": [], "teams": ["support"], "users": []}
 QUESTION: dict[str, Any] = {
     "query": "Where are the spare keys?",
     "dataSources": ["office"],
@@ -90,4 +94,5 @@ RETRIEVAL: dict[str, Any] = {
     "scores": [0.68],
     "totalFound": 1,
     "dataSources": [_SOURCE_ID],
+    "warnings": [],
 }

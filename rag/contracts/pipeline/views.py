@@ -1,7 +1,9 @@
-"""The pipeline contract: ingestion jobs, data sources, retrieval."""
+"""The pipeline contract: ingestion jobs and data sources."""
 
 import uuid
+from typing import Any
 
+from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -13,32 +15,35 @@ from orgs.permissions import Scope
 from rag.contracts import pagination
 from rag.contracts.base import ContractView, caller, organization, organization_to_write, validated
 from rag.errors import InvalidRequest, UnknownJob
-from rag.models import Action
-from rag.services import ingestion, sources
+from rag.models import DataSource
+from rag.services import deletion, jobs, source_settings, sources
 
-from . import errors, examples, serializers
+from . import errors, examples, job_serializers, source_serializers
+
+_JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
 
 
 class PipelineView(ContractView):
     error_handler = staticmethod(errors.handle)
-    error_statuses = (*COMMON_STATUSES, 404)
+    error_statuses: tuple[int, ...] = (*COMMON_STATUSES, 404)
 
 
 class IngestionJobs(ViewSetMixin, PipelineView):
-    """POST /api/rag/ingest with `documents` → 202; GET /api/rag/ingest/{jobId}."""
+    """POST /api/rag/ingest with `documents` or files → 202; GET and DELETE /api/rag/ingest/{jobId}."""
 
-    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
+    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST, "DELETE": Scope.INGEST}
+    error_statuses = (*PipelineView.error_statuses, 415, 507)
     path_names = {"job_id": "jobId"}
 
     @extend_schema(
         summary="Send many documents as a job",
         description="Answered as soon as the job is stored; workers do the rest.",
-        request=serializers.IngestIn,
-        responses={202: serializers.JobOut},
+        request={"application/json": job_serializers.IngestIn, "multipart/form-data": job_serializers.UploadIn},
+        responses={202: job_serializers.JobOut},
         examples=[sent(examples.JOB_REQUEST, "Job"), answered(examples.QUEUED_JOB, "Job", status=202)],
     )
     def create(self, request: Request) -> Response:
-        values = validated(serializers.IngestIn, request.data)
+        values = _submitted(request)
         source = sources.to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
         model = values.get("embeddingModel", source.embedding_model.name)
         if model != source.embedding_model.name:
@@ -46,10 +51,10 @@ class IngestionJobs(ViewSetMixin, PipelineView):
                 f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
                 field="embeddingModel",
             )
-        job = ingestion.submit(
+        job = jobs.submit(
             source=source,
-            submissions=serializers.submissions(values),
-            options=serializers.options(values),
+            submissions=job_serializers.submissions(values),
+            options=job_serializers.options(values),
             actor=caller(request),
         )
         return Response(_job(request, job.pk), status=202)
@@ -58,51 +63,129 @@ class IngestionJobs(ViewSetMixin, PipelineView):
         operation_id="getIngestionJob",
         summary="Watch a job",
         description="For whoever may send documents to the job's source, or manage it.",
-        parameters=[OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)],
-        responses={200: serializers.JobOut},
+        parameters=_JOB_ID,
+        responses={200: job_serializers.JobOut},
         examples=[answered(examples.DONE_JOB, "Job")],
     )
     def retrieve(self, request: Request, job_id: str) -> Response:
-        try:
-            key = uuid.UUID(job_id)
-        except ValueError:
-            raise UnknownJob("A job's id is a UUID.") from None
-        return Response(_job(request, key))
+        return Response(_job(request, _key(job_id)))
+
+    @extend_schema(
+        operation_id="cancelIngestionJob",
+        summary="Cancel a job",
+        description="What was indexed stays; nothing is indexed after the answer. A second time changes nothing.",
+        parameters=_JOB_ID,
+        responses={200: job_serializers.JobOut},
+        examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
+    )
+    def destroy(self, request: Request, job_id: str) -> Response:
+        jobs.cancel(caller(request), _key(job_id))
+        return Response(_job(request, _key(job_id)))
 
 
-def _job(request: Request, job_id: uuid.UUID) -> serializers.JobOut:
-    job = ingestion.job_visible_to(caller(request), job_id)
-    chunks = ingestion.indexed_chunks(job, serializers.MAX_VECTOR_IDS + 1)
-    return serializers.job_out(
-        job, vector_ids=[str(chunk) for chunk in chunks], errors=ingestion.failures(job, serializers.MAX_ERRORS)
+def _submitted(request: Request) -> dict[str, Any]:
+    if isinstance(request.data, QueryDict):  # a form
+        return validated(job_serializers.UploadIn, job_serializers.upload(request))
+    return validated(job_serializers.IngestIn, request.data)
+
+
+def _key(job_id: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(job_id)
+    except ValueError:
+        raise UnknownJob("A job's id is a UUID.") from None
+
+
+def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
+    job = jobs.job_visible_to(caller(request), job_id)
+    chunks = jobs.indexed_chunks(job, job_serializers.MAX_VECTOR_IDS + 1)
+    return job_serializers.job_out(
+        job,
+        vector_ids=[str(chunk) for chunk in chunks],
+        errors=[
+            {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message}
+            for row in jobs.failures(job, job_serializers.MAX_ERRORS)
+        ],
     )
 
 
 class DataSources(ViewSetMixin, PipelineView):
-    """GET /api/rag/sources: those that the caller may query, send to or manage."""
+    """/api/rag/sources: those that the caller may query, send to or manage; making, changing and deleting them."""
 
+    scopes = {"POST": Scope.MANAGE, "PATCH": Scope.MANAGE, "DELETE": Scope.MANAGE}
     path_names = {"reference": "id"}
 
     @extend_schema(
         operation_id="listDataSources",
         summary="List data sources",
         description="Those that the caller may query, send to or manage.",
-        parameters=pagination.PARAMETERS,
-        responses={200: serializers.SourcesOut},
+        parameters=[source_serializers.SourceListIn, *pagination.PARAMETERS],
+        responses={200: source_serializers.SourceListOut},
         examples=[answered({"sources": [examples.SOURCE], "page": 1, "pageSize": 50, "total": 1}, "Sources")],
     )
     def list(self, request: Request) -> Response:
-        found = sources.visible(caller(request), Action.VIEW, organization=organization(request))
-        page = pagination.page(request, found.select_related("organization", "embedding_model"))
-        return Response({"sources": [serializers.source_out(source) for source in page.items], **page.numbers})
+        wanted = validated(source_serializers.SourceListIn, request.query_params.dict())
+        found = sources.listed(
+            caller(request),
+            organization=organization(request),
+            also_in=wanted.get("organization", ""),
+            search=wanted.get("search", ""),
+            visibility=wanted.get("visibility", ""),
+            source_type=wanted.get("sourceType", ""),
+        )
+        page = pagination.page(request, found)
+        lists = source_settings.access_lists(caller(request), page.items)
+        shown = [source_serializers.source_out(source, lists.get(source.pk)) for source in page.items]
+        return Response({"sources": shown, **page.numbers})
+
+    @extend_schema(
+        operation_id="createDataSource",
+        summary="Make a data source",
+        description="For whoever has the permission sources.create.",
+        request=source_serializers.SourceIn,
+        responses={201: source_serializers.SourceOut},
+        examples=[sent(examples.NEW_SOURCE, "Source"), answered(examples.MANAGED_SOURCE, "Source", status=201)],
+    )
+    def create(self, request: Request) -> Response:
+        wanted = source_serializers.source_settings(validated(source_serializers.SourceIn, request.data))
+        source = source_settings.create(caller(request), wanted, organization=organization_to_write(request))
+        return Response(_source(request, source), status=201)
 
     @extend_schema(
         operation_id="getDataSource",
         summary="Show a data source",
         description="By its id, or by its slug.",
-        responses={200: serializers.SourceOut},
+        responses={200: source_serializers.SourceOut},
         examples=[answered(examples.SOURCE, "Source")],
     )
     def retrieve(self, request: Request, reference: str) -> Response:
-        found = sources.visible(caller(request), Action.VIEW, organization=organization(request))
-        return Response(serializers.source_out(sources.named(found, reference)))
+        found = sources.listed(caller(request), organization=organization(request))
+        return Response(_source(request, sources.named(found, reference)))
+
+    @extend_schema(
+        operation_id="changeDataSource",
+        summary="Change a data source",
+        description="What is left out stays as it is. For whoever may manage the source.",
+        request=source_serializers.SourceChangeIn,
+        responses={200: source_serializers.SourceOut},
+        examples=[sent({"visibility": "team", "teams": ["support"]}, "Source"), answered(examples.MANAGED_SOURCE)],
+    )
+    def partial_update(self, request: Request, reference: str) -> Response:
+        wanted = source_serializers.source_settings(validated(source_serializers.SourceChangeIn, request.data))
+        source = source_settings.change(caller(request), reference, wanted, organization=organization_to_write(request))
+        return Response(_source(request, source))
+
+    @extend_schema(
+        operation_id="deleteDataSource",
+        summary="Delete a data source",
+        description="Nothing of it is found any more when this answers; a worker removes its rows.",
+        responses={204: None},
+    )
+    def destroy(self, request: Request, reference: str) -> Response:
+        deletion.delete(caller(request), reference, organization=organization_to_write(request))
+        return Response(status=204)
+
+
+def _source(request: Request, source: DataSource) -> source_serializers.SourceOut:
+    lists = source_settings.access_lists(caller(request), [source])
+    return source_serializers.source_out(source, lists.get(source.pk))

@@ -1,4 +1,4 @@
-"""The pipeline contract's fields (sub-contracts 1 and 2; docs/contracts.md)."""
+"""The pipeline contract's fields of ingestion jobs (sub-contract 1; docs/contracts.md)."""
 
 import base64
 import binascii
@@ -8,11 +8,12 @@ from typing import Annotated, Any, TypedDict
 
 from django.conf import settings
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from accounts.schema_types import Count, Id
 from rag.contracts import fields
 from rag.errors import ParseFailed
-from rag.models import DataSource, IngestionJob, SourceType
+from rag.models import IngestionJob, SourceType
 from rag.parsing import registry as parsers
 from rag.types import ChunkingOptions, Submission
 
@@ -29,6 +30,7 @@ class DocumentIn(serializers.Serializer[Any]):
     contentType = fields.Text("contentType", required=False, max_length=200)
     uri = fields.Link("uri", required=False, max_length=2000)
     lang = fields.Text("lang", required=False, max_length=20)
+    sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
     tags = fields.Tags("tags", required=False)
     date = serializers.DateTimeField(required=False)
     metadata = fields.Metadata("metadata", required=False)
@@ -44,26 +46,25 @@ class DocumentIn(serializers.Serializer[Any]):
             raise serializers.ValidationError({"text": "send either text or contentBase64"})
         if "contentBase64" in attrs:
             try:
-                attrs["text"] = _decoded(attrs)
-            except ParseFailed as error:  # this document's own trouble: the others of the job go on
-                attrs["text"], attrs["unreadable"] = "", error.message
+                data = base64.b64decode(attrs["contentBase64"], validate=True)
+            except (binascii.Error, ValueError):
+                raise serializers.ValidationError({"contentBase64": "contentBase64 is not valid base64"}) from None
+            attrs |= _content(data, content_type=attrs.get("contentType", ""), path=attrs.get("path", ""))
+            if not (attrs["text"].strip() or attrs["unreadable"]):
+                raise serializers.ValidationError({"contentBase64": "contentBase64 must not be empty"})
         return attrs
 
 
-def _decoded(attrs: dict[str, Any]) -> str:
+def _content(data: bytes, *, content_type: str, path: str) -> dict[str, str]:
+    """Bytes that are no text are this document's own trouble: the others of its job go on. Raises UnsupportedFormat."""
     try:
-        data = base64.b64decode(attrs["contentBase64"], validate=True)
-    except (binascii.Error, ValueError):
-        raise serializers.ValidationError({"contentBase64": "contentBase64 is not valid base64"}) from None
-    text = parsers.decode(data, content_type=attrs.get("contentType", ""), path=attrs.get("path", ""))
-    if not text.strip():
-        raise serializers.ValidationError({"contentBase64": "contentBase64 must not be empty"})
-    return text
+        return {"text": parsers.decode(data, content_type=content_type, path=path), "unreadable": ""}
+    except ParseFailed as error:
+        return {"text": "", "unreadable": error.message}
 
 
-class IngestIn(serializers.Serializer[Any]):
+class JobIn(serializers.Serializer[Any]):
     dataSourceId = fields.Text("dataSourceId", max_length=100)
-    documents = fields.BoundedList("documents", child=DocumentIn(), at_least=1)
     chunkSize = fields.Integer("chunkSize", min_value=32, max_value=2048, required=False)
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
@@ -77,6 +78,46 @@ class IngestIn(serializers.Serializer[Any]):
         if chosen.overlap > chosen.size // 2:
             raise serializers.ValidationError({"chunkOverlap": "chunkOverlap must be at most half of chunkSize"})
         return attrs
+
+
+class IngestIn(JobIn):
+    documents = fields.BoundedList("documents", child=DocumentIn(), at_least=1)
+
+
+class FileIn(serializers.FileField):
+    """A part of a form → a document. Its name is its path, without folders; its type is the part's."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        path = fields.Path("the name of the file").run_validation(data.name)
+        content_type = fields.Text("Content-Type", max_length=200, allow_blank=True).run_validation(data.content_type)
+        document = {"path": path, "contentType": content_type}
+        document |= _content(data.read(), content_type=content_type, path=path)
+        if not (document["text"].strip() or document["unreadable"]):
+            raise serializers.ValidationError(f"{path} is empty")
+        return document
+
+
+class UploadIn(JobIn):
+    files = fields.BoundedList("files", child=FileIn(), at_least=1)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs["documents"] = attrs.pop("files")
+        paths = [document["path"] for document in attrs["documents"]]
+        if twice := next((path for path in paths if paths.count(path) > 1), None):
+            message = f"two files are called {twice}, and the name is the path: send them in documents, with paths"
+            raise serializers.ValidationError({"files": message})
+        return super().validate(attrs)
+
+
+def upload(request: Request) -> dict[str, Any]:
+    """A multipart form as a body: its files under `files`, whatever their parts are called, and numbers as numbers."""
+    form: dict[str, Any] = request.POST.dict()
+    for name in ("chunkSize", "chunkOverlap"):
+        value = form.get(name, "")
+        if value.isascii() and value.isdigit() and len(value) < 10:
+            form[name] = int(value)
+    form["files"] = [file for _, files in request.FILES.lists() for file in files]
+    return form
 
 
 def options(values: dict[str, Any]) -> ChunkingOptions:
@@ -100,6 +141,7 @@ def _submission(document: dict[str, Any]) -> Submission:
         content_type=document.get("contentType", ""),
         uri=uri or (path if path.startswith(("https://", "http://")) else ""),
         lang=document.get("lang", ""),
+        source_type=document.get("sourceType", ""),
         tags=tuple(document.get("tags", ())),
         date=document.get("date"),
         metadata=document.get("metadata", {}),
@@ -136,7 +178,7 @@ class JobOut(TypedDict):
     finishedAt: datetime.datetime | None
 
 
-def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, Any]]) -> JobOut:
+def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[DocumentError]) -> JobOut:
     """job: with_progress(). vector_ids: up to one more than is shown, which says that there are more."""
     return {
         "jobId": str(job.pk),
@@ -146,46 +188,8 @@ def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[dict[str, 
         "vectorIds": vector_ids[:MAX_VECTOR_IDS],
         "vectorIdsTruncated": len(vector_ids) > MAX_VECTOR_IDS,
         "progress": {"documents": job.total, "done": job.done, "failed": job.failed},
-        "errors": [
-            {"index": each["index"], "path": each["path"], "code": each["code"], "message": each["message"]}
-            for each in errors
-        ],
+        "errors": errors,
         "createdAt": job.created_at,
         "startedAt": job.started_at,
         "finishedAt": job.finished_at,
-    }
-
-
-class SourceOut(TypedDict):
-    id: Id
-    slug: str
-    name: str
-    description: str
-    organization: str
-    visibility: Annotated[str, {"enum": ["public", "role", "team", "private", "personal"]}]
-    sourceType: Annotated[str, {"enum": SourceType.values}]
-    embeddingModel: str
-    createdAt: datetime.datetime
-    updatedAt: datetime.datetime
-
-
-class SourcesOut(TypedDict):
-    sources: list[SourceOut]
-    page: Count
-    pageSize: Count
-    total: Count
-
-
-def source_out(source: DataSource) -> SourceOut:
-    return {
-        "id": str(source.pk),
-        "slug": source.slug,
-        "name": source.name,
-        "description": source.description,
-        "organization": source.organization.slug,
-        "visibility": source.visibility,
-        "sourceType": source.source_type,
-        "embeddingModel": source.embedding_model.name,
-        "createdAt": source.created_at,
-        "updatedAt": source.updated_at,
     }
