@@ -9,7 +9,8 @@ from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
@@ -19,7 +20,8 @@ from rest_framework.views import APIView
 from accounts import fields, pagination
 from accounts.models import User
 from accounts.parsers import CredentialsParser
-from accounts.schema import COMMON_STATUSES
+from accounts.schema import COMMON_STATUSES, answered, sent
+from accounts.schema_types import Count, Id
 
 from . import api_keys, choosing
 from .api_keys import ApiKey, IssuedKey
@@ -47,7 +49,7 @@ class KeyIn(serializers.Serializer[Any]):
 class KeyOut(TypedDict):
     """A key as its owner sees it. `flagged_at`: when it first came over plain HTTP, and should be replaced."""
 
-    id: str
+    id: Id
     name: str
     prefix: str
     scopes: list[str]
@@ -62,7 +64,7 @@ class KeyOut(TypedDict):
 class NewKeyOut(TypedDict):
     """`key` is told this once."""
 
-    id: str
+    id: Id
     key: str
     name: str
     prefix: str
@@ -74,9 +76,9 @@ class NewKeyOut(TypedDict):
 
 class KeysOut(TypedDict):
     keys: list[KeyOut]
-    page: int
-    page_size: int
-    total: int
+    page: Count
+    page_size: Count
+    total: Count
 
 
 def key_out(key: ApiKey) -> KeyOut:
@@ -108,6 +110,20 @@ def new_key_out(issued: IssuedKey) -> NewKeyOut:
     }
 
 
+_NEW_KEY: dict[str, Any] = {
+    "id": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
+    "key": "rk_ab12cd34…",
+    "name": "n8n",
+    "prefix": "rk_ab12cd34",
+    "scopes": ["ingest"],
+    "organization": "acme",
+    "expires_at": None,
+    "created_at": "2026-01-31T12:00:00Z",
+}
+_KEY = {name: value for name, value in _NEW_KEY.items() if name != "key"}
+_KEY |= {"last_used_at": "2026-01-31T12:30:00Z", "revoked_at": None, "flagged_at": None}
+
+
 class KeyView(APIView):
     """For access tokens only: a key that could make keys could outlive and exceed itself."""
 
@@ -123,13 +139,27 @@ class KeyView(APIView):
 
 
 class Keys(KeyView):
-    @extend_schema(responses={200: KeysOut})
+    @extend_schema(
+        operation_id="listKeys",
+        summary="List your API keys",
+        description="Revoked and expired ones included. The keys themselves are not told again.",
+        parameters=pagination.parameters("page_size"),
+        responses={200: KeysOut},
+        examples=[answered({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
+    )
     def get(self, request: Request) -> Response:
         own = ApiKey.objects.filter(user=_caller(request)).select_related("organization")
         page = pagination.page(request, own, size_name="page_size")
         return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
 
-    @extend_schema(request=KeyIn, responses={201: NewKeyOut})
+    @extend_schema(
+        operation_id="makeKey",
+        summary="Make an API key",
+        description="`key` is told in this answer alone. `organization` may be left out by who is in one only.",
+        request=KeyIn,
+        responses={201: NewKeyOut},
+        examples=[sent({"name": "n8n", "scopes": ["ingest"]}, "Key"), answered(_NEW_KEY, "Key", status=201)],
+    )
     def post(self, request: Request) -> Response:
         form = KeyIn(data=request.data)
         form.is_valid(raise_exception=True)
@@ -148,7 +178,15 @@ class Keys(KeyView):
 
 
 class Key(KeyView):
-    @extend_schema(responses={204: None})
+    path_names = {"key_id": "id"}
+
+    @extend_schema(
+        operation_id="revokeKey",
+        summary="Revoke an API key",
+        description="It is refused from the next request on. A second time changes nothing.",
+        parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+        responses={204: None},
+    )
     def delete(self, request: Request, key_id: str) -> Response:
         own = ApiKey.objects.filter(user=_caller(request), pk=_uuid(key_id))
         if not own.exists():

@@ -52,8 +52,11 @@ class ContractView(APIView):
     # For the OpenAPI schema (accounts.schema).
     error_body: Any = ErrorBody
     error_statuses: tuple[int, ...] = COMMON_STATUSES
-    response_headers: Mapping[str, Any] = {}
     path_names: Mapping[str, str] = {}
+
+    @property
+    def response_headers(self) -> dict[str, Any]:
+        return self.budget.described_headers if self.budget else {}
 
     def get_exception_handler(self) -> ErrorHandler:
         return type(self).error_handler

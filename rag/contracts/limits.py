@@ -43,6 +43,17 @@ class Budget:
     standard: bool = False
 
     @property
+    def described_headers(self) -> dict[str, Any]:
+        """For the OpenAPI schema."""
+        prefix, reset = ("", "Seconds until then.") if self.standard else ("X-", "When, in Unix seconds.")
+        meanings = {"Limit": "Requests a minute.", "Remaining": "What is left of them.", "Reset": reset}
+        schema = {"type": "string", "pattern": "^[0-9]+$"}
+        return {
+            f"{prefix}RateLimit-{name}": {"description": meaning, "schema": schema}
+            for name, meaning in meanings.items()
+        }
+
+    @property
     def default(self) -> int:
         return getattr(settings, f"RAG_{self.name.upper()}_PER_MINUTE")
 

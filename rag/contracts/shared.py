@@ -45,6 +45,8 @@ class Search(SharedPath):
     """`query_text` → retrieval; anything else → v3."""
 
     adapter = v3.Search
+    adapters = (v3.Search, retrieval.Search)
+    operation_id = "search"
     budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 

@@ -13,6 +13,12 @@ from rag.types import Events, Retrieval, Whole
 
 from .base import ErrorHandler
 
+# For the OpenAPI schema: what a stream looks like.
+EVENTS = (
+    'event: sources\ndata: {…}\n\nevent: token\ndata: {"text":"The"}\n\nevent: token\ndata: {"text":" answer"}\n\n'
+    "event: done\ndata: {…}\n\n"
+)
+
 logger = structlog.get_logger(__name__)
 
 

@@ -96,3 +96,31 @@ RETRIEVAL: dict[str, Any] = {
     "dataSources": [_SOURCE_ID],
     "warnings": [],
 }
+_CITATION: dict[str, Any] = {
+    "number": 1,
+    "chunkId": _CHUNK_ID,
+    "documentId": _DOCUMENT_ID,
+    "dataSourceId": _SOURCE_ID,
+    "title": "keys.md",
+    "path": "notes/keys.md",
+    "uri": None,
+    "quote": "The desk in the hall has the spare keys.",
+    "score": 0.68,
+    "start": 8,
+    "end": 48,
+}
+ANSWER: dict[str, Any] = {
+    **RETRIEVAL,
+    "prompt": "Passages from the sources, numbered:\n\n[1] keys.md › Keys\nThe desk in the hall …",
+    "includedDocs": 1,
+    "tokenCount": 75,
+    "citations": [_CITATION],
+    "isGroundable": True,
+    "groundingScore": 0.98,
+    "relevantDocs": RETRIEVAL["documents"],
+    "gaps": [],
+    "answer": "The desk in the hall has the spare keys. [1]",
+    "citationsUsed": [_CITATION],
+    "confidence": 0.98,
+    "model": "extractive",
+}

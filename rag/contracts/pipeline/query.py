@@ -8,15 +8,18 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.schema import answered, sent
+from accounts.schema_types import Count, Id, Share
 from orgs.permissions import Scope
 from rag.contracts import fields
 from rag.contracts.base import validated
 from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import stream
+from rag.contracts.streaming import EVENTS, stream
 from rag.pipeline.ask import Terms
 from rag.services import queries
 from rag.types import Answered, Citation, Generation, Passage
 
+from . import examples
 from .retrieve import PassageOut, RetrieveIn, RetrieveOut, passage_out, question, reader, retrieval_out
 from .views import PipelineView
 
@@ -35,39 +38,51 @@ class QueryIn(RetrieveIn):
 class CitationOut(TypedDict):
     """number: as the prompt and the answer write it, [1]. start, end: characters of the document's text."""
 
-    number: int
-    chunkId: str
-    documentId: str
-    dataSourceId: str
+    number: Count
+    chunkId: Id
+    documentId: Id
+    dataSourceId: Id
     title: str
     path: str
     uri: str | None
     quote: str
-    score: float
-    start: int
-    end: int
+    score: Share
+    start: Count
+    end: Count
 
 
 class QueryOut(RetrieveOut):
     prompt: str
-    includedDocs: int
-    tokenCount: int
+    includedDocs: Count
+    tokenCount: Count
     citations: list[CitationOut]
     isGroundable: bool
-    groundingScore: float
+    groundingScore: Share
     relevantDocs: list[PassageOut]
     gaps: list[str]
     answer: str
     citationsUsed: list[CitationOut]
-    confidence: float
+    confidence: Share
     model: str | None
 
 
 class Query(PipelineView):
+    error_statuses = (*PipelineView.error_statuses, 422)
     budget = QUERIES
     scopes = {"POST": Scope.QUERY}
 
-    @extend_schema(request=QueryIn, responses={200: QueryOut})
+    @extend_schema(
+        operation_id="query",
+        summary="Ask a question",
+        description="Retrieval, context, grounding and answer in one. What the sources do not hold is declined.",
+        request=QueryIn,
+        responses={200: QueryOut, (200, "text/event-stream"): str},
+        examples=[
+            sent({**examples.QUESTION, "maxTokens": 2000, "strictMode": False}, "Question"),
+            answered(examples.ANSWER, "Answer"),
+            answered(EVENTS, "Events", media_type="text/event-stream"),
+        ],
+    )
     def post(self, request: Request) -> HttpResponseBase:
         values = validated(QueryIn, request.data)
         events = queries.ask(question(values), reader(request, values), terms(values))

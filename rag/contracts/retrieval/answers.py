@@ -2,19 +2,21 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from django.utils import timezone
 
+from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
+from rag.models import SourceType
 from rag.types import ConfidentAnswer, Passage, Retrieval
 
-from .serializers import RetrievalIn, meta, snippet
+from .serializers import SearchIn, meta, snippet
 
 MAX_CITATIONS = 5
 
 
-class AnswerIn(RetrievalIn):
+class AnswerIn(SearchIn):
     stream = fields.Boolean("stream", default=False)
 
 
@@ -22,7 +24,7 @@ class AnswerText(TypedDict):
     """model: null if no answer was generated, because confidence is low."""
 
     text: str
-    confidence: str
+    confidence: Annotated[str, {"enum": ["high", "medium", "low"]}]
     model: str | None
     generated_at: datetime.datetime
 
@@ -30,30 +32,28 @@ class AnswerText(TypedDict):
 class AnswerCitation(TypedDict):
     """source_*: of the document."""
 
-    source_id: str
-    source_type: str
+    source_id: Id
+    source_type: Annotated[str, {"enum": SourceType.values}]
     source_title: str
     source_uri: str | None
     snippet: str
-    relevance_score: float
+    relevance_score: Share
     meta: dict[str, Any]
 
 
 class ContextUsed(TypedDict):
-    chunks_retrieved: int
-    unique_sources: int
-    avg_relevance: float
+    chunks_retrieved: Count
+    unique_sources: Count
+    avg_relevance: Share
 
 
 class AnswerOut(TypedDict):
-    """status: success or insufficient_context."""
-
-    status: str
+    status: Annotated[str, {"enum": ["success", "insufficient_context"]}]
     query_text: str
     answer: AnswerText
     citations: list[AnswerCitation]
     context_used: ContextUsed
-    processing_time_ms: int
+    processing_time_ms: Count
 
 
 def answer_out(answer: ConfidentAnswer, *, query_text: str, time_ms: int) -> AnswerOut:

@@ -1,10 +1,11 @@
 """Retrieval's fields (contract, Endpoint 1; the request of both endpoints is the same)."""
 
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from rest_framework import serializers
 
 from accounts.schema import ErrorBody
+from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
 from rag.models import SourceType
 from rag.types import Filters, Passage, Question
@@ -12,7 +13,7 @@ from rag.types import Filters, Passage, Question
 _SNIPPET_CHARACTERS = 200
 
 
-class RetrievalFiltersIn(serializers.Serializer[Any]):
+class FiltersIn(serializers.Serializer[Any]):
     source_type = fields.Choice("filters.source_type", among=SourceType.values, required=False)
     lang = fields.Text("filters.lang", max_length=20, required=False)
     org_id = fields.Id("filters.org_id", required=False)
@@ -20,10 +21,10 @@ class RetrievalFiltersIn(serializers.Serializer[Any]):
     date_to = fields.Timestamp("filters.date_to", required=False)
 
 
-class RetrievalIn(serializers.Serializer[Any]):
+class SearchIn(serializers.Serializer[Any]):
     query_text = fields.Text("query_text", max_length=500)
     top_k = fields.Integer("top_k", min_value=1, max_value=50, default=8)
-    filters = RetrievalFiltersIn(required=False)
+    filters = FiltersIn(required=False)
 
 
 def question(values: dict[str, Any]) -> Question:
@@ -45,35 +46,35 @@ def _only(value: str | None) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
-class RetrievalErrorBody(ErrorBody):
+class RetrievalError(ErrorBody):
     """status: "error"."""
 
-    status: str
+    status: Annotated[str, {"const": "error"}]
 
 
-class RetrievalResult(TypedDict):
+class Result(TypedDict):
     """source_*: of the document. rank: from 1."""
 
-    chunk_id: str
-    source_id: str
-    score: float
+    chunk_id: Id
+    source_id: Id
+    score: Share
     snippet: str
-    source_type: str
+    source_type: Annotated[str, {"enum": SourceType.values}]
     source_title: str
     source_uri: str | None
     meta: dict[str, Any]
-    rank: int
+    rank: Count
 
 
-class RetrievalSearchOut(TypedDict):
-    status: str
+class SearchOut(TypedDict):
+    status: Annotated[str, {"const": "success"}]
     query_text: str
-    results: list[RetrievalResult]
-    total_found: int
-    processing_time_ms: int
+    results: list[Result]
+    total_found: Count
+    processing_time_ms: Count
 
 
-def search_out(passages: tuple[Passage, ...], *, query_text: str, time_ms: int) -> RetrievalSearchOut:
+def search_out(passages: tuple[Passage, ...], *, query_text: str, time_ms: int) -> SearchOut:
     return {
         "status": "success",
         "query_text": query_text,
@@ -83,7 +84,7 @@ def search_out(passages: tuple[Passage, ...], *, query_text: str, time_ms: int) 
     }
 
 
-def _result(passage: Passage) -> RetrievalResult:
+def _result(passage: Passage) -> Result:
     return {
         "chunk_id": str(passage.chunk_id),
         "source_id": str(passage.document_id),

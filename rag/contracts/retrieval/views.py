@@ -8,29 +8,36 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.schema import answered, sent
 from orgs.permissions import Scope
 from rag.contracts.base import PostView, caller, organization, validated
 from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import stream
+from rag.contracts.streaming import EVENTS, stream
 from rag.services import queries
 from rag.types import ConfidentAnswer, Generation
 
-from . import answers, errors, serializers
+from . import answers, errors, examples, serializers
 
 
 class RetrievalView(PostView):
     error_handler = staticmethod(errors.handle)
-    error_body = serializers.RetrievalErrorBody
+    error_body = serializers.RetrievalError
     budget = QUERIES
 
 
 class Search(RetrievalView):
     scopes = {"POST": Scope.QUERY}
 
-    @extend_schema(request=serializers.RetrievalIn, responses={200: serializers.RetrievalSearchOut})
+    @extend_schema(
+        summary="Find chunks by meaning",
+        description="Ordered by cosine similarity; only from sources that the caller may query.",
+        request=serializers.SearchIn,
+        responses={200: serializers.SearchOut},
+        examples=[sent(examples.SEARCH, "Search"), answered(examples.FOUND, "Chunks")],
+    )
     def post(self, request: Request) -> Response:
         started = time.perf_counter()
-        values = validated(serializers.RetrievalIn, request.data)
+        values = validated(serializers.SearchIn, request.data)
         found = queries.search(serializers.question(values), _reader(request, values)).passages
         return Response(serializers.search_out(found, query_text=values["query_text"], time_ms=_elapsed(started)))
 
@@ -38,7 +45,18 @@ class Search(RetrievalView):
 class Answer(RetrievalView):
     scopes = {"POST": Scope.QUERY}
 
-    @extend_schema(request=answers.AnswerIn, responses={200: answers.AnswerOut})
+    @extend_schema(
+        summary="Answer from the sources",
+        description="Without enough context nothing is generated, and the nearest sources are given instead.",
+        request=answers.AnswerIn,
+        responses={200: answers.AnswerOut, (200, "text/event-stream"): str},
+        examples=[
+            sent(examples.ANSWER, "Question"),
+            answered(examples.ANSWERED, "Sufficient context"),
+            answered(examples.INSUFFICIENT, "Insufficient context"),
+            answered(EVENTS, "Events", media_type="text/event-stream"),
+        ],
+    )
     def post(self, request: Request) -> HttpResponseBase:
         started = time.perf_counter()
         values = validated(answers.AnswerIn, request.data)

@@ -1,20 +1,23 @@
 """The search service's fields (contract, sections 1 and 2)."""
 
 import datetime
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 from urllib.parse import urlsplit
 
 from rest_framework import serializers
 
+from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
 from rag.types import Filters, Passage, Question, Searched
 
 _EMPTY = "Query must not be empty"
 
 
-class ServiceFiltersIn(serializers.Serializer[Any]):
+class FiltersIn(serializers.Serializer[Any]):
     content_type = fields.Text("filters.content_type", required=False, max_length=200)
     tags = fields.Tags("filters.tags", required=False)
+
+    schema_rules = {"additionalProperties": False}
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and not set(data) <= set(self.fields):
@@ -22,14 +25,14 @@ class ServiceFiltersIn(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-class ServiceSearchIn(serializers.Serializer[Any]):
+class SearchIn(serializers.Serializer[Any]):
     query = fields.Text(
         "query",
         max_length=fields.MAX_QUESTION_CHARACTERS,
         error_messages={**dict.fromkeys(("required", "null", "blank"), _EMPTY), "invalid": "query must be a string"},
     )
     top_k = fields.Integer("top_k", min_value=1, max_value=10, default=5)
-    filters = ServiceFiltersIn(required=False)
+    filters = FiltersIn(required=False)
 
 
 def question(values: dict[str, Any]) -> Question:
@@ -42,47 +45,47 @@ def question(values: dict[str, Any]) -> Question:
     )
 
 
-class ServiceResultMetadata(TypedDict):
+class ResultMetadata(TypedDict):
     title: str
     source_domain: str
     content_type: str
     tags: list[str]
 
 
-class ServiceResult(TypedDict):
+class Result(TypedDict):
     """source_url, metadata.source_domain: empty if the document has no link."""
 
-    id: str
+    id: Id
     content: str
-    score: float
+    score: Share
     source_url: str
     source_file_path: str
-    chunk_index: int
-    metadata: ServiceResultMetadata
+    chunk_index: Count
+    metadata: ResultMetadata
 
 
-class ServiceSearchOut(TypedDict):
+class SearchOut(TypedDict):
     """search_time_ms: milliseconds, with one decimal."""
 
-    query_id: str
-    results: list[ServiceResult]
-    total_results: int
-    search_time_ms: float
+    query_id: Id
+    results: list[Result]
+    total_results: Count
+    search_time_ms: Annotated[float, {"minimum": 0}]
     message: str
 
 
-class ServiceSearchDetailsOut(TypedDict):
+class SearchDetailsOut(TypedDict):
     """results: those that the caller may read now. search_time_ms: of the search itself."""
 
-    query_id: str
+    query_id: Id
     query_text: str
-    results: list[ServiceResult]
-    total_results: int
-    search_time_ms: float
+    results: list[Result]
+    total_results: Count
+    search_time_ms: Annotated[float, {"minimum": 0}]
     created_at: datetime.datetime
 
 
-def search_out(searched: Searched) -> ServiceSearchOut:
+def search_out(searched: Searched) -> SearchOut:
     return {
         "query_id": str(searched.query_id),
         "results": [_result(passage) for passage in searched.passages],
@@ -92,7 +95,7 @@ def search_out(searched: Searched) -> ServiceSearchOut:
     }
 
 
-def details_out(searched: Searched) -> ServiceSearchDetailsOut:
+def details_out(searched: Searched) -> SearchDetailsOut:
     return {
         "query_id": str(searched.query_id),
         "query_text": searched.text,
@@ -103,7 +106,7 @@ def details_out(searched: Searched) -> ServiceSearchDetailsOut:
     }
 
 
-def _result(passage: Passage) -> ServiceResult:
+def _result(passage: Passage) -> Result:
     return {
         "id": str(passage.chunk_id),
         "content": passage.text,

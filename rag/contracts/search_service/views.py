@@ -2,17 +2,19 @@
 
 import uuid
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.schema import answered, sent
 from orgs.permissions import Scope
 from rag.contracts.base import ContractView, caller, organization, validated
 from rag.contracts.limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services import history, queries
 
-from . import errors, serializers
+from . import errors, examples, serializers
 
 
 class SearchServiceView(ContractView):
@@ -23,9 +25,15 @@ class SearchServiceView(ContractView):
 class Search(SearchServiceView):
     scopes = {"POST": Scope.QUERY}
 
-    @extend_schema(request=serializers.ServiceSearchIn, responses={200: serializers.ServiceSearchOut})
+    @extend_schema(
+        summary="Search, and keep the result",
+        description="Ordered by cosine similarity; only from sources that the caller may query.",
+        request=serializers.SearchIn,
+        responses={200: serializers.SearchOut},
+        examples=[sent(examples.SEARCH, "Search"), answered(examples.FOUND, "Results")],
+    )
     def post(self, request: Request) -> Response:
-        values = validated(serializers.ServiceSearchIn, request.data)
+        values = validated(serializers.SearchIn, request.data)
         reader = queries.Reader(user=caller(request), organization=organization(request))
         searched = history.search(serializers.question(values), reader)
         return Response(serializers.search_out(searched))
@@ -35,7 +43,14 @@ class SearchDetails(SearchServiceView):
     scopes = {"GET": Scope.QUERY}
     error_statuses = (*ContractView.error_statuses, 404)
 
-    @extend_schema(responses={200: serializers.ServiceSearchDetailsOut})
+    @extend_schema(
+        operation_id="searchServiceSearchDetails",
+        summary="Show a search's result again",
+        description="For whoever searched: those of its results that they may still read.",
+        parameters=[OpenApiParameter("query_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+        responses={200: serializers.SearchDetailsOut},
+        examples=[answered(examples.DETAILS, "Results")],
+    )
     def get(self, request: Request, query_id: str) -> Response:
         try:
             key = uuid.UUID(query_id)
