@@ -2,6 +2,7 @@
 
 from django.urls import re_path
 
+from .agent import views as agent
 from .pipeline import views as pipeline
 from .pipeline.query import Query
 from .pipeline.retrieve import Retrieve
@@ -20,4 +21,6 @@ urlpatterns = [
     re_path(r"^api/rag/retrieve/?$", Retrieve.as_view(), name="retrieve"),
     re_path(r"^api/rag/query/?$", Query.as_view(), name="query"),
     re_path(r"^api/chat/?$", Chat.as_view(), name="chat"),
+    re_path(r"^agent/respond/?$", agent.Respond.as_view(), name="agent-respond"),
+    re_path(r"^agent/health/?$", agent.Health.as_view(), name="agent-health"),
 ]

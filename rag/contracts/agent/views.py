@@ -1,0 +1,51 @@
+"""The agent contract: POST /agent/respond, GET /agent/health."""
+
+from django.db import OperationalError
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from orgs.permissions import Scope
+from rag.contracts.base import ContractView, PostView, caller, organization, validated
+from rag.services import agent, health, queries
+from rag.types import Question
+
+from . import errors
+from .serializers import AgentErrorBody, AgentHealth, RespondIn, RespondOut, health_out, respond_out, within_limits
+
+
+class Respond(PostView):
+    error_handler = staticmethod(errors.handle)
+    error_body = AgentErrorBody
+    error_statuses = (400, 401, 403, 405, 406, 413, 415, 422, 429, 500)
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(request=RespondIn, responses={200: RespondOut})
+    def post(self, request: Request) -> Response:
+        values = within_limits(validated(RespondIn, request.data))
+        question = Question(values["query"], top_k=values["top_k"], min_score=values["min_score"])
+        reader = queries.Reader(user=caller(request), organization=organization(request))
+        selected = values.get("user_selected_text") or ""
+        return Response(respond_out(agent.respond(question, reader, selected if selected.strip() else "")))
+
+
+class Health(ContractView):
+    error_handler = staticmethod(errors.handle)
+    error_body = AgentErrorBody
+    error_statuses = (401, 403, 405, 406, 429, 500)
+    scopes = {"GET": Scope.QUERY}
+
+    @extend_schema(responses={200: AgentHealth, 503: AgentHealth})
+    def get(self, request: Request) -> Response:
+        return _health(health.agent_checks())
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, OperationalError):  # without a database nobody can even be recognised
+            return _health({"language_model": None, "vector_store": False, "retrieval": False})
+        return super().handle_exception(exc)
+
+
+def _health(checks: dict[str, bool | None]) -> Response:
+    body = health_out(checks, timezone.now())
+    return Response(body, status=200 if body["status"] == "healthy" else 503)
