@@ -45,7 +45,7 @@ class AgentLoop:
             answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
         except Exception as error:
             if calls.failure is not None:
-                raise calls.failure from None
+                raise calls.failure
             match error:
                 case TimeoutError():
                     late = f"{self.name} did not come to an answer within {self._timeout:g} s."
@@ -54,7 +54,14 @@ class AgentLoop:
                     raise translated(error, self.name, GenerationFailed) from error
                 case agents.MaxTurnsExceeded():
                     raise GenerationFailed(f"{self.name} did not come to an answer in {MAX_TURNS} turns.") from error
-                case agents.AgentsException() | ValueError() | TypeError() | AttributeError() | LookupError():
+                case (
+                    agents.AgentsException()
+                    | ValueError()
+                    | TypeError()
+                    | AttributeError()
+                    | LookupError()
+                    | RecursionError()
+                ):
                     raise GenerationFailed(f"{self.name} answered something that is not understood.") from error
             raise
         finally:
@@ -103,7 +110,7 @@ class _ToolCalls:
             return _complaint("No more tools can be called. Answer from what you have.")
         try:
             values = json.loads(arguments or "{}")
-        except (ValueError, RecursionError):
+        except ValueError:
             values = None
         if not isinstance(values, dict):
             return _complaint("The arguments must be one JSON object.")

@@ -1,4 +1,4 @@
-"""The agent contract's errors: `{"error": {"type", "message", "details", "timestamp"}}` (contract, "Error Handling")."""
+"""The agent contract's errors: `{"error": {"type", "message", "details", "timestamp"}}` ("Error Handling")."""
 
 from typing import Any
 
