@@ -45,7 +45,7 @@ class AgentLoop:
             answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
         except Exception as error:
             if calls.failure is not None:
-                raise calls.failure
+                raise calls.failure from calls.failure.__cause__
             match error:
                 case TimeoutError():
                     late = f"{self.name} did not come to an answer within {self._timeout:g} s."

@@ -16,6 +16,8 @@ from .serializers import AgentErrorBody, AgentHealth, RespondIn, RespondOut, hea
 
 
 class Respond(PostView):
+    """POST /agent/respond: an answer from what the caller may read. Every failure of processing is a 500."""
+
     error_handler = staticmethod(errors.handle)
     error_body = AgentErrorBody
     error_statuses = (400, 401, 403, 405, 406, 413, 415, 422, 429, 500)
@@ -31,6 +33,8 @@ class Respond(PostView):
 
 
 class Health(ContractView):
+    """GET /agent/health: 503 if something that an answer needs does not answer."""
+
     error_handler = staticmethod(errors.handle)
     error_body = AgentErrorBody
     error_statuses = (401, 403, 405, 406, 429, 500)
