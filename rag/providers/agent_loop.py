@@ -39,7 +39,6 @@ class AgentLoop:
         import agents  # seconds of import, paid only where it is used
         import openai
 
-        agents.set_tracing_disabled(True)  # traces would go to OpenAI, whatever the endpoint
         calls = _ToolCalls()
         try:
             answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
@@ -81,6 +80,7 @@ class AgentLoop:
                 model_settings=agents.ModelSettings(),  # the SDK's own defaults suit OpenAI's models only
                 tools=[_function_tool(tool, calls) for tool in tools],
             )
+            # Traces would go to OpenAI, whatever the endpoint.
             config = agents.RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
             result = await agents.Runner.run(agent, text, max_turns=MAX_TURNS, run_config=config)
         # Half a character, which JSON can write, is nothing that can be sent on.
