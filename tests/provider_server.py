@@ -19,6 +19,13 @@ from typing import Any
 import numpy as np
 
 
+def tool_call(name: str, arguments: dict[str, Any] | str, *, number: int = 1) -> dict[str, Any]:
+    """A message in which the model asks for a tool. arguments: a string goes as it is."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    call = {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": written}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
 class ProviderServer:
     def __init__(self, dimensions: int = 384) -> None:
         self.dimensions = dimensions
@@ -37,6 +44,14 @@ class ProviderServer:
                 provider.requests.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
                 provider.stall.wait(10)
                 status, headers, content = provider.answer(self.path, body)
+                self._reply(status, headers, content)
+
+            def do_GET(self) -> None:
+                provider.requests.append({"path": self.path, "key": self.headers.get("Authorization")})
+                provider.stall.wait(10)
+                self._reply(*provider.answer(self.path, {}))
+
+            def _reply(self, status: int, headers: dict[str, str], content: bytes) -> None:
                 self.send_response(status)
                 for name, value in {"Content-Type": "application/json", **headers}.items():
                     self.send_header(name, value)
@@ -61,6 +76,8 @@ class ProviderServer:
             status, headers, content = self.faults.pop(0)
             error = {"error": {"message": "as the test asked", "type": "test", "code": None, "param": None}}
             return status, headers, json.dumps(error).encode() if content is None else content
+        if path == "/v1/models":
+            return 200, {}, b'{"object": "list", "data": []}'
         if path == "/v1/chat/completions":
             return self._completion(body)
         if path == "/v1/rerank":

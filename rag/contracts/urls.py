@@ -3,6 +3,7 @@
 from django.urls import re_path
 
 from . import schema as _  # noqa: F401  # tells the OpenAPI generator about our fields
+from .agent import views as agent
 from .pipeline import views as pipeline
 from .pipeline.query import Query
 from .pipeline.retrieve import Retrieve
@@ -31,4 +32,6 @@ urlpatterns = [
     re_path(
         r"^api/v1/search/(?P<query_id>[^/]+)/?$", search_service.SearchDetails.as_view(), name="service-search-details"
     ),
+    re_path(r"^agent/respond/?$", agent.Respond.as_view(), name="agent-respond"),
+    re_path(r"^agent/health/?$", agent.Health.as_view(), name="agent-health"),
 ]

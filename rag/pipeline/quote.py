@@ -30,11 +30,19 @@ Mark = Callable[[int, Passage], str]
 
 def quoted(query: str, passages: Sequence[Passage], *, mark: Mark) -> str:
     """The best supported sentences in reading order, each with its passage's mark: `A sentence. [1]`."""
+    return " ".join(f"{each.text} {mark(each.number, passages[each.number - 1])}" for each in _chosen(query, passages))
+
+
+def quoted_plainly(query: str, passages: Sequence[Passage]) -> str:
+    """The same without marks."""
+    return " ".join(each.text for each in _chosen(query, passages))
+
+
+def _chosen(query: str, passages: Sequence[Passage]) -> list[_Sentence]:
     wanted = {stem(word) for word in content_words(query)}
     offered = enumerate(passages[:_MOST_PASSAGES], start=1)
     found = [each for number, passage in offered for each in _sentences(number, passage, wanted)]
-    best = sorted(_best(found, wanted, passages), key=lambda each: (each.number, each.position))
-    return " ".join(f"{each.text} {mark(each.number, passages[each.number - 1])}" for each in best)
+    return sorted(_best(found, wanted, passages), key=lambda each: (each.number, each.position))
 
 
 def _sentences(number: int, passage: Passage, wanted: set[str]) -> list[_Sentence]:

@@ -1,14 +1,17 @@
 """Step: is an answer carried by its context? After it was made (the agent contract, GroundingValidatorTool)."""
 
 import re
+from collections.abc import Sequence
 
 from rag.lexical import content_words, sentences, stem, stems
-from rag.types import Validation
+from rag.types import Passage, Validation
 
 # Of a sentence's words, how many the context must have for the sentence to count as carried.
 _CARRIED = 0.6
 # Of an answer's sentences, how many must be carried.
 _VALID = 0.6
+# Of a sentence's words, how many a passage must have for the sentence to rest on it.
+_RESTS = 0.5
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _CITATION = re.compile(r"\[\d+\]")
 
@@ -26,6 +29,17 @@ def validate(answer: str, context: str) -> Validation:
     if invented:
         details += f" Numbers that it does not have: {', '.join(invented[:10])}."
     return Validation(is_valid, 0.0 if invented else score, details)
+
+
+def carriers(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """The passages that an answer without citations rests on: for each sentence the one that has most of its words."""
+    known = [stems(passage.text) for passage in passages]
+    chosen = set()
+    for sentence in sentences(_CITATION.sub("", answer)):
+        shares = [_share(sentence, each) for each in known] if content_words(sentence) else []
+        if shares and max(shares) >= _RESTS:
+            chosen.add(shares.index(max(shares)))
+    return tuple(passages[index] for index in sorted(chosen))
 
 
 def _share(sentence: str, known: dict[str, int]) -> float:

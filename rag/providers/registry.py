@@ -1,19 +1,24 @@
 """Which class serves which row."""
 
 import functools
+import time
 
 from django.conf import settings
 
 from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
+from .agent_loop import AgentLoop
 from .base import Embedder, LanguageModel, Reranker, VectorStore
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
-from .language_models.openai import OpenAILanguageModel
+from .language_models.openai import OpenAILanguageModel, answers
 from .rerankers.cohere import CohereReranker
 from .rerankers.local import LocalReranker
 from .stores.pgvector import PgVectorStore
+
+# However often somebody asks for the endpoint's health.
+_SECONDS_REMEMBERED = 5
 
 
 def embedder(model: EmbeddingModel) -> Embedder:
@@ -53,6 +58,30 @@ def language_model(name: str = "") -> LanguageModel | None:
 @functools.lru_cache(maxsize=16)
 def _language_model(name: str, base_url: str, api_key: str, timeout: float) -> LanguageModel:
     return OpenAILanguageModel(name=name, base_url=base_url, api_key=api_key, timeout=timeout)
+
+
+def agent_loop() -> AgentLoop | None:
+    """The configured language model with the right to call tools; None if no model is configured."""
+    if not settings.LLM_MODEL:
+        return None
+    return AgentLoop(
+        name=settings.LLM_MODEL,
+        base_url=settings.LLM_BASE_URL,
+        api_key=settings.LLM_API_KEY,
+        timeout=settings.LLM_TIMEOUT,
+    )
+
+
+def language_model_answers() -> bool | None:
+    """Whether the configured model's endpoint answers, as of a few seconds ago; None if no model is configured."""
+    if not settings.LLM_MODEL:
+        return None
+    return _answers(settings.LLM_BASE_URL, settings.LLM_API_KEY, int(time.monotonic() / _SECONDS_REMEMBERED))
+
+
+@functools.lru_cache(maxsize=1)
+def _answers(base_url: str, api_key: str, moment: int) -> bool:
+    return answers(base_url, api_key)
 
 
 def reranker(name: str = "") -> Reranker:

@@ -22,6 +22,17 @@ def checks() -> dict[str, bool]:
     }
 
 
+def agent_checks() -> dict[str, bool | None]:
+    """language_model (None: none is configured), vector_store, retrieval: true if it answers. A few seconds at most."""
+    database = _database()
+    store = database and _vector_index()
+    return {
+        "language_model": registry.language_model_answers(),
+        "vector_store": store,
+        "retrieval": store and _embedding_model(),
+    }
+
+
 def _database() -> bool:
     try:
         with connection.cursor() as cursor:

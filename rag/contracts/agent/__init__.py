@@ -1,1 +1,1 @@
-"""The agent contract: an answer that is checked against its sources."""
+"""The agent contract: a grounded answer by a model with tools, and its health."""

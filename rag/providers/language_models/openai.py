@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import httpx2
+
 from rag.errors import GenerationFailed
 from rag.providers.openai_errors import translated
 from rag.types import Message
@@ -101,6 +103,20 @@ class OpenAILanguageModel:
         import openai  # seconds of import, paid only where it is used
 
         return openai.OpenAI(api_key=self._api_key or _NO_KEY, base_url=self._base_url, max_retries=0)
+
+
+def answers(base_url: str, api_key: str) -> bool:
+    """Whether the endpoint answers, within three seconds. GET /models costs nothing; an endpoint that does not know it
+    or is busy answers, one that refuses the key does not."""
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    try:
+        with (
+            httpx2.Client(timeout=1.5) as client,  # once for connecting, once for the answer
+            client.stream("GET", base_url.rstrip("/") + "/models", headers=headers) as response,
+        ):
+            return response.status_code < 500 and response.status_code not in (401, 403)
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        return False
 
 
 def _retry_after(error: "openai.APIError") -> float:

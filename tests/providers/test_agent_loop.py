@@ -1,0 +1,246 @@
+"""The OpenAI Agents SDK against an endpoint on loopback: tools are really called, and every run ends."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rag.errors import EmbeddingFailed, GenerationFailed, InvalidRequest
+from rag.providers.agent_loop import MAX_TOOL_CALLS, MAX_TURNS, AgentLoop
+from rag.types import AgentTool
+from tests.provider_server import ProviderServer, tool_call
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer().running() as server:
+        yield server
+
+
+class Echo:
+    """A tool that gives its argument back, and notes who called it."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self.threads: list[tuple[str, bool]] = []
+        self._failure = failure
+
+    def tool(self) -> AgentTool:
+        return AgentTool("echo", "Says a word again.", SCHEMA, SCHEMA, self._call)
+
+    def _call(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        self.calls.append(arguments)
+        self.threads.append((threading.current_thread().name, _in_event_loop()))
+        if self._failure is not None:
+            raise self._failure
+        return {"word": arguments["word"]}
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def run(provider: ProviderServer, tool: AgentTool, *, timeout: float = 20) -> str:
+    loop = AgentLoop(name="test-model", base_url=provider.base_url, api_key="k", timeout=timeout)
+    return loop.run(instructions="Use the tool.", text="Say zebra.", tools=[tool])
+
+
+def results(provider: ProviderServer) -> list[Any]:
+    """What the model was told that its tools gave, as of the last request."""
+    return [json.loads(each["content"]) for each in provider.requests[-1]["messages"] if each["role"] == "tool"]
+
+
+def test_a_tool_is_called_and_its_result_goes_back_to_the_model(provider: ProviderServer) -> None:
+    echo = Echo()
+    provider.replies = [tool_call("echo", {"word": "zebra"}), "It said zebra."]
+    assert run(provider, echo.tool()) == "It said zebra."
+    assert echo.calls == [{"word": "zebra"}]
+    assert results(provider) == [{"word": "zebra"}]
+    first, second = provider.requests
+    assert [each["role"] for each in first["messages"]] == ["system", "user"]
+    assert first["key"] == "Bearer k"
+    assert [each["function"]["name"] for each in first["tools"]] == ["echo"]
+    assert first["tools"][0]["function"]["parameters"] == SCHEMA
+    assert set(first) <= {"path", "key", "messages", "model", "tools", "tool_choice", "stream"}
+    assert len(second["messages"]) == 4
+
+
+def test_several_calls_in_one_turn_run_one_after_the_other_outside_of_the_event_loop(provider: ProviderServer) -> None:
+    echo = Echo()
+    both = tool_call("echo", {"word": "a"})
+    both["tool_calls"] += tool_call("echo", {"word": "b"}, number=2)["tool_calls"]
+    provider.replies = [both, "Done."]
+    assert run(provider, echo.tool()) == "Done."
+    assert [call["word"] for call in echo.calls] == ["a", "b"]
+    assert len(set(echo.threads)) == 1
+    assert echo.threads[0][1] is False
+
+
+@pytest.mark.parametrize("arguments", ["{", "[]", '"zebra"', "null"])
+def test_broken_arguments_are_told_to_the_model(provider: ProviderServer, arguments: str) -> None:
+    echo = Echo()
+    provider.replies = [tool_call("echo", arguments), "Sorry."]
+    assert run(provider, echo.tool()) == "Sorry."
+    assert echo.calls == []
+    assert "JSON object" in results(provider)[0]["error"]
+
+
+def test_wrong_arguments_are_told_to_the_model(provider: ProviderServer) -> None:
+    echo = Echo(InvalidRequest("word must be a string", field="word"))
+    provider.replies = [tool_call("echo", {"word": 7}), "Sorry."]
+    assert run(provider, echo.tool()) == "Sorry."
+    assert results(provider) == [{"error": "word must be a string"}]
+
+
+def test_a_tool_that_does_not_exist_is_told_to_the_model(provider: ProviderServer) -> None:
+    provider.replies = [tool_call("rm", {"path": "/"}), "Then without."]
+    assert run(provider, Echo().tool()) == "Then without."
+    assert len(provider.requests) == 2
+
+
+def test_the_failure_of_a_tool_ends_the_run_as_it_is(provider: ProviderServer) -> None:
+    provider.replies = [tool_call("echo", {"word": "zebra"}), "Never said."]
+    with pytest.raises(EmbeddingFailed, match="cannot be reached"):
+        run(provider, Echo(EmbeddingFailed("m cannot be reached.")).tool())
+
+
+def test_a_model_that_never_stops_calling_is_stopped(provider: ProviderServer) -> None:
+    echo = Echo()
+    provider.replies = [tool_call("echo", {"word": "more"}, number=number) for number in range(50)]
+    with pytest.raises(GenerationFailed, match="turns"):
+        run(provider, echo.tool())
+    assert len(provider.requests) == MAX_TURNS
+    assert len(echo.calls) <= MAX_TURNS
+
+
+def test_calls_in_one_turn_are_bounded(provider: ProviderServer) -> None:
+    echo = Echo()
+    many = tool_call("echo", {"word": "more"})
+    for number in range(2, 60):
+        many["tool_calls"] += tool_call("echo", {"word": "more"}, number=number)["tool_calls"]
+    provider.replies = [many, "Enough."]
+    assert run(provider, echo.tool()) == "Enough."
+    assert len(echo.calls) == MAX_TOOL_CALLS
+
+
+def test_passing_errors_are_tried_again(provider: ProviderServer) -> None:
+    provider.fail(503, retry_after_ms="1")
+    provider.replies = ["Answer."]
+    assert run(provider, Echo().tool()) == "Answer."
+    assert len(provider.requests) == 2
+
+
+@pytest.mark.parametrize(("status", "busy"), [(429, True), (500, False), (401, False), (400, False)])
+def test_lasting_errors_are_translated_without_the_providers_words(
+    provider: ProviderServer, status: int, busy: bool
+) -> None:
+    for _ in range(3):
+        provider.fail(status, retry_after_ms="1")
+    with pytest.raises(GenerationFailed) as caught:
+        run(provider, Echo().tool())
+    assert "as the test asked" not in caught.value.message
+    assert caught.value.busy is busy
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b"not json", b'{"choices": []}', b'{"choices": [{"index": 0, "message": null}]}', b'{"choices": 7}'],
+)
+def test_answers_that_are_none(provider: ProviderServer, body: bytes) -> None:
+    for _ in range(MAX_TURNS):
+        provider.fail(200, body=body)
+    with pytest.raises(GenerationFailed):
+        run(provider, Echo().tool())
+
+
+def test_arguments_that_are_nested_too_deep_end_the_run(provider: ProviderServer) -> None:
+    provider.replies = [tool_call("echo", "[" * 5000)]
+    with pytest.raises(GenerationFailed):
+        run(provider, Echo().tool())
+
+
+def test_an_empty_answer_is_a_failure(provider: ProviderServer) -> None:
+    provider.replies = ["  "] * MAX_TURNS
+    with pytest.raises(GenerationFailed):
+        run(provider, Echo().tool())
+
+
+def test_half_a_character_does_not_get_through(provider: ProviderServer) -> None:
+    provider.replies = ["Zebra \ud83e."]
+    assert run(provider, Echo().tool()) == "Zebra ?."
+
+
+def test_the_whole_run_is_bounded_in_time(provider: ProviderServer) -> None:
+    provider.stall.clear()
+    begun = time.monotonic()
+    with pytest.raises(GenerationFailed) as caught:
+        run(provider, Echo().tool(), timeout=0.5)
+    assert caught.value.timed_out
+    assert time.monotonic() - begun < 5
+
+
+def test_a_slow_tool_is_not_waited_for_beyond_the_time(provider: ProviderServer) -> None:
+    released = threading.Event()
+
+    def wait(_: dict[str, Any]) -> dict[str, Any]:
+        released.wait(20)
+        return {}
+
+    provider.replies = [tool_call("wait", {})]
+    begun = time.monotonic()
+    try:
+        with pytest.raises(GenerationFailed) as caught:
+            run(provider, AgentTool("wait", "Waits.", SCHEMA, SCHEMA, wait), timeout=1)
+    finally:
+        released.set()
+    assert caught.value.timed_out
+    assert time.monotonic() - begun < 10
+
+
+def test_an_endpoint_that_is_not_there() -> None:
+    loop = AgentLoop(name="m", base_url="http://127.0.0.1:9/v1", api_key="", timeout=20)
+    with pytest.raises(GenerationFailed, match="cannot be reached") as caught:
+        loop.run(instructions="", text="zebra", tools=[])
+    assert "127.0.0.1" not in caught.value.message
+
+
+def test_nothing_is_traced(provider: ProviderServer) -> None:
+    import agents
+
+    seen: list[object] = []
+
+    class Spy(agents.tracing.TracingProcessor):
+        def on_trace_start(self, trace: object) -> None:
+            seen.append(trace)
+
+        def on_trace_end(self, trace: object) -> None: ...
+
+        def on_span_start(self, span: object) -> None:
+            seen.append(span)
+
+        def on_span_end(self, span: object) -> None: ...
+
+        def shutdown(self) -> None: ...
+
+        def force_flush(self) -> None: ...
+
+    agents.add_trace_processor(Spy())
+    agents.set_tracing_disabled(False)
+    provider.replies = ["Answer."]
+    run(provider, Echo().tool())
+    assert seen == []
