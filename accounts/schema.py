@@ -114,7 +114,7 @@ class Schema(AutoSchema):
 
     def get_tags(self) -> list[str]:
         cls = type(self.view)
-        return [schema_types.contract(cls).replace("_", " ") or cls.__module__.split(".")[0]]
+        return [schema_types.contract(cls).replace("_", " ") or "accounts"]
 
     def get_summary(self) -> str | None:
         """The description's first sentence, without its full stop."""

@@ -1,6 +1,7 @@
 """The API's reference: /api/schema for programs, /api/docs for people. Open to everybody, and the same for all."""
 
 import functools
+import threading
 from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
@@ -18,9 +19,17 @@ _POLICY = (
 )
 
 
-@functools.cache
+_generating = threading.Lock()
+
+
 def document() -> dict[str, Any]:
     """The OpenAPI document. Generated once: it depends on nothing but the code."""
+    with _generating:  # the generator is not made for several threads at once
+        return _document()
+
+
+@functools.cache
+def _document() -> dict[str, Any]:
     return dict(SchemaGenerator().get_schema(request=None, public=True))
 
 

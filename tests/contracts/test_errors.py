@@ -98,7 +98,6 @@ PATHS = [
 
 @pytest.fixture
 def client(live_server: LiveServer, live_world: World, settings: Settings) -> Client:
-    settings.ROOT_URLCONF = "tests.contracts.probe_urls"
     token = AccessToken.for_user(live_world.users["editor"])
     return Client(live_server.url, {"Authorization": f"Bearer {token}"})
 
@@ -110,7 +109,8 @@ def test_everything_is_answered_in_the_contracts_shape(
     for module, name in ((queries, "retrieve"), (sources, "to_ingest_or_new")):
         monkeypatch.setattr(module, name, failing(RuntimeError("password=hunter2")))
     document = {"source": "a", "path": "a", "title": "a", "text": "a"}
-    fatal = {"boom": True} if path.known in PROBES else {"query": "x", **document}
+    question = {"query_text": "xyz"} if path.contract == "retrieval" else {"query": "xyz"}
+    fatal = {**question, **document}
     form = client.with_headers(Content_Type="application/x-www-form-urlencoded")
     replies = {
         "unknown path": (404, client.post(path.unknown, {})),
@@ -137,9 +137,6 @@ def test_everything_is_answered_in_the_contracts_shape(
         assert ("request_id" in details) == (status >= 500), kind
     assert replies["unauthenticated"][1].headers["www-authenticate"].startswith("Bearer")
     assert "POST" in replies["wrong method"][1].headers["allow"]
-
-
-PROBES = ("/functions/v1/rag-search", "/agent/respond", "/api/v1/search")
 
 
 def failing(exception: Exception) -> Callable[..., Any]:

@@ -261,4 +261,4 @@ def test_openapi_names_both_ways_to_show_a_credential() -> None:
     schemes = schema["components"]["securitySchemes"]
     assert {name: schemes[name]["type"] for name in schemes} == {"bearer": "http", "apiKey": "apiKey"}
     assert (schemes["bearer"]["scheme"], schemes["apiKey"]["name"]) == ("bearer", "X-API-Key")
-    assert schema["paths"]["/api/auth/keys/"]["get"]["security"] == [{"apiKey": []}, {"bearer": []}]
+    assert schema["paths"]["/api/auth/keys"]["get"]["security"] == [{"apiKey": []}, {"bearer": []}]

@@ -147,7 +147,7 @@ def test_org_id_narrows_and_tells_nothing_of_other_organisations(api: Api, live_
         ({"query_text": "x" * 501}, "query_text"),
         ({"top_k": 0}, "top_k"),
         ({"top_k": 51}, "top_k"),
-        ({"top_k": 8.0}, "top_k"),
+        ({"top_k": 8.5}, "top_k"),
         ({"filters": "email"}, "filters"),
         ({"filters": {"source_type": "tweet"}}, "filters.source_type"),
         ({"filters": {"source_type": ["email"]}}, "filters.source_type"),
