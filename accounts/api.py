@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework_simplejwt.exceptions import InvalidToken
 from rest_framework_simplejwt.serializers import (
+    TokenBlacklistSerializer,
     TokenObtainPairSerializer,
     TokenRefreshSerializer,
     TokenVerifySerializer,
@@ -23,9 +24,12 @@ from rest_framework_simplejwt.views import (
     TokenVerifyView,
 )
 
+from . import fields
 from .authentication import AccessTokenAuthentication, refuse_clear_text
 from .parsers import CredentialsParser
 from .schema import answered, sent
+
+MAX_TOKEN = 8_192
 
 
 class Credentials(TokenObtainPairSerializer):
@@ -35,12 +39,14 @@ class Credentials(TokenObtainPairSerializer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"] = serializers.CharField(write_only=True, max_length=254)
-        self.fields["password"] = serializers.CharField(write_only=True, max_length=1024, trim_whitespace=False)
+        self.fields["email"] = fields.Text("email", write_only=True, max_length=254)
+        self.fields["password"] = fields.Text("password", write_only=True, max_length=1024)
 
 
 class Rotation(TokenRefreshSerializer):
     """`{"refresh"}` → a new pair; the old refresh token works exactly once, also when sent twice at the same moment."""
+
+    refresh = fields.Text("refresh", max_length=MAX_TOKEN)
 
     @transaction.atomic
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
@@ -53,12 +59,20 @@ class Rotation(TokenRefreshSerializer):
 class Verification(TokenVerifySerializer):
     """`{"token"}`: 401 unless the token would be accepted now, as an access or as a refresh token."""
 
+    token = fields.Text("token", max_length=MAX_TOKEN)
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         AccessTokenAuthentication().get_user(UntypedToken(attrs["token"]))
         try:
             return super().validate(attrs)
         except serializers.ValidationError:  # blacklisted
             raise InvalidToken("This token was revoked.") from None
+
+
+class Revocation(TokenBlacklistSerializer):
+    """`{"refresh"}`."""
+
+    refresh = fields.Text("refresh", max_length=MAX_TOKEN)
 
 
 class CredentialsView(APIView):
@@ -136,10 +150,13 @@ class VerifyToken(CredentialsView, TokenVerifyView):
 class RevokeToken(CredentialsView, TokenBlacklistView):
     """`{"refresh"}` → 200 with `{}`; the refresh token is worth nothing from now on."""
 
+    serializer_class = Revocation
+
     @extend_schema(
         operation_id="revokeToken",
         summary="Sign out",
         description="The refresh token is worth nothing from now on.",
+        request=Revocation,
         responses={200: Nothing},
         examples=[sent(_REFRESH), answered({})],
     )

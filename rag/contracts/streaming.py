@@ -1,7 +1,7 @@
 """Server-sent events (WHATWG HTML, 9.2): `sources`, then `token`s, then `done` with the whole body; or `error`."""
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import structlog
 from django.db import connection
@@ -12,6 +12,14 @@ from rest_framework.renderers import JSONRenderer
 from rag.types import Events, Retrieval, Whole
 
 from .base import ErrorHandler
+
+
+class StreamEvent(TypedDict):
+    """One server-sent event; `data` is JSON."""
+
+    event: Annotated[str, {"enum": ["sources", "token", "done", "error"]}]
+    data: str
+
 
 # For the OpenAPI schema: what a stream looks like.
 EVENTS = (

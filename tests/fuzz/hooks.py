@@ -11,6 +11,13 @@ _DEPENDS = {
     "chunkOverlap",  # at most half of chunkSize
     "embeddingModel",  # the source's own
     "rerankModel",  # a configured one
+    "model",  # likewise
+    "organization",  # one of the caller's own
+    *("roles", "teams", "users"),  # of that organisation, and as the visibility has them
+    "slug",  # not taken yet
+    "expires_at",  # in the future
+    "messages",  # the last one is the user's
+    "files",  # no two of the same name
 }
 # Bounds in bytes or levels, which JSON Schema cannot say.
 _BOUNDED = ("must have at most", "must not be nested deeper")
@@ -35,5 +42,5 @@ def accepts_what_it_promises(context: Any, response: Any, case: Any) -> bool | N
 
 
 def _depends(details: dict[str, Any]) -> bool:
-    last = str(details.get("field", "")).rsplit(".", 1)[-1]
+    last = str(details.get("field", "")).rsplit(".", 1)[-1].partition("[")[0]
     return last in _DEPENDS or any(words in str(details.get("message", "")) for words in _BOUNDED)

@@ -100,6 +100,12 @@ class FileIn(serializers.FileField):
 class UploadIn(JobIn):
     files = fields.BoundedList("files", child=FileIn(), at_least=1)
 
+    # The form's parser counts them first.
+    schema_rules = {
+        **JobIn.schema_rules,
+        "properties": {"files": {"maxItems": settings.DATA_UPLOAD_MAX_NUMBER_FILES}},
+    }
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs["documents"] = attrs.pop("files")
         paths = [document["path"] for document in attrs["documents"]]

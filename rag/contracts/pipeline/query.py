@@ -14,7 +14,7 @@ from orgs.permissions import Scope
 from rag.contracts import fields
 from rag.contracts.base import validated
 from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import EVENTS, stream
+from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.pipeline.ask import Terms
 from rag.services import queries
 from rag.types import Answered, Citation, Generation, Passage
@@ -76,7 +76,7 @@ class Query(PipelineView):
         summary="Ask a question",
         description="Retrieval, context, grounding and answer in one. What the sources do not hold is declined.",
         request=QueryIn,
-        responses={200: QueryOut, (200, "text/event-stream"): str},
+        responses={200: QueryOut, (200, "text/event-stream"): StreamEvent},
         examples=[
             sent({**examples.QUESTION, "maxTokens": 2000, "strictMode": False}, "Question"),
             answered(examples.ANSWER, "Answer"),

@@ -12,7 +12,7 @@ from accounts.schema import answered, sent
 from orgs.permissions import Scope
 from rag.contracts.base import PostView, caller, organization, validated
 from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import EVENTS, stream
+from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.services import queries
 from rag.types import ConfidentAnswer, Generation
 
@@ -49,7 +49,7 @@ class Answer(RetrievalView):
         summary="Answer from the sources",
         description="Without enough context nothing is generated, and the nearest sources are given instead.",
         request=answers.AnswerIn,
-        responses={200: answers.AnswerOut, (200, "text/event-stream"): str},
+        responses={200: answers.AnswerOut, (200, "text/event-stream"): StreamEvent},
         examples=[
             sent(examples.ANSWER, "Question"),
             answered(examples.ANSWERED, "Sufficient context"),

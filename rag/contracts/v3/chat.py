@@ -14,7 +14,7 @@ from orgs.permissions import Scope
 from rag.contracts import fields
 from rag.contracts.base import caller, organization, validated
 from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import EVENTS, stream
+from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.services import conversations, queries
 from rag.types import ChatReply, Filters, Generation, Message, Passage, Question, Retrieval
 
@@ -102,7 +102,7 @@ class Chat(V3View):
         summary="Chat, with retrieved context where asked for",
         description="Without `useRag` the language model answers alone, and none being configured is a 503.",
         request=ChatIn,
-        responses={200: ChatOut, (200, "text/event-stream"): str},
+        responses={200: ChatOut, (200, "text/event-stream"): StreamEvent},
         examples=[
             sent(_REQUEST, "Question"),
             answered(_REPLY, "Reply"),
