@@ -69,7 +69,7 @@ class JobIn(serializers.Serializer[Any]):
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
 
-    schema_rules = {
+    schema_rules: dict[str, Any] = {
         "description": "`chunkOverlap` is at most half of `chunkSize`; `embeddingModel` must be the source's own."
     }
 
