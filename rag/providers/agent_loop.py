@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 from django.db import connections
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.providers.openai_errors import translated
+from rag.providers.openai_client import NO_KEY, translated
 from rag.types import AgentTool
 
 if TYPE_CHECKING:
     import agents
     import openai
 
-# Local servers ask for no key, but the client library insists on one.
-_NO_KEY = "none"
 _RETRIES = 2
 # Calls of the model in one run, and of tools: a model that asks for ever costs no more than this.
 MAX_TURNS = 8
@@ -90,7 +88,7 @@ class AgentLoop:
         import openai
 
         return openai.AsyncOpenAI(
-            api_key=self._api_key or _NO_KEY, base_url=self._base_url, timeout=self._timeout, max_retries=_RETRIES
+            api_key=self._api_key or NO_KEY, base_url=self._base_url, timeout=self._timeout, max_retries=_RETRIES
         )
 
 

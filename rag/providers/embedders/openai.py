@@ -9,13 +9,10 @@ import numpy as np
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
-from rag.providers.openai_errors import translated
+from rag.providers.openai_client import opened, translated
 
 if TYPE_CHECKING:
     import openai
-
-# Local servers ask for no key, but the client library insists on one.
-_NO_KEY = "none"
 
 
 class OpenAIEmbedder:
@@ -64,14 +61,11 @@ class OpenAIEmbedder:
 
     @functools.cached_property
     def _client(self) -> "openai.OpenAI":
-        import openai  # seconds of import, paid only where it is used
-
-        key = _NO_KEY
+        key = ""
         if self._api_key_variable:  # nothing else of this process's environment may leave it as somebody's key
             named_right = self._api_key_variable.endswith("_API_KEY")
             key = os.environ.get(self._api_key_variable, "") if named_right else ""
-        if not key:
-            raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
-        return openai.OpenAI(
-            api_key=key, base_url=self._base_url or None, timeout=self._timeout, max_retries=self._max_retries
-        )
+            if not key:
+                raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
+        options = {"timeout": self._timeout, "max_retries": self._max_retries}
+        return opened(self, api_key=key, base_url=self._base_url, **options)

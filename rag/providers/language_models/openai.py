@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 
 from rag.errors import GenerationFailed
-from rag.providers.openai_errors import translated
+from rag.providers.openai_client import opened, translated
 from rag.types import Message
 
 if TYPE_CHECKING:
     import openai
 
-# Local servers ask for no key, but the client library insists on one.
-_NO_KEY = "none"
 _ATTEMPTS = 3
 Reply = TypeVar("Reply")
 
@@ -100,9 +98,7 @@ class OpenAILanguageModel:
 
     @functools.cached_property
     def _client(self) -> "openai.OpenAI":
-        import openai  # seconds of import, paid only where it is used
-
-        return openai.OpenAI(api_key=self._api_key or _NO_KEY, base_url=self._base_url, max_retries=0)
+        return opened(self, api_key=self._api_key, base_url=self._base_url, max_retries=0)
 
 
 def answers(base_url: str, api_key: str) -> bool:

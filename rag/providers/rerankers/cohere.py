@@ -1,6 +1,7 @@
 """Any endpoint that speaks Cohere's POST /rerank: Cohere, Jina, Voyage, vLLM, Text Embeddings Inference."""
 
 import functools
+import weakref
 from collections.abc import Sequence
 
 import httpx2
@@ -39,4 +40,6 @@ class CohereReranker:
 
     @functools.cached_property
     def _client(self) -> httpx2.Client:
-        return httpx2.Client(timeout=self._timeout)
+        client = httpx2.Client(timeout=self._timeout)
+        weakref.finalize(self, client.close)
+        return client

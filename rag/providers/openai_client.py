@@ -1,6 +1,7 @@
-"""The openai client's exceptions as ours. The provider's own words are dropped: they may quote what was sent."""
+"""The openai client library as all providers use it: opened, closed, and its exceptions as ours."""
 
-from typing import TYPE_CHECKING, TypeVar
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
 
@@ -10,8 +11,24 @@ if TYPE_CHECKING:
 Failure = TypeVar("Failure", bound=ProviderFailed)
 
 
+# Local servers ask for no key, but the client library insists on one.
+NO_KEY = "none"
+
+
+def opened(owner: object, *, api_key: str, base_url: str, **options: Any) -> "openai.OpenAI":
+    """A client whose connections are closed when its owner is no more. base_url: empty for OpenAI's own."""
+    import openai  # seconds of import, paid only where it is used
+
+    client = openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, **options)
+    weakref.finalize(owner, client.close)
+    return client
+
+
 def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> Failure:
-    """The failure to raise, saying whether another try may help."""
+    """The failure to raise, saying whether another try may help.
+
+    The provider's own words are dropped: they may quote what was sent.
+    """
     import openai
 
     match error:
@@ -27,6 +44,8 @@ def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> 
             return failure(f"{model} does not accept the API key.", retry=False)
         case openai.NotFoundError():
             return failure(f"The endpoint knows no model named {model}.", retry=False)
+        case openai.APIStatusError() if error.status_code in (408, 409):
+            return failure(f"{model} did not get to the request ({error.status_code}).")
         case openai.APIStatusError():
             return failure(f"{model} refused the request ({error.status_code}).", retry=False)
         case _:

@@ -1,0 +1,113 @@
+"""The OpenAI-compatible language model against a server that misbehaves as real ones do."""
+
+import time
+from typing import Any
+
+import pytest
+
+from rag.errors import GenerationFailed, InvalidRequest
+from rag.providers import registry
+from rag.providers.language_models.openai import OpenAILanguageModel
+from rag.types import Message
+from tests.provider_server import ProviderServer
+
+HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
+
+
+def model(provider: ProviderServer, *, timeout: float = 5, key: str = "secret") -> OpenAILanguageModel:
+    return OpenAILanguageModel(name="test-model", base_url=provider.base_url, api_key=key, timeout=timeout)
+
+
+def test_what_is_sent(provider: ProviderServer) -> None:
+    provider.replies = ["Hello.", "Hello."]
+    assert model(provider).complete(HELLO, temperature=0.5) == "Hello."
+    model(provider, key="").complete(HELLO)
+    first, second = provider.requests
+    assert first["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello?"}]
+    assert (first["model"], first["temperature"], first["key"]) == ("test-model", 0.5, "Bearer secret")
+    assert "temperature" not in second, "the model's own default"
+    assert second["key"] == "Bearer none", "a local server asks for no key"
+
+
+def test_a_stream_comes_in_pieces(provider: ProviderServer) -> None:
+    provider.replies = ["One two three."]
+    assert list(model(provider).stream(HELLO)) == ["One ", "two ", "three."]
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_passing_errors_are_tried_again(provider: ProviderServer, status: int) -> None:
+    provider.replies = ["Hello.", "Hello."]
+    provider.fail(status, retry_after="0.01")
+    assert model(provider).complete(HELLO) == "Hello."
+    provider.fail(status, retry_after="0.01")
+    assert "".join(model(provider).stream(HELLO)) == "Hello."
+    assert len(provider.requests) == 4
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_lasting_errors_are_not(provider: ProviderServer, status: int) -> None:
+    provider.fail(status)
+    with pytest.raises(GenerationFailed) as failure:
+        model(provider).complete(HELLO)
+    assert (failure.value.retry, len(provider.requests)) == (False, 1)
+    assert "as the test asked" not in failure.value.message, "the provider's words may quote what was sent"
+
+
+def test_a_busy_provider_is_told_apart(provider: ProviderServer) -> None:
+    for _ in range(3):
+        provider.fail(429, retry_after="0.01")
+    with pytest.raises(GenerationFailed) as failure:
+        model(provider).complete(HELLO)
+    assert failure.value.busy
+    assert len(provider.requests) == 3
+
+
+def test_a_call_ends_within_its_time_retries_included(provider: ProviderServer) -> None:
+    provider.stall.clear()
+    begun = time.monotonic()
+    for call in (
+        lambda: model(provider, timeout=0.5).complete(HELLO),
+        lambda: [*model(provider, timeout=0.5).stream(HELLO)],
+    ):
+        with pytest.raises(GenerationFailed) as failure:
+            call()
+        assert failure.value.timed_out
+    assert time.monotonic() - begun < 4
+    provider.stall.set()
+
+
+def test_a_pause_that_is_longer_than_the_time_left_is_not_waited_for(provider: ProviderServer) -> None:
+    provider.fail(429, retry_after="3600")
+    begun = time.monotonic()
+    with pytest.raises(GenerationFailed):
+        model(provider).complete(HELLO)
+    assert time.monotonic() - begun < 3
+
+
+def test_nobody_listens() -> None:
+    nowhere = OpenAILanguageModel(name="m", base_url="http://127.0.0.1:9/v1", api_key="", timeout=5)
+    with pytest.raises(GenerationFailed, match="cannot be reached"):
+        nowhere.complete(HELLO)
+    with pytest.raises(GenerationFailed, match="cannot be reached"):
+        list(nowhere.stream(HELLO))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"null", b"[]", b"{}", b"<html>", b'{"choices": []}', b'{"choices": [{"message": {"content": null}}]}'],
+)
+def test_what_is_no_completion(provider: ProviderServer, body: bytes) -> None:
+    provider.fail(200, body=body)
+    with pytest.raises(GenerationFailed):
+        model(provider).complete(HELLO)
+
+
+def test_which_model_is_chosen(language_model: ProviderServer, settings: Any) -> None:
+    assert registry.language_model().name == "test-model"  # type: ignore[union-attr]
+    assert registry.language_model("other").name == "other"  # type: ignore[union-attr]
+    settings.LLM_MODELS = ["second"]
+    assert registry.language_model("second").name == "second"  # type: ignore[union-attr]
+    with pytest.raises(InvalidRequest, match="test-model, second"):
+        registry.language_model("other")
+    settings.LLM_MODEL = ""
+    assert registry.language_model("second") is None
