@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.errors import EmbeddingFailed
+from rag.providers import bounded
 from rag.providers.base import Vectors
 from rag.providers.openai_errors import translated
 
@@ -73,5 +74,9 @@ class OpenAIEmbedder:
         if not key:
             raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
         return openai.OpenAI(
-            api_key=key, base_url=self._base_url or None, timeout=self._timeout, max_retries=self._max_retries
+            api_key=key,
+            base_url=self._base_url or None,
+            timeout=self._timeout,
+            max_retries=self._max_retries,
+            http_client=bounded.Client(timeout=self._timeout),
         )
