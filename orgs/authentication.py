@@ -49,8 +49,18 @@ class AnonymousOrganizationAuthentication(BaseAuthentication):
         slug = settings.RAG_ANONYMOUS_ORG
         if not slug or not _OPEN_PATHS.match(request.path) or any(_credential_headers(request)):
             return None
+        if not _is_from_here(request):
+            return None
         user = services.service_user(slug)
         return (user, None) if user else None
+
+
+def _is_from_here(request: Request) -> bool:
+    """Not by a page of another origin, unless the operator named it: else every page that somebody opens in a browser
+    beside this server could ask it, and read what it answers."""
+    origin = request.headers.get("Origin")
+    own = f"{request.scheme}://{request.get_host()}"
+    return origin is None or origin == own or origin in settings.CORS_ALLOWED_ORIGINS
 
 
 def _credential_headers(request: Request) -> tuple[str, str, str]:

@@ -25,12 +25,14 @@ via was we were what when where whether which while who whom whose why will with
 yours yourself
 """
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
+# Stemming takes time by the square of a word's length, and stems are remembered.
+_MOST_LETTERS = 64
 _K1, _B = 1.2, 0.75
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, in order."""
-    return _WORD.findall(text.lower())
+    """The words of a text in lower case, in order; of a very long one its beginning."""
+    return [word[:_MOST_LETTERS] for word in _WORD.findall(text.lower())]
 
 
 @functools.lru_cache(maxsize=50_000)

@@ -63,7 +63,8 @@ class ContractView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        require_scope(request, self.scopes.get(request.method or ""))
+        method = "GET" if request.method == "HEAD" else request.method or ""
+        require_scope(request, self.scopes.get(method))
         if self.budget:
             spend(request, self.budget)
 
@@ -106,11 +107,15 @@ class SharedPath(PostView):
 
 
 def require_scope(request: Request, scope: Scope | None) -> None:
-    """Raise PermissionDenied if the request's API key lacks the scope. An access token has no scopes: it may do
-    everything that its user may."""
-    held = getattr(request.auth, "scopes", None)
-    if scope is not None and held is not None and scope.value not in held:
+    """Raise PermissionDenied if the request's API key lacks the scope."""
+    if scope is not None and not has_scope(request, scope):
         raise PermissionDenied(f"This API key does not have the scope `{scope.value}`.")
+
+
+def has_scope(request: Request, scope: Scope) -> bool:
+    """Whether the request's API key has it. An access token has no scopes: it may do everything that its user may."""
+    held = getattr(request.auth, "scopes", None)
+    return held is None or scope.value in held
 
 
 def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:

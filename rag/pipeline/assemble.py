@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -20,6 +21,13 @@ Answer the question from these passages alone, and cite each statement's passage
 hold the answer, say so."""
 
 _VARIABLES = ("context", "query")
+# A prompt that says everything a thousand times would be made before it is found to be too long.
+_MOST_USES = 5
+# At the beginning of a line, whatever ends lines, behind what takes no room or shows nothing.
+_HEAD = re.compile(
+    r"((?:^|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029])[ \t\xa0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]*+)"
+    r"\[(\d+|Source:[^\]\n]*+)\]"
+)
 
 
 class _Template(string.Template):
@@ -39,10 +47,11 @@ def assemble(query: str, passages: Sequence[Passage], *, max_tokens: int, templa
     template = template or DEFAULT_TEMPLATE
     blocks = [_block(number, passage) for number, passage in enumerate(passages, start=1)]
     # Joined texts may count a little differently than their parts: the parts tell where to begin, the whole decides.
+    uses = max(1, _uses(template)["context"])
     room = max_tokens - count_tokens(_filled(template, "", query))
     included = 0
     for block in blocks:
-        room -= count_tokens(block + "\n\n")
+        room -= uses * count_tokens(block + "\n\n")
         if room < 0:
             break
         included += 1
@@ -62,7 +71,7 @@ def assemble(query: str, passages: Sequence[Passage], *, max_tokens: int, templa
 
 
 def check_template(template: str) -> None:
-    """Raise TemplateInvalid unless the template is well formed, has both variables and no other."""
+    """Raise TemplateInvalid unless the template is well formed, has both variables, each a few times, and no other."""
     parsed = _Template(template)
     names = set(parsed.get_identifiers())
     if not parsed.is_valid():
@@ -71,6 +80,13 @@ def check_template(template: str) -> None:
         raise TemplateInvalid(f"The template has an unknown variable: {unknown[0][:50]}. There are context and query.")
     if missing := [name for name in _VARIABLES if name not in names]:
         raise TemplateInvalid(f"The template lacks {{{{ {missing[0]} }}}}.")
+    if repeated := [name for name, uses in _uses(template).items() if uses > _MOST_USES]:
+        raise TemplateInvalid(f"The template has {{{{ {repeated[0]} }}}} more than {_MOST_USES} times.")
+
+
+def _uses(template: str) -> Counter[str]:
+    """How often each variable stands in it."""
+    return Counter(match["named"] for match in _Template.pattern.finditer(template) if match["named"])
 
 
 def _filled(template: str, context: str, query: str) -> str:
@@ -86,7 +102,7 @@ def _block(number: int, passage: Passage) -> str:
 
 def inert(text: str) -> str:
     """A passage's text in a prompt: a line of it that looks like the head of another passage is bracketed otherwise."""
-    return re.sub(r"(?m)^(\s*)\[(\d+|Source:[^\]\n]*)\]", r"\1(\2)", text)
+    return _HEAD.sub(r"\1(\2)", text)
 
 
 def _one_line(text: str) -> str:

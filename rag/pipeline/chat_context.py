@@ -8,7 +8,10 @@ from rag.types import Passage
 from .assemble import inert
 
 _BEGIN, _END = "=== Retrieved Context ===", "=== End Context ==="
-_LOOK_ALIKE = re.compile(r"={2,}(?=\s*(?:retrieved|end)\s+context)", re.IGNORECASE)
+# Full-width signs and characters without a width look the same to a reader. Possessive, and only at the start of a
+# run: what does not match is left after one look at it.
+_SIGN = r"[=＝﹦\u200b-\u200f\u2060\ufeff]"
+_LOOK_ALIKE = re.compile(rf"(?<!{_SIGN}){_SIGN}{{2,}}+(?=\s*+(?:retrieved|end)\s++context)", re.IGNORECASE)
 
 
 def with_context(system: str, passages: Sequence[Passage]) -> str:

@@ -8,6 +8,7 @@ from django.conf import settings
 from rag.errors import GenerationFailed, GroundingFailed
 from rag.lexical import content_words, stem, stems_among
 from rag.providers import registry
+from rag.providers.bounded import storable
 from rag.types import Context, Grounding, Message, Passage
 
 # Support that a passage needs to be kept, and that one of them needs for the question to be answerable.
@@ -32,11 +33,11 @@ def ground(query: str, context: Context) -> Grounding:
         reply = model.complete([Message("system", _JUDGE), Message("user", context.prompt)], temperature=0)
         verdict = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
         score = min(1.0, max(0.0, float(verdict["score"])))
-        gaps = tuple(str(gap)[:200] for gap in list(verdict.get("gaps", []))[:20])
+        gaps = tuple(storable(str(gap))[:200] for gap in list(verdict.get("gaps", []))[:20])
         groundable = bool(verdict["groundable"])
     except GenerationFailed as error:
         raise GroundingFailed(error.message, busy=error.busy, timed_out=error.timed_out) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise GroundingFailed(f"{model.name} gave no judgement that is understood.") from error
     return Grounding(groundable, score, by_words.relevant or context.passages[:1], gaps)
 

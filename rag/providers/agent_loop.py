@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import connections
 
 from rag.errors import GenerationFailed, InvalidRequest
+from rag.providers.bounded import storable
 from rag.providers.openai_client import NO_KEY, translated
 from rag.types import AgentTool
 
@@ -81,14 +82,18 @@ class AgentLoop:
             # Traces would go to OpenAI, whatever the endpoint.
             config = agents.RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
             result = await agents.Runner.run(agent, text, max_turns=MAX_TURNS, run_config=config)
-        # Half a character, which JSON can write, is nothing that can be sent on.
-        return str(result.final_output or "").encode(errors="replace").decode()
+        return storable(str(result.final_output or ""))
 
     def _client(self) -> "openai.AsyncOpenAI":
         import openai
 
         return openai.AsyncOpenAI(
-            api_key=self._api_key or NO_KEY, base_url=self._base_url, timeout=self._timeout, max_retries=_RETRIES
+            api_key=self._api_key or NO_KEY,
+            base_url=self._base_url,
+            timeout=self._timeout,
+            max_retries=_RETRIES,
+            # Questions and passages go to the configured endpoint, and not to wherever it points.
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         )
 
 

@@ -1,9 +1,9 @@
 """The openai client library as all providers use it: opened, closed, and its exceptions as ours."""
 
-import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
+from rag.providers import bounded
 
 if TYPE_CHECKING:
     import openai
@@ -15,13 +15,12 @@ Failure = TypeVar("Failure", bound=ProviderFailed)
 NO_KEY = "none"
 
 
-def opened(owner: object, *, api_key: str, base_url: str, **options: Any) -> "openai.OpenAI":
-    """A client whose connections are closed when its owner is no more. base_url: empty for OpenAI's own."""
+def opened(*, api_key: str, base_url: str, **options: Any) -> "openai.OpenAI":
+    """A client whose answers are bounded (rag.providers.bounded). base_url: empty for OpenAI's own."""
     import openai  # seconds of import, paid only where it is used
 
-    client = openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, **options)
-    weakref.finalize(owner, client.close)
-    return client
+    http_client = bounded.Client(timeout=options.get("timeout"))
+    return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
 def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> Failure:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from orgs.models import Organization
 from rag import queue
 from rag.errors import ParseFailed, UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
@@ -63,21 +64,24 @@ def submit(
     return job
 
 
-def job_visible_to(user: User, job_id: uuid.UUID) -> IngestionJob:
-    """The job with its progress. Raises UnknownJob."""
-    job = IngestionJob.objects.visible_to(user, Action.VIEW).with_progress().filter(pk=job_id).first()
+def job_visible_to(user: User, job_id: uuid.UUID, *, organization: Organization | None = None) -> IngestionJob:
+    """The job with its progress, of one organisation where the request names one. Raises UnknownJob."""
+    jobs = IngestionJob.objects.visible_to(user, Action.VIEW)
+    if organization:
+        jobs = jobs.filter(source__organization=organization)
+    job = jobs.with_progress().filter(pk=job_id).first()
     if job is None:
         raise UnknownJob("There is no such job, or it is not visible to you.")
     return job
 
 
 @transaction.atomic
-def cancel(user: User, job_id: uuid.UUID) -> None:
+def cancel(user: User, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
     """End the job: what is indexed stays, and nothing more is indexed once this is committed. Raises UnknownJob.
 
     A job that has ended stays as it is.
     """
-    job = job_visible_to(user, job_id)
+    job = job_visible_to(user, job_id, organization=organization)
     cancel_all(IngestionJob.objects.filter(pk=job.pk))
     close(job.pk)  # if nothing of it was open any more
 

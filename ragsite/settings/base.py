@@ -36,7 +36,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "ragsite.middleware.RequestLog",
     "ragsite.middleware.AnswerHeaders",
     "corsheaders.middleware.CorsMiddleware",
     "ragsite.middleware.BoundedUtf8Requests",

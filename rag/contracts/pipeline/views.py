@@ -1,6 +1,7 @@
 """The pipeline contract: ingestion jobs and data sources."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import QueryDict
@@ -13,10 +14,11 @@ from rest_framework.viewsets import ViewSetMixin
 from accounts.schema import COMMON_STATUSES, answered, sent
 from orgs.permissions import Scope
 from rag.contracts import pagination
-from rag.contracts.base import ContractView, caller, organization, organization_to_write, validated
+from rag.contracts.base import ContractView, caller, has_scope, organization, organization_to_write, validated
 from rag.errors import InvalidRequest, UnknownJob
 from rag.models import DataSource
 from rag.services import deletion, jobs, source_settings, sources
+from rag.services.source_settings import AccessLists
 
 from . import errors, examples, job_serializers, source_serializers
 
@@ -79,7 +81,7 @@ class IngestionJobs(ViewSetMixin, PipelineView):
         examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
     )
     def destroy(self, request: Request, job_id: str) -> Response:
-        jobs.cancel(caller(request), _key(job_id))
+        jobs.cancel(caller(request), _key(job_id), organization=organization_to_write(request))
         return Response(_job(request, _key(job_id)))
 
 
@@ -97,7 +99,7 @@ def _key(job_id: str) -> uuid.UUID:
 
 
 def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
-    job = jobs.job_visible_to(caller(request), job_id)
+    job = jobs.job_visible_to(caller(request), job_id, organization=organization(request))
     chunks = jobs.indexed_chunks(job, job_serializers.MAX_VECTOR_IDS + 1)
     return job_serializers.job_out(
         job,
@@ -134,7 +136,7 @@ class DataSources(ViewSetMixin, PipelineView):
             source_type=wanted.get("sourceType", ""),
         )
         page = pagination.page(request, found)
-        lists = source_settings.access_lists(caller(request), page.items)
+        lists = _access_lists(request, page.items)
         shown = [source_serializers.source_out(source, lists.get(source.pk)) for source in page.items]
         return Response({"sources": shown, **page.numbers})
 
@@ -187,5 +189,9 @@ class DataSources(ViewSetMixin, PipelineView):
 
 
 def _source(request: Request, source: DataSource) -> source_serializers.SourceOut:
-    lists = source_settings.access_lists(caller(request), [source])
-    return source_serializers.source_out(source, lists.get(source.pk))
+    return source_serializers.source_out(source, _access_lists(request, [source]).get(source.pk))
+
+
+def _access_lists(request: Request, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
+    """None to a key that may not manage: who a source is open to is for those who could change it."""
+    return source_settings.access_lists(caller(request), shown) if has_scope(request, Scope.MANAGE) else {}

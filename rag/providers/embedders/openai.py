@@ -68,4 +68,4 @@ class OpenAIEmbedder:
             if not key:
                 raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
         options = {"timeout": self._timeout, "max_retries": self._max_retries}
-        return opened(self, api_key=key, base_url=self._base_url, **options)
+        return opened(api_key=key, base_url=self._base_url, **options)

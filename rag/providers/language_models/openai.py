@@ -1,5 +1,6 @@
 """Any endpoint that speaks OpenAI's POST /chat/completions: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
 
+import contextlib
 import functools
 import json
 import random
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 
 from rag.errors import GenerationFailed
+from rag.providers import bounded
 from rag.providers.openai_client import opened, translated
 from rag.types import Message
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     import openai
 
 _ATTEMPTS = 3
+# Of one answer: more than models write.
+_MOST_CHARACTERS = 1_000_000
 Reply = TypeVar("Reply")
 
 
@@ -34,35 +38,32 @@ class OpenAILanguageModel:
         return self._attempts(deadline, lambda: self._complete_once(messages, temperature, deadline))
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        import openai
-
         deadline = time.monotonic() + self._timeout
         # Tried again only until the first word: what was sent on cannot be taken back.
-        events = self._attempts(deadline, lambda: self._open_stream(messages, temperature, deadline))
-        try:
-            with events:
-                for event in events:
-                    self._require_time(deadline)
-                    if event.choices and (piece := event.choices[0].delta.content):
-                        yield piece
-        except openai.APIError as error:
-            raise translated(error, self.name, GenerationFailed) from error
-        except (ValueError, AttributeError, TypeError) as error:
-            raise GenerationFailed(f"{self.name} answered something that is not understood.") from error
+        reply = self._attempts(deadline, lambda: self._open_stream(messages, temperature, deadline))
+        length = 0
+        with reply, self._reading():
+            for data in bounded.events(bounded.until(deadline, reply.response.iter_bytes())):
+                if data == b"[DONE]":
+                    return
+                piece = _piece(data)
+                length += len(piece)
+                if length > _MOST_CHARACTERS:
+                    raise bounded.TooMuch
+                if piece:
+                    yield piece
 
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
         request = self._request(messages, temperature, deadline)
         # Read piece by piece: a server that trickles must not keep us beyond the deadline.
-        with self._client.chat.completions.with_streaming_response.create(**request) as response:
-            content = bytearray()
-            for part in response.iter_bytes():
-                content += part
-                self._require_time(deadline)
-        try:
+        with (
+            self._client.chat.completions.with_streaming_response.create(**request) as response,
+            self._reading(),
+        ):
+            content = bounded.whole(bounded.until(deadline, response.iter_bytes()))
             text = json.loads(content)["choices"][0]["message"]["content"]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise GenerationFailed(f"{self.name} did not answer with a chat completion.") from error
-        if not isinstance(text, str) or not text.strip():
+        text = bounded.storable(text) if isinstance(text, str) else ""
+        if not text.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
         return text
 
@@ -92,13 +93,21 @@ class OpenAILanguageModel:
             time.sleep(pause)
         raise AssertionError  # the last attempt returns or raises
 
-    def _require_time(self, deadline: float) -> None:
-        if time.monotonic() > deadline:
-            raise GenerationFailed(f"{self.name} did not answer within {self._timeout:g} s.", timed_out=True)
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """What can go wrong with an answer that has begun, as GenerationFailed."""
+        try:
+            yield
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            raise GenerationFailed(f"{self.name} did not answer within {self._timeout:g} s.", timed_out=True) from error
+        except httpx2.HTTPError as error:
+            raise GenerationFailed(f"{self.name} did not come to the end of its answer.") from error
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise GenerationFailed(f"{self.name} answered something that is not understood.") from error
 
     @functools.cached_property
     def _client(self) -> "openai.OpenAI":
-        return opened(self, api_key=self._api_key, base_url=self._base_url, max_retries=0)
+        return opened(api_key=self._api_key, base_url=self._base_url, max_retries=0)
 
 
 def answers(base_url: str, api_key: str) -> bool:
@@ -113,6 +122,14 @@ def answers(base_url: str, api_key: str) -> bool:
             return response.status_code < 500 and response.status_code not in (401, 403)
     except (httpx2.HTTPError, httpx2.InvalidURL):
         return False
+
+
+def _piece(data: bytes) -> str:
+    """The text in one event of a stream; many have none."""
+    event = json.loads(data)
+    if "error" in event:
+        raise ValueError
+    return bounded.storable(event["choices"][0]["delta"].get("content") or "") if event.get("choices") else ""
 
 
 def _retry_after(error: "openai.APIError") -> float:

@@ -1,0 +1,63 @@
+"""What an outside service sends, read with bounds: it may trickle, never end, point elsewhere, or send what nobody can
+store."""
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator
+
+import httpx2
+
+# Of one answer, and of one line of a stream.
+MOST_BYTES = 8 * 1024 * 1024
+MOST_LINE_BYTES = 1024 * 1024
+
+
+class Client(httpx2.Client):
+    """Follows no redirect, whatever is usual: questions, passages and keys go to the configured endpoint and nowhere
+    else. Closed with whoever used it."""
+
+    def __init__(self, *, timeout: float | None = None) -> None:
+        super().__init__(timeout=timeout, follow_redirects=False)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+
+class TooMuch(ValueError):
+    """More than any answer has."""
+
+
+def until(deadline: float, parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts as they come. deadline: of time.monotonic(). Raises TimeoutError once it has passed."""
+    for part in parts:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        yield part
+
+
+def whole(parts: Iterable[bytes]) -> bytes:
+    """All of it. Raises TooMuch beyond MOST_BYTES."""
+    content = bytearray()
+    for part in parts:
+        content += part
+        if len(content) > MOST_BYTES:
+            raise TooMuch
+    return bytes(content)
+
+
+def events(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The data of server-sent events, each of one line, as JSON is sent. Raises TooMuch beyond MOST_LINE_BYTES."""
+    rest = bytearray()
+    for part in parts:
+        rest += part
+        if b"\n" in part:
+            *lines, rest = rest.split(b"\n")
+            yield from (bytes(line[5:]).strip() for line in lines if line.startswith(b"data:"))
+        if len(rest) > MOST_LINE_BYTES:
+            raise TooMuch
+
+
+def storable(text: str) -> str:
+    """The text without NUL and half characters, which JSON can write and neither PostgreSQL nor UTF-8 can."""
+    return text.encode(errors="replace").decode().replace("\0", "")
