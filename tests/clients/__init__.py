@@ -1,0 +1,1 @@
+"""Clients that customers use, as they are published, against the real server."""
