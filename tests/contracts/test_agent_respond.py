@@ -12,6 +12,7 @@ from rag.models import EmbeddingModel
 from rag.providers.agent_loop import MAX_TURNS
 from rag.services import agent_tools
 from rag.services.agent import NOTHING_FOUND
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client, Reply
 from tests.provider_server import ProviderServer, tool_call
@@ -70,6 +71,7 @@ def test_an_extractive_answer_has_exactly_the_contracts_fields(member: Client) -
     reply = ask(member)
     assert reply.status == 200, reply
     assert set(reply.body) == KEYS
+    snapshots.matches("agent-respond", reply.body)
     assert reply.body["answer"] == "Zebras have black and white stripes."
     assert reply.body["sources_used"] == ["https://animals.example/zebras"]
     assert reply.body["grounding_validation_passed"] is True

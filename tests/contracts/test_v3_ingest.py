@@ -1,5 +1,6 @@
 """The v3 contract, 1 (upsertDocumentWithChunks) and 2.1: POST /api/rag/ingest with one document, over HTTP."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,34 @@ def test_a_given_hash_decides(api: Api) -> None:
     assert editor.post("/api/rag/ingest", {**DOCUMENT, "hash": "v2"}).body["status"] == "updated"
 
 
+def test_without_a_hash_the_texts_own_stands_in(api: Api) -> None:
+    """RESOLUTION: "no `hash` given → SHA-256 of the text stands in"."""
+    editor, own = api("editor"), hashlib.sha256(DOCUMENT["text"].encode()).hexdigest()
+    sent = [DOCUMENT, {**DOCUMENT, "hash": own}, DOCUMENT, {**DOCUMENT, "hash": "0cc175b9c0f1b6a831c399e269772661"}]
+    statuses = [editor.post("/api/rag/ingest", each).body["status"] for each in sent]
+    assert statuses == ["created", "unchanged", "unchanged", "updated"]
+
+
+def test_the_identity_is_source_and_path(api: Api) -> None:
+    """RESOLUTION: "A document's identity is (data source, `path`)"; "v3's `source` string is that slug"."""
+    editor = api("editor")
+    for change in ({}, {"source": "Con-fluence_2"}, {"path": "/other"}):
+        assert editor.post("/api/rag/ingest", {**DOCUMENT, **change}).body["status"] == "created"
+    assert editor.post("/api/rag/ingest", {**DOCUMENT, "title": "Other", "hash": "x"}).body["status"] == "updated"
+    assert sorted(DataSource.objects.values_list("slug", flat=True)) == ["Con-fluence_2", "github"]
+
+
+def test_the_contracts_own_commands(api: Api) -> None:
+    """7: the three calls, for a caller with credentials, and the expected answer."""
+    editor = api("editor")
+    document = {"source": "test", "path": "/doc", "title": "Test", "text": "Content"}
+    ingested = editor.post("/api/rag/ingest", document)
+    assert ingested.body == {"status": "created", "documentId": ingested.body["documentId"], "chunkCount": 1}
+    assert editor.post("/api/rag/search", {"query": "test query", "topK": 5}).body["resultCount"] == 1
+    chat = {"model": "llama2", "messages": [{"role": "user", "content": "Hi"}], "useRag": True}
+    assert editor.post("/api/chat", chat).body["ragUsed"] is True
+
+
 def test_new_title_and_tags_are_saved_and_answer_unchanged(api: Api) -> None:
     """RESOLUTION: "saved without embedding again and still answers `unchanged`"."""
     editor = api("editor")
@@ -66,7 +95,8 @@ def test_new_title_and_tags_are_saved_and_answer_unchanged(api: Api) -> None:
         ({"title": True}, "title", "title must be a string"),
         ({"path": "x" * 2001}, "path", "path must have at most 2,000 bytes"),
         ({"tags": "x"}, "tags", "tags must be an array of strings"),
-        ({"tags": [1]}, "tags", "tags must be a string"),
+        ({"tags": [1]}, "tags", "tags must be an array of strings"),
+        ({"tags": [""]}, "tags", "tags must not be empty"),
         ({"metadata": []}, "metadata", "metadata must be an object"),
         ({"path": "a\x00b"}, "path", "Null characters are not allowed."),
         ({"metadata": {"a": ["\x00"]}}, "metadata", "metadata must not hold NUL characters"),
@@ -87,7 +117,20 @@ def test_required_fields(api: Api, missing: str) -> None:
     body = {name: value for name, value in DOCUMENT.items() if name != missing}
     reply = api("editor").post("/api/rag/ingest", body)
     assert reply.status == 400
-    assert reply.body["details"] == {"field": missing, "message": f"{missing} is required"}
+    message = f"{missing} is required"
+    assert reply.body == {
+        "error": "Validation error",
+        "message": message,
+        "details": {"field": missing, "message": message},
+    }
+
+
+def test_all_wrong_fields_are_listed(api: Api) -> None:
+    """RESOLUTION: "`details` … of the first invalid field; further ones under `details.errors`"."""
+    details = api("editor").post("/api/rag/ingest", {"tags": "x"}).body["details"]
+    assert (details["field"], details["message"]) == ("source", "source is required")
+    assert [each["field"] for each in details["errors"]] == ["source", "path", "title", "text", "tags"]
+    assert {frozenset(each) for each in details["errors"]} == {frozenset({"field", "message"})}
 
 
 def test_text_too_long_to_wait_for(api: Api, settings: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from rag.models import DataSource
+from rag.models import DataSource, Embedding384
 from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
@@ -49,20 +49,25 @@ def test_search_is_sorted_bounded_and_filtered(api: Api, live_world: World) -> N
     for name in ("zebra", "lion", "horse"):
         put(animals, name, f"The {name} is an animal.", tags=(name, "animal"))
     put(plants, "oak", "The oak is a tree.", tags=("tree",))
+    put(plants, "elm", "The elm is a tree.")
+    put(plants, "ash", "The ash is a tree.")
     member = api("member")
 
     def paths(**options: Any) -> list[str]:
         reply = member.post("/api/rag/search", {"query": "Tell me about the zebra", **options})
         assert reply.status == 200, reply
         scores = [result["score"] for result in reply.body["results"]]
+        assert all(0 <= score <= 1 for score in scores)
         assert scores == sorted(scores, reverse=True)
         assert reply.body["resultCount"] == len(scores)
         return [result["metadata"]["path"] for result in reply.body["results"]]
 
     assert paths()[0] == "zebra"
-    assert len(paths()) == 4
+    assert len(paths()) == 5, "topK, unless given"
+    assert len(paths(topK=20)) == 6
     assert paths(topK=1) == ["zebra"]
-    assert paths(filters={"source": "plants"}) == ["oak"]
+    assert sorted(paths(filters={"source": "plants"})) == ["ash", "elm", "oak"]
+    assert paths(filters={"source": "plants", "tags": ["tree", "zebra"]}) == ["oak"]
     assert paths(filters={"source": "nowhere"}) == []
     assert sorted(paths(filters={"tags": ["lion", "tree"]})) == ["lion", "oak"]
     assert paths(minScore=0.99) == []
@@ -103,6 +108,16 @@ def test_a_whole_number_may_be_written_as_5_0(api: Api, live_world: World) -> No
 def test_empty_search_is_told_that_query_is_required(api: Api) -> None:
     reply = api("member").post("/api/rag/search", {})
     assert reply.body["details"] == {"field": "query", "message": "query is required"}
+
+
+def test_a_negative_similarity_is_reported_as_0(api: Api, live_world: World) -> None:
+    """RESOLUTION: "cosine similarity in 0…1 (negative is reported as 0)"; a document without tags has an empty list."""
+    put(live_world.source(), "a", "Zebras have stripes.")
+    row = Embedding384.objects.get()
+    row.embedding = [-value for value in row.embedding]
+    row.save()
+    (result,) = api("member").post("/api/rag/search", {"query": "Zebras have stripes."}).body["results"]
+    assert (result["score"], result["metadata"]["tags"]) == (0, [])
 
 
 def test_two_users_who_must_not_see_each_others_data(api: Api, live_world: World) -> None:
