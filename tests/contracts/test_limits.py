@@ -159,8 +159,6 @@ def test_every_answer_of_the_path_says_what_is_left(
 @pytest.mark.parametrize(
     "path", ["/api/rag/search", "/api/rag/answer", "/functions/v1/rag-search", "/functions/v1/rag-answer"]
 )
-    "path", ["/api/rag/search", "/api/rag/answer", "/functions/v1/rag-search", "/functions/v1/rag-answer"]
-)
 def test_every_answer_of_retrievals_paths_has_the_headers(
     caller: Caller, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str
 ) -> None:
