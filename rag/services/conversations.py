@@ -47,8 +47,7 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     messages = [*history, *_new(turn.messages, history)]
     retrieval = queries.search(turn.question, reader) if turn.question else None
     pieces = _reply(turn, messages, retrieval)
-    if retrieval is not None:
-        yield retrieval
+    yield retrieval or queries.NOTHING
     text = ""
     for piece in pieces:
         text += piece

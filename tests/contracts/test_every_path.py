@@ -52,7 +52,7 @@ def test_the_paths_are_those_of_the_contracts() -> None:
 
 
 def test_every_path_answers_with_and_without_a_slash_and_asks_who_is_calling(api: Api) -> None:
-    """RESOLUTION: "with and without a trailing slash, and never by a redirect on POST"; a 401 has `WWW-Authenticate`."""
+    """RESOLUTION: "with and without a trailing slash, and never by a redirect on POST"; 401: `WWW-Authenticate`."""
     nobody, owner = api(), api("owner")
     for method, path in OPERATIONS:
         anonymous = [nobody.send(method, each, b"{}") for each in (path, path + "/")]

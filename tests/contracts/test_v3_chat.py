@@ -190,6 +190,7 @@ def test_only_offered_models(member: Client, language_model: ProviderServer, set
 
 
 def test_streaming(member: Client, language_model: ProviderServer) -> None:
+    """RESOLUTION: "`sources`, then `token`s, then `done` with the full final object"; the same events without RAG."""
     language_model.replies = ["In the yard."]
     body = {"messages": [{"role": "user", "content": "Where are the bicycles?"}], "useRag": True, "stream": True}
     events = member.stream("/api/chat", body)
@@ -198,6 +199,8 @@ def test_streaming(member: Client, language_model: ProviderServer) -> None:
     assert whole["data"]["message"] == "In the yard."
     assert events[0][1]["ragSources"] == whole["ragSources"]
     assert Conversation.objects.get(pk=whole["data"]["conversationId"]).messages.count() == 2
+    plain = member.stream("/api/chat", {**body, "useRag": False})
+    assert (plain[0], plain[1][0], plain[-1][0]) == (("sources", {"ragSources": []}), "token", "done")
 
 
 USER = {"role": "user", "content": "Hi"}
