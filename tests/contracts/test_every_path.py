@@ -4,8 +4,10 @@ import re
 from collections.abc import Callable
 
 from django.db import connection
+from django.test import Client as Browser
 from pytest_django import Settings
 
+from orgs.permissions import Scope
 from rag.models import EmbeddingModel
 from ragsite.reference import document
 from tests.factories import World, put
@@ -67,6 +69,35 @@ def test_every_path_answers_with_and_without_a_slash_and_asks_who_is_calling(api
         assert plain.status in (200, 400, 404), (method, path, plain)
     for path in ("/healthz", "/readyz", "/api/schema"):
         assert [nobody.get(each).status for each in (path, path + "/")] == [200, 200], path
+
+
+def scope_of(method: str, path: str) -> str:
+    """What a key must hold for it; empty if nothing in particular."""
+    if path.startswith("/api/rag/ingest"):
+        return "ingest"
+    if path.startswith("/api/rag/sources"):
+        return "" if method == "GET" else "manage"
+    return "query"
+
+
+def test_every_path_asks_a_key_for_its_scope(api: Api, live_world: World) -> None:
+    """RESOLUTION: "has scopes (`query`, `ingest`, `manage`)"."""
+    clients = {scope: api().with_headers(X_API_Key=live_world.key("owner", scope).secret) for scope in Scope.values}
+    for method, path in OPERATIONS:
+        if path.startswith("/api/auth/"):
+            continue
+        needed = scope_of(method, path)
+        allowed = {scope for scope, client in clients.items() if client.send(method, path, b"{}").status != 403}
+        assert allowed == ({needed} if needed else set(Scope.values)), (method, path)
+
+
+def test_a_session_of_the_admin_is_no_credential(live_world: World, client: Browser) -> None:
+    """RESOLUTION: "Session login serves the admin and the playground only"."""
+    client.force_login(live_world.users["owner"])
+    for method, path in OPERATIONS:
+        if not path.startswith("/api/auth/token"):
+            reply = client.generic(method, path, b"{}", content_type="application/json")
+            assert reply.status_code == 401, (method, path)
 
 
 def test_an_index_that_is_down_has_its_words_in_every_contract(api: Api, live_world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orgs.permissions import Visibility
 from orgs.services import add_member
 from rag.models import Chunk, DataSource, Document
 from tests import snapshots
@@ -155,10 +156,17 @@ def test_oversize_body(api: Api, settings: Any) -> None:
     assert (reply.status, reply.body["error"]) == (413, "Payload too large")
 
 
-def test_a_new_source_needs_the_right_to_make_one(api: Api) -> None:
-    """RESOLUTION: "creates the source (if the caller may create sources; else 403)"."""
-    assert api("member").post("/api/rag/ingest", DOCUMENT).status == 403
+def test_a_new_source_needs_the_right_to_make_one(api: Api, live_world: World) -> None:
+    """RESOLUTION: "creates the source (if the caller may create sources; else 403)"; an unseen one: the same words."""
+    member = api("member")
+    refused = member.post("/api/rag/ingest", DOCUMENT)
+    assert (refused.status, refused.body["error"]) == (403, "Forbidden")
     assert not DataSource.objects.exists()
+    live_world.source("secret", visibility=Visibility.PRIVATE)
+    live_world.source("open")
+    assert member.post("/api/rag/ingest", {**DOCUMENT, "source": "secret"}).body == refused.body
+    assert member.post("/api/rag/ingest", {**DOCUMENT, "source": "open"}).status == 403
+    assert not Document.objects.exists()
 
 
 def test_a_new_source_takes_the_organisations_visibility(api: Api, live_world: World) -> None:
