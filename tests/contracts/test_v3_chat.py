@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
-from rag.models import Conversation
+from rag.models import Conversation, DataSource
 from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
@@ -94,6 +94,11 @@ def test_the_last_user_message_is_the_query_and_filters_narrow(member: Client, l
     assert [each["title"] for each in member.post("/api/chat", body).body["ragSources"]] == ["Bicycles"]
     tagged = member.post("/api/chat", {**body, "ragTopK": 5, "ragFilters": {"tags": ["yard"]}})
     assert [each["title"] for each in tagged.body["ragSources"]] == ["Bicycles"]
+    for number in range(4):
+        put(DataSource.objects.get(slug="library"), f"/more/{number}", f"Bicycle {number}.")
+    assert len(member.post("/api/chat", {**body, "ragTopK": 20}).body["ragSources"]) == 6
+    usual = {name: value for name, value in body.items() if name != "ragTopK"}
+    assert len(member.post("/api/chat", usual).body["ragSources"]) == 5
     of_library = member.post("/api/chat", {**body, "ragTopK": 5, "ragFilters": {"source": "library"}})
     assert {each["source"] for each in of_library.body["ragSources"]} == {"library"}
     elsewhere = member.post("/api/chat", {**body, "ragFilters": {"source": "nowhere"}})
