@@ -65,7 +65,9 @@ class BoundedList(fields.BoundedList):
 class Tags(BoundedList):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, child=Text(name, max_length=200), at_most=MAX_TAGS, **options)
-        self.error_messages["not_a_list"] = self.error_messages["null"] = f"{name} must be an array of strings"
+        wrong = f"{name} must be an array of strings"
+        self.error_messages |= dict.fromkeys(("not_a_list", "null"), wrong)
+        self.child.error_messages |= dict.fromkeys(("invalid", "null"), wrong)
 
     def to_internal_value(self, data: Any) -> list[str]:
         try:

@@ -24,7 +24,8 @@ _NOTHING_FOUND = "The sources do not hold anything about this question."
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request to the chat. messages: oldest first, the last of them the user's.
+    """One request to the chat. messages: the user's and the assistant's, oldest first; the last is the
+    user's. system: the prompt ahead of them, which is not kept.
 
     conversation_id: empty for a new one. question: what to retrieve for, None to leave retrieval alone.
     """
@@ -46,8 +47,7 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     messages = [*history, *_new(turn.messages, history)]
     retrieval = queries.search(turn.question, reader) if turn.question else None
     pieces = _reply(turn, messages, retrieval)
-    if retrieval is not None:
-        yield retrieval
+    yield retrieval or queries.NOTHING
     text = ""
     for piece in pieces:
         text += piece
@@ -115,7 +115,6 @@ def _keep(
     ConversationMessage.objects.bulk_create(
         ConversationMessage(conversation=row, position=position + index, role=each.role, content=each.content)
         for index, each in enumerate(messages)
-        if each.role != "system"
     )
     row.rag_used = retrieval is not None
     row.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []

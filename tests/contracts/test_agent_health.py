@@ -9,6 +9,7 @@ from django.db import OperationalError
 
 from rag.contracts.agent.views import Health
 from rag.models import EmbeddingModel
+from tests import snapshots
 from tests.factories import World
 from tests.http import Client
 from tests.provider_server import ProviderServer
@@ -27,6 +28,7 @@ def test_healthy_without_a_language_model(api: Api) -> None:
     for path in ("/agent/health", "/agent/health/"):
         reply = api("member").get(path)
         assert reply.status == 200
+        snapshots.matches("agent-health", reply.body)
         moment = datetime.datetime.fromisoformat(reply.body.pop("timestamp"))
         assert abs(datetime.datetime.now(datetime.UTC) - moment) < datetime.timedelta(minutes=1)
         assert reply.body == {

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
-from rag.models import EmbeddingModel
+from rag.models import DataSource, EmbeddingModel
 from rag.providers.agent_loop import MAX_TURNS
 from rag.services import agent_tools
 from rag.services.agent import NOTHING_FOUND
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client, Reply
 from tests.provider_server import ProviderServer, tool_call
@@ -70,6 +71,7 @@ def test_an_extractive_answer_has_exactly_the_contracts_fields(member: Client) -
     reply = ask(member)
     assert reply.status == 200, reply
     assert set(reply.body) == KEYS
+    snapshots.matches("agent-respond", reply.body)
     assert reply.body["answer"] == "Zebras have black and white stripes."
     assert reply.body["sources_used"] == ["https://animals.example/zebras"]
     assert reply.body["grounding_validation_passed"] is True
@@ -92,6 +94,10 @@ def test_top_k_and_min_score(member: Client) -> None:
     assert len(ask(member, min_score=0).body["retrieved_chunks"]) == 2
     assert len(ask(member, min_score=0, top_k=1).body["retrieved_chunks"]) == 1
     assert ask(member, min_score=1).body["retrieved_chunks"] == []
+    source = DataSource.objects.get()
+    for number in range(5):
+        put(source, f"more-{number}", f"Zebra number {number} has stripes.")
+    assert len(ask(member, min_score=0).body["retrieved_chunks"]) == 5, "top_k, unless given"
 
 
 def test_selected_text_is_context_of_its_own_ahead_of_what_is_retrieved(member: Client) -> None:

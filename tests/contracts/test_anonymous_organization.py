@@ -41,6 +41,8 @@ def test_a_request_without_a_credential_acts_for_that_organisation(api: Api, liv
     assert api().post("/api/rag/ingest", document).body["status"] == "unchanged"
     found = api().post("/api/rag/search", {"query": "zebras"}).body["results"]
     assert {result["metadata"]["source"] for result in found} == {"public", "github"}
+    chat = {"messages": [{"role": "user", "content": "zebras"}], "useRag": True}
+    assert {each["source"] for each in api().post("/api/chat", chat).body["ragSources"]} == {"public", "github"}
     user = User.objects.get(email=SERVICE)
     assert DataSource.objects.get(slug="github").owner == user
     assert not user.has_usable_password()

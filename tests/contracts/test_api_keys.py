@@ -15,6 +15,7 @@ from orgs import api_keys
 from orgs.api_keys import ApiKey
 from orgs.models import Membership
 from orgs.services import add_member
+from tests import snapshots
 from tests.factories import World
 from tests.http import Client
 
@@ -42,7 +43,10 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret), "256 random bits"
     assert made.body["prefix"] == secret[:11]
     assert (made.body["scopes"], made.body["organization"], made.body["expires_at"]) == (WANTED["scopes"], "home", None)
+    snapshots.matches("api-key", {**made.body, "key": "rk_…", "prefix": "rk_…"})
     listed = editor.get(KEYS + "/")
+    shown = [{**each, "prefix": "rk_…"} for each in listed.body["keys"]]
+    snapshots.matches("api-keys", {**listed.body, "keys": shown})
     assert secret[11:] not in str(listed.body)
     assert secret[11:] not in serializers.serialize("json", ApiKey.objects.all())
     assert secret[11:] not in repr(api_keys.IssuedKey(ApiKey.objects.get(), secret))

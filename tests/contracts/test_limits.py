@@ -156,6 +156,32 @@ def test_every_answer_of_the_path_says_what_is_left(
     assert not [name for name in client.get("/api/rag/sources").headers if "ratelimit" in name]
 
 
+@pytest.mark.parametrize(
+    "path", ["/api/rag/search", "/api/rag/answer", "/functions/v1/rag-search", "/functions/v1/rag-answer"]
+)
+def test_every_answer_of_retrievals_paths_has_the_headers(
+    caller: Caller, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str
+) -> None:
+    """RESOLUTION: "`X-RateLimit-Limit/-Remaining/-Reset` on every response": 200, 400, 401, 405, 413, 415, 429, 500."""
+    settings.RAG_QUERIES_PER_MINUTE = 5
+    client, question = caller(), {"query_text": "x"}
+    replies = [
+        client.post(path, question),
+        client.post(path, {"query_text": ""}),
+        client.send("PUT", path, b"{}"),
+        client.with_headers(Content_Type="text/plain").post(path, b"x"),
+    ]
+    with monkeypatch.context() as broken:
+        broken.setattr(queries, "_scopes", lambda *_: 1 / 0)
+        replies.append(client.post(path, question))
+    replies += [client.post(path, question), Client(live_server.url).post(path, question)]
+    settings.RAG_MAX_BODY_BYTES = 10
+    replies.append(client.post(path, {"query_text": "x" * 100}))
+    assert [reply.status for reply in replies] == [200, 400, 405, 415, 500, 429, 401, 413]
+    assert [limit_headers(reply)[:2] for reply in replies] == [(5, left) for left in (4, 3, 2, 1, 0, 0, 5, 5)]
+    assert all(0 < limit_headers(reply)[2] - time.time() <= 60 for reply in replies)
+
+
 def test_preflights_are_not_counted(caller: Caller) -> None:
     client = caller()
     asked = client.with_headers(Origin="https://app.example", Access_Control_Request_Method="POST")
@@ -179,6 +205,7 @@ def test_the_agent_has_bursts_of_ten_and_always_says_sixty_seconds(caller: Calle
     assert [reply.status for reply in replies] == [400] * 10 + [429]
     assert (replies[-1].headers["retry-after"], replies[-1].body["error"]["type"]) == ("60", "RATE_LIMITED")
     assert limit_headers(replies[0])[0] == 60
+    assert client.get("/agent/health").status == 429, "the agent's two paths are counted together"
 
 
 def test_a_refused_burst_does_not_use_up_the_minute(caller: Caller, settings: Settings) -> None:

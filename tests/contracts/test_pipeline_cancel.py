@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services import ingestion, leases
+from tests import snapshots
 from tests.conftest import Worker
 from tests.factories import World
 from tests.http import Client, Reply
@@ -121,6 +122,7 @@ def test_a_cancelled_job_is_not_taken_up_again(api: Api, live_world: World) -> N
     editor = api("editor")
     job = submitted(editor, live_world, 2)
     cancelled = cancel(editor, job).body
+    snapshots.matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
     ingestion.sweep()
     ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
+from rag.contracts.pipeline import job_serializers
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services import ingestion
+from rag.tokens import count_tokens
 from tests import snapshots
 from tests.conftest import Worker
 from tests.factories import World
@@ -187,6 +189,40 @@ def test_ten_megabytes_of_text_are_a_job(api: Api, live_world: World) -> None:
     reply = api("editor").post("/api/rag/ingest", body)
     assert (reply.status, reply.body["progress"]["documents"]) == (202, 1)
     assert len(IngestionDocument.objects.get().text) == 10_000_000
+
+
+def test_long_lists_of_vector_ids_are_cut(api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RESOLUTION: "beyond 10,000 the list is cut and `vectorIdsTruncated` is true"."""
+    assert job_serializers.MAX_VECTOR_IDS == 10_000
+    live_world.source("handbook")
+    editor = api("editor")
+    documents = [{"path": path, "text": "Alpha."} for path in ("a", "b")]
+    job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
+    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    for most, shown, truncated in ((2, 2, False), (1, 1, True)):
+        monkeypatch.setattr(job_serializers, "MAX_VECTOR_IDS", most)
+        state = editor.get(f"/api/rag/ingest/{job}").body
+        assert (len(state["vectorIds"]), state["vectorIdsTruncated"]) == (shown, truncated)
+
+
+def test_chunk_size_and_overlap(api: Api, live_world: World) -> None:
+    """Inputs: `chunkSize` "default 512", `chunkOverlap` "default 50"; "Documents chunked consistently"."""
+    live_world.source("handbook")
+    editor, text = api("editor"), "Zebras have stripes, and lions have manes. " * 100
+
+    def sizes(path: str, **options: int) -> list[int]:
+        body = {"dataSourceId": "handbook", "documents": [{"path": path, "text": text}], **options}
+        job = editor.post("/api/rag/ingest", body).body["jobId"]
+        ingestion.run(ids=list(IngestionDocument.objects.filter(job=job).values_list("pk", flat=True)))
+        chunks = Chunk.objects.filter(document__path=path).order_by("position")
+        return [count_tokens(chunk.text) for chunk in chunks]
+
+    usual = sizes("a")
+    assert usual == sizes("b", chunkSize=512, chunkOverlap=50)
+    assert 400 < max(usual) <= 512
+    small = sizes("c", chunkSize=64, chunkOverlap=0)
+    assert max(small) <= 64
+    assert len(sizes("d", chunkSize=64, chunkOverlap=32)) > len(small) > len(usual)
 
 
 def test_a_body_for_both_contracts_is_told_so(api: Api) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from orgs.permissions import Visibility
 from rag.tokens import count_tokens
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
 from tests.provider_server import ProviderServer
@@ -41,6 +42,8 @@ def test_all_outputs_of_the_sub_contracts(member: Client) -> None:
     reply = ask(member)
     assert reply.status == 200
     assert set(reply.body) == OUTPUTS
+    snapshots.matches("pipeline-query", reply.body)
+    assert "kettle" not in reply.body["prompt"], "4: irrelevant documents are filtered out before generation"
     assert reply.body["answer"] == "Bicycles are parked in the yard. [1]"
     assert reply.body["model"] == "extractive"
     assert reply.body["isGroundable"] is True

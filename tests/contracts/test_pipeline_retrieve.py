@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
+from orgs.services import add_member
 from rag.models import EmbeddingModel, Grant
 from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
+from tests.provider_server import ProviderServer
 
 Api = Callable[..., Client]
 
@@ -119,6 +121,53 @@ def test_embedding_endpoint_that_is_down(api: Api, live_world: World, settings: 
     document = {"source": "library", "path": "a", "title": "A", "text": "Alpha."}
     sent = api("editor").post("/api/rag/ingest", document)
     assert (sent.status, sent.body["error"]) == (503, "Service unavailable")
+
+
+def test_sources_of_two_embedding_models(api: Api, live_world: World, provider: ProviderServer) -> None:
+    """RESOLUTION: "a query over sources of several models embeds once per model and merges"."""
+    model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
+    put(live_world.source("near"), "a", "Zebras have stripes.")
+    for slug in ("far", "farther"):
+        put(live_world.source(slug, embedding_model=model), slug, "Zebras have stripes.")
+    provider.requests.clear()
+    found = api("member").post("/api/rag/retrieve", {"query": "zebras have stripes", "rerank": False}).body
+    assert {document["path"] for document in found["documents"]} == {"a", "far", "farther"}
+    assert found["scores"] == sorted(found["scores"], reverse=True)
+    assert [request["input"] for request in provider.requests] == [["zebras have stripes"]]
+
+
+def test_a_slug_in_two_organisations_is_not_guessed(api: Api, live_world: World) -> None:
+    """docs/contracts.md: a 400 that asks for X-Organization or the id; either of them, and `dataSources`, narrows."""
+    sources = [live_world.source(), live_world.source(organization=live_world.abroad)]
+    for source in sources:
+        put(source, source.organization.slug, "Zebras have stripes.")
+    add_member(user=live_world.users["member"], organization=live_world.abroad)
+    member, body = api("member"), {"query": "zebra", "dataSources": ["library"]}
+
+    def paths(client: Client, body: dict[str, Any]) -> set[str]:
+        found = client.post("/api/rag/retrieve", body).body
+        assert set(found["dataSources"]) == {document["dataSourceId"] for document in found["documents"]}
+        return {document["path"] for document in found["documents"]}
+
+    assert paths(member, {"query": "zebra"}) == {"home", "abroad"}
+    refused = member.post("/api/rag/retrieve", body)
+    assert (refused.status, refused.body["error"]) == (400, "INVALID_REQUEST")
+    assert "X-Organization" in refused.body["message"]
+    assert paths(member.with_headers(X_Organization="abroad"), body) == {"abroad"}
+    assert paths(member, {**body, "dataSources": [str(sources[0].pk)]}) == {"home"}
+
+
+def test_top_k_is_10_unless_given_and_total_found_counts_before_it(api: Api, live_world: World) -> None:
+    """Inputs: `topK` "default 10"; outputs: `totalFound` "Total matches before topK"; "Maximum `topK` results"."""
+    source = live_world.source()
+    for number in range(12):
+        put(source, f"n{number}", f"Zebra number {number}.")
+    member = api("member")
+    for options, count in (({}, 10), ({"topK": 1}, 1), ({"topK": 100}, 12)):
+        found = member.post("/api/rag/retrieve", {"query": "zebra", **options}).body
+        assert (len(found["documents"]), len(found["scores"]), found["totalFound"]) == (count, count, 12)
+        assert found["scores"] == sorted(found["scores"], reverse=True)
+        assert all(0 <= score <= 1 for score in found["scores"])
 
 
 def test_sources_are_listed_for_those_who_may_see_them(api: Api, live_world: World) -> None:

@@ -21,6 +21,7 @@ from rag.models import (
     IngestionJob,
 )
 from rag.services import deletion, ingestion
+from tests import snapshots
 from tests.conftest import Worker, empty_queue
 from tests.factories import World, put
 from tests.http import Client, Reply
@@ -47,6 +48,7 @@ def test_a_source_is_made_with_sensible_defaults(api: Api, live_world: World) ->
     live_world.home.save()
     reply = api("editor").post("/api/rag/sources", {"name": "Board papers"})
     assert (reply.status, set(reply.body)) == (201, SOURCE_FIELDS), reply
+    snapshots.matches("pipeline-source-created", reply.body)
     assert (reply.body["slug"], reply.body["visibility"]) == ("board-papers", "personal")
     assert (reply.body["sourceType"], reply.body["embeddingModel"]) == ("doc", "all-MiniLM-L6-v2")
     source = DataSource.objects.get(pk=reply.body["id"])
@@ -63,6 +65,11 @@ def test_a_source_is_made_as_it_is_asked_for_and_documents_go_in(api: Api, live_
     reply = owner.post("/api/rag/sources", body)
     assert reply.status == 201
     assert {**reply.body, **body, "roles": [], "users": []} == reply.body
+    changed = owner.send("PATCH", "/api/rag/sources/faq_1", b'{"name": "Answers"}')
+    assert changed.status == 200
+    snapshots.matches("pipeline-source-changed", changed.body)
+    assert owner.send("PATCH", "/api/rag/sources/faq_1/", b'{"name": "Fragen"}').status == 200
+    reply.body["updatedAt"] = owner.get("/api/rag/sources/faq_1").body["updatedAt"]
     assert owner.get("/api/rag/sources/faq_1").body == reply.body
 
 

@@ -8,6 +8,7 @@ from django.utils.dateparse import parse_datetime
 
 from orgs.permissions import Visibility
 from rag.models import EmbeddingModel
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
 from tests.provider_server import ProviderServer
@@ -40,6 +41,11 @@ def ask(client: Client, path: str = "/api/rag/answer", **fields: Any) -> Any:
     return client.post(path, {"query_text": QUESTION, **fields})
 
 
+def steady(body: dict[str, Any]) -> dict[str, Any]:
+    """For the snapshot: near scores may change places, and time passes."""
+    return {**body, "citations": body["citations"][:1], "processing_time_ms": 0}
+
+
 def lower(settings: Any, high: float, medium: float) -> None:
     settings.RAG_CONFIDENCE_HIGH_THRESHOLD, settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD = high, medium
 
@@ -50,6 +56,7 @@ def test_case_1_sufficient_context(member: Client, path: str, settings: Any) -> 
     reply = ask(member, path)
     assert reply.status == 200
     body = reply.body
+    snapshots.matches("retrieval-answer", steady(body))
     assert set(body) == FIELDS
     assert (body["status"], body["query_text"]) == ("success", QUESTION)
     assert set(body["answer"]) == {"text", "confidence", "model", "generated_at"}
@@ -64,6 +71,7 @@ def test_case_1_sufficient_context(member: Client, path: str, settings: Any) -> 
 def test_case_2_insufficient_context_word_for_word(member: Client, language_model: ProviderServer) -> None:
     """ "Skip LLM call; return "insufficient context" message; include top snippets as citations"."""
     body = ask(member, query_text="Who painted the Mona Lisa?").body
+    snapshots.matches("retrieval-answer-insufficient", steady(body))
     assert set(body) == FIELDS
     assert body["status"] == "insufficient_context"
     assert (body["answer"]["text"], body["answer"]["confidence"], body["answer"]["model"]) == (
@@ -158,6 +166,9 @@ def test_streaming(member: Client, language_model: ProviderServer, settings: Any
     assert [name for name, _ in events] == ["sources", "token", "token", "token", "done"]
     assert set(events[-1][1]) == FIELDS
     assert events[0][1]["citations"] == events[-1][1]["citations"]
+    declined = member.stream("/api/rag/answer", {"query_text": "Who painted the Mona Lisa?", "stream": True})
+    assert [name for name, _ in declined] == ["sources", "token", "done"]
+    assert (declined[-1][1]["status"], declined[-1][1]["answer"]["text"]) == ("insufficient_context", INSUFFICIENT)
 
 
 @pytest.mark.parametrize(

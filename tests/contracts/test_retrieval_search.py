@@ -10,6 +10,7 @@ import pytest
 from orgs.permissions import Visibility
 from orgs.services import add_member
 from rag.models import Chunk
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client, Reply
 
@@ -35,6 +36,7 @@ def test_exactly_the_contracts_fields(api: Api, live_world: World, path: str) ->
     )  # fmt: skip
     reply = api("member").post(path, {"query_text": "What did the customer say about pricing?"})
     assert reply.status == 200
+    snapshots.matches("retrieval-search", {**reply.body, "processing_time_ms": 0})
     score, elapsed = reply.body["results"][0].pop("score"), reply.body.pop("processing_time_ms")
     assert 0.3 < score <= 1
     assert type(elapsed) is int

@@ -10,6 +10,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from orgs.permissions import Visibility
 from rag.models import Chunk, Document, Embedding384
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client, Reply
 
@@ -32,6 +33,7 @@ def test_exactly_the_contracts_fields(api: Api, live_world: World) -> None:
     reply = api("member").post(PATH, {"query": "What is a node?"})
     assert reply.status == 200
     body = reply.body
+    snapshots.matches("search-service-search", body)
     query_id, score, elapsed = body.pop("query_id"), body["results"][0].pop("score"), body.pop("search_time_ms")
     assert query_id == str(uuid.UUID(query_id))
     assert 0.3 < score <= 1
@@ -179,11 +181,16 @@ def test_only_what_the_caller_may_query(api: Api, live_world: World) -> None:
     assert reply.body["message"] == "Search completed successfully"
 
 
-def test_authentication_is_required(api: Api) -> None:
-    """Authentication: "All endpoints require authentication"."""
+def test_authentication_is_required(api: Api, live_world: World) -> None:
+    """Authentication: "All endpoints require authentication using API key", by either of two headers."""
     for reply in (api().post(PATH, {"query": "nodes"}), api().get(f"{PATH}/{uuid.uuid4()}")):
         assert (reply.status, reply.body["error"]) == (401, "unauthorized")
         assert reply.headers["www-authenticate"]
+    secret = live_world.key("member").secret
+    for headers in ({"Authorization": f"Bearer {secret}"}, {"X-API-Key": secret}):
+        assert api().with_headers(**headers).post(PATH, {"query": "nodes"}).status == 200
+        wrong = api().with_headers(**{name: value[:-1] for name, value in headers.items()})
+        assert wrong.post(PATH, {"query": "nodes"}).body["error"] == "unauthorized"
 
 
 def test_with_a_slash_too_and_only_by_post(api: Api, live_world: World) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
-from rag.models import Conversation
+from rag.models import Conversation, DataSource
+from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
 from tests.provider_server import ProviderServer
@@ -41,6 +42,7 @@ def test_without_rag_retrieval_is_never_touched(
     for fields in ({}, {"useRag": False}):
         reply = chat(member, "Hi", system="Be brief.", options={"temperature": 0.5}, **fields)
         assert reply.status == 200
+        snapshots.matches("v3-chat", reply.body)
         identifier = reply.body["data"].pop("conversationId")
         assert reply.body == {"status": "success", "data": {"message": "Hello."}, "ragUsed": False, "ragSources": []}
         assert Conversation.objects.get(pk=identifier).rag_used is False
@@ -65,6 +67,7 @@ def test_the_context_block_in_its_exact_format(member: Client, language_model: P
     }
     assert reply.body["ragUsed"] is True
     assert [set(each) for each in reply.body["ragSources"]] == [{"text", "score", "source", "title"}] * 2
+    snapshots.matches("v3-chat-rag", reply.body)
     first = reply.body["ragSources"][0]
     assert (first["text"], first["source"], first["title"]) == (TEXT[:200], "library", "Bicycles")
     assert 0 < first["score"] <= 1
@@ -91,6 +94,13 @@ def test_the_last_user_message_is_the_query_and_filters_narrow(member: Client, l
     assert [each["title"] for each in member.post("/api/chat", body).body["ragSources"]] == ["Bicycles"]
     tagged = member.post("/api/chat", {**body, "ragTopK": 5, "ragFilters": {"tags": ["yard"]}})
     assert [each["title"] for each in tagged.body["ragSources"]] == ["Bicycles"]
+    for number in range(4):
+        put(DataSource.objects.get(slug="library"), f"/more/{number}", f"Bicycle {number}.")
+    assert len(member.post("/api/chat", {**body, "ragTopK": 20}).body["ragSources"]) == 6
+    usual = {name: value for name, value in body.items() if name != "ragTopK"}
+    assert len(member.post("/api/chat", usual).body["ragSources"]) == 5
+    of_library = member.post("/api/chat", {**body, "ragTopK": 5, "ragFilters": {"source": "library"}})
+    assert {each["source"] for each in of_library.body["ragSources"]} == {"library"}
     elsewhere = member.post("/api/chat", {**body, "ragFilters": {"source": "nowhere"}})
     assert (elsewhere.body["ragUsed"], elsewhere.body["ragSources"]) == (True, [])
     assert language_model.requests[-1]["messages"][0]["role"] == "user"  # no block around nothing
@@ -124,6 +134,29 @@ def test_a_conversation_is_stored_and_continued(member: Client, language_model: 
     assert [each["content"] for each in language_model.requests[2]["messages"]] == [each["content"] for each in whole]
     kept = [message.content for message in Conversation.objects.get(pk=first).messages.all()]
     assert kept == [*(each["content"] for each in whole), "Welcome."]
+
+
+def test_system_messages_are_part_of_the_system_prompt(member: Client, language_model: ProviderServer) -> None:
+    """ "Inject chunks into system prompt", wherever the client has put its own; one that sends the whole conversation
+    each time, with its system message, is not kept twice."""
+    language_model.replies = ["In the yard.", "With the porter."]
+    system = [{"role": "system", "content": "Be brief."}, {"role": "system", "content": " "}]
+    asked = {"role": "user", "content": "Where are the bicycles?"}
+    last = {"role": "system", "content": "Be kind."}
+    body = {"messages": [*system, asked, last], "system": "Be true.", "useRag": True, "ragTopK": 1}
+    first = member.post("/api/chat", body)
+    assert first.status == 200, first
+    injected, *others = language_model.requests[0]["messages"]
+    assert injected["role"] == "system"
+    assert injected["content"].startswith("=== Retrieved Context ===\n[Source: Bicycles]\n")
+    assert injected["content"].endswith("=== End Context ===\n\nBe true.\n\nBe brief.\n\nBe kind.")
+    assert others == [asked]
+    conversation = first.body["data"]["conversationId"]
+    answered, again = {"role": "assistant", "content": "In the yard."}, {"role": "user", "content": "Who has the key?"}
+    member.post("/api/chat", {"messages": [system[0], asked, answered, again], "conversationId": conversation})
+    assert language_model.requests[1]["messages"] == [system[0], asked, answered, again]
+    kept = [message.content for message in Conversation.objects.get().messages.all()]
+    assert kept == [asked["content"], answered["content"], again["content"], "With the porter."]
 
 
 def test_another_ones_conversation_does_not_exist(member: Client, api: Api, language_model: ProviderServer) -> None:
@@ -162,6 +195,7 @@ def test_only_offered_models(member: Client, language_model: ProviderServer, set
 
 
 def test_streaming(member: Client, language_model: ProviderServer) -> None:
+    """RESOLUTION: "`sources`, then `token`s, then `done` with the full final object"; the same events without RAG."""
     language_model.replies = ["In the yard."]
     body = {"messages": [{"role": "user", "content": "Where are the bicycles?"}], "useRag": True, "stream": True}
     events = member.stream("/api/chat", body)
@@ -170,6 +204,8 @@ def test_streaming(member: Client, language_model: ProviderServer) -> None:
     assert whole["data"]["message"] == "In the yard."
     assert events[0][1]["ragSources"] == whole["ragSources"]
     assert Conversation.objects.get(pk=whole["data"]["conversationId"]).messages.count() == 2
+    plain = member.stream("/api/chat", {**body, "useRag": False})
+    assert (plain[0], plain[1][0], plain[-1][0]) == (("sources", {"ragSources": []}), "token", "done")
 
 
 USER = {"role": "user", "content": "Hi"}
@@ -185,6 +221,8 @@ USER = {"role": "user", "content": "Hi"}
         ({"messages": [{"role": "user"}]}, "messages[0].content"),
         ({"messages": [USER, {"role": "assistant", "content": "Hello"}]}, "messages"),
         ({"messages": [{"role": "user", "content": " "}]}, "messages"),
+        ({"messages": [{"role": "system", "content": "Be brief."}]}, "messages"),
+        ({"messages": [USER], "conversationId": 5}, "conversationId"),
         ({"messages": [USER], "useRag": "true"}, "useRag"),
         ({"messages": [USER], "ragTopK": 0}, "ragTopK"),
         ({"messages": [USER], "ragTopK": 21}, "ragTopK"),

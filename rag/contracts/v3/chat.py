@@ -43,7 +43,8 @@ class ChatIn(serializers.Serializer[Any]):
     stream = fields.Boolean("stream", default=False)
 
     def validate_messages(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
-        if messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
+        said = [each for each in messages if each["role"] != "system"]
+        if not said or said[-1]["role"] != "user" or not said[-1]["content"].strip():
             raise serializers.ValidationError("the last of messages must be the user's, and not empty")
         return messages
 
@@ -120,15 +121,21 @@ class Chat(V3View):
 
 
 def turn(values: dict[str, Any]) -> conversations.Turn:
-    messages = [Message(each["role"], each["content"]) for each in values["messages"]]
+    messages = [Message(each["role"], each["content"]) for each in values["messages"] if each["role"] != "system"]
     options = values.get("options", {})
     return conversations.Turn(
         messages=messages,
-        system=values.get("system", ""),
+        system=_system(values),
         conversation_id=values.get("conversationId", ""),
         generation=Generation(values.get("model", ""), options.get("temperature"), values["stream"]),
         question=_question(values, messages[-1].content) if values["useRag"] else None,
     )
+
+
+def _system(values: dict[str, Any]) -> str:
+    """The field `system`, then what `messages` has of that role: one prompt, which the context can go ahead of."""
+    written = [values.get("system", ""), *(each["content"] for each in values["messages"] if each["role"] == "system")]
+    return "\n\n".join(each for each in written if each.strip())
 
 
 def _question(values: dict[str, Any], text: str) -> Question:

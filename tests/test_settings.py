@@ -1,0 +1,43 @@
+"""What the environment decides, read from the settings as a new process reads them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+_SHOW = (
+    "import json, ragsite.settings.rag as s; print(json.dumps([s.LLM_API_KEY, s.LLM_BASE_URL, s.LLM_TIMEOUT,"
+    " s.RAG_CONFIDENCE_HIGH_THRESHOLD, s.RAG_CONFIDENCE_MEDIUM_THRESHOLD, s.RAG_EMBEDDING_MODEL]))"
+)
+_NAMES = ("LLM_", "RAG_CONFIDENCE_", "RAG_EMBEDDING_MODEL")
+_KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "LOVABLE_API_KEY")
+
+
+def settings(**given: str) -> list[object]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_NAMES + _KEYS)}
+    command = [sys.executable, "-c", _SHOW]
+    process = subprocess.run(command, env={**environment, **given}, capture_output=True, text=True, check=True)
+    return list(json.loads(process.stdout))
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "address"),
+    [
+        ({"LOVABLE_API_KEY": "l"}, "l", "https://ai.gateway.lovable.dev/v1"),
+        ({"LOVABLE_API_KEY": "l", "OPENROUTER_API_KEY": "r"}, "r", "https://openrouter.ai/api/v1"),
+        ({"OPENROUTER_API_KEY": "r", "OPENAI_API_KEY": "o"}, "o", "https://api.openai.com/v1"),
+        ({"OPENAI_API_KEY": "o", "LLM_API_KEY": "k", "LLM_BASE_URL": "http://ollama/v1"}, "k", "http://ollama/v1"),
+    ],
+)
+def test_the_key_of_the_language_model(given: dict[str, str], key: str, address: str) -> None:
+    """RESOLUTION: "`LLM_API_KEY` (where unset: `OPENAI_API_KEY`, `OPENROUTER_API_KEY`, `LOVABLE_API_KEY`)"."""
+    assert settings(**given)[:2] == [key, address]
+
+
+def test_defaults_and_thresholds() -> None:
+    """RESOLUTION: `LLM_TIMEOUT`, 60 s; `RAG_CONFIDENCE_…_THRESHOLD`, 0.75 and 0.60; `all-MiniLM-L6-v2`."""
+    assert settings()[2:] == [60.0, 0.75, 0.6, "all-MiniLM-L6-v2"]
+    given = {"RAG_CONFIDENCE_HIGH_THRESHOLD": "0.7", "RAG_CONFIDENCE_MEDIUM_THRESHOLD": "0.5", "LLM_TIMEOUT": "5"}
+    assert settings(**given)[2:5] == [5.0, 0.7, 0.5]
