@@ -8,6 +8,7 @@ from django.db import models
 from rag.errors import EmbeddingFailed
 from ragsite.db import UUIDModel
 
+_KEY_VARIABLE = [RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")]
 _COSINE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
@@ -48,8 +49,16 @@ class EmbeddingModel(UUIDModel):
         "environment variable of the API key",
         max_length=100,
         blank=True,
-        validators=[RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")],
+        validators=_KEY_VARIABLE,
         help_text="Its name, for example OPENAI_API_KEY: the key itself is never stored.",
+    )
+    fallback_base_url = models.URLField(
+        "second endpoint",
+        blank=True,
+        help_text="Of the very same model, asked when the first one fails. Another model's vectors would not fit.",
+    )
+    fallback_api_key_variable = models.CharField(
+        "environment variable of its API key", max_length=100, blank=True, validators=_KEY_VARIABLE
     )
     query_prefix = models.CharField(
         max_length=200, blank=True, help_text="Put before questions, if the model asks for it."

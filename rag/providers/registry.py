@@ -10,6 +10,7 @@ from rag.models import EmbeddingModel
 
 from .agent_loop import AgentLoop
 from .base import Embedder, LanguageModel, Reranker, VectorStore
+from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
 from .language_models.openai import OpenAILanguageModel, answers
@@ -23,13 +24,22 @@ _SECONDS_REMEMBERED = 5
 
 def embedder(model: EmbeddingModel) -> Embedder:
     """One embedder a process for each model as it is configured now."""
-    return _embedder(model.provider, model.name, model.dimensions, model.base_url, model.api_key_variable)
+    if model.provider == EmbeddingModel.Provider.LOCAL:
+        return _local_embedder()
+    first = _remote_embedder(model.name, model.dimensions, model.base_url, model.api_key_variable)
+    if not model.fallback_base_url:
+        return first
+    second = _remote_embedder(model.name, model.dimensions, model.fallback_base_url, model.fallback_api_key_variable)
+    return FallbackEmbedder(first, second)
+
+
+@functools.cache
+def _local_embedder() -> Embedder:
+    return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=settings.RAG_EMBED_THREADS)
 
 
 @functools.lru_cache(maxsize=16)
-def _embedder(provider: str, name: str, dimensions: int, base_url: str, api_key_variable: str) -> Embedder:
-    if provider == EmbeddingModel.Provider.LOCAL:
-        return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=settings.RAG_EMBED_THREADS)
+def _remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable: str) -> Embedder:
     return OpenAIEmbedder(
         model=name,
         dimensions=dimensions,

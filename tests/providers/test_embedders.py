@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from django.conf import settings
 
+from rag.errors import EmbeddingFailed
+from rag.models import EmbeddingModel
+from rag.providers import registry
 from rag.providers.base import Embedder
+from rag.providers.embedders.fallback import FallbackEmbedder
 from rag.providers.embedders.local import LocalEmbedder
 from rag.providers.embedders.openai import OpenAIEmbedder
 from tests.provider_server import ProviderServer
@@ -32,11 +36,31 @@ def remote(provider: ProviderServer, **changes: Any) -> OpenAIEmbedder:
     return OpenAIEmbedder(**{**values, **changes})
 
 
-@pytest.fixture(scope="module", params=["local", "openai"])
+@pytest.fixture(scope="module", params=["local", "openai", "fallback"])
 def embedder(request: pytest.FixtureRequest, provider: ProviderServer) -> Embedder:
     if request.param == "local":
         return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=1)
+    if request.param == "fallback":
+        return FallbackEmbedder(remote(provider, base_url="http://127.0.0.1:9/v1", max_retries=0), remote(provider))
     return remote(provider)
+
+
+def test_a_second_endpoint_of_the_same_model(provider: ProviderServer) -> None:
+    """The v3 contract, section 4, "Fallback": asked when the first one fails, and not before; configured on the row."""
+    with ProviderServer(dimensions=768).running() as second:
+        row = EmbeddingModel(
+            name="test-model", provider="openai", dimensions=768, base_url=provider.base_url,
+            fallback_base_url=second.base_url,
+        )  # fmt: skip
+        first = registry.embedder(row).embed(["zebra"])
+        assert second.requests == []
+        provider.fail(401)
+        assert np.allclose(registry.embedder(row).embed(["zebra"]), first)
+        assert [request["model"] for request in second.requests] == ["test-model"]
+        provider.fail(401)
+        second.fail(401)
+        with pytest.raises(EmbeddingFailed):
+            registry.embedder(row).embed(["zebra"])
 
 
 ODD_TEXTS = ["", " ", "\n", "a", "zebra " * 3000, "日本語", "🦓🦓", "x" * 5000, "\u0301", "[CLS] [SEP]"]

@@ -182,7 +182,7 @@ def test_an_embedding_endpoint_that_is_down_is_tried_later_and_not_for_ever(
     live_world: World, provider: ProviderServer, settings: Any
 ) -> None:
     settings.EMBEDDING_MAX_RETRIES = 0
-    registry._embedder.cache_clear()
+    registry._remote_embedder.cache_clear()
     source = remote_source(live_world, provider)
     job = jobs.submit(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
