@@ -22,12 +22,13 @@ class AccessTokenAuthentication(JWTAuthentication):
 
 def refuse_clear_text(request: Request | HttpRequest) -> None:
     """Raise PermissionDenied unless the request came by HTTPS, from loopback, or DEBUG is on."""
-    if settings.DEBUG or request.is_secure() or _is_loopback(request.META.get("REMOTE_ADDR", "")):
+    if settings.DEBUG or request.is_secure() or is_loopback(request.META.get("REMOTE_ADDR", "")):
         return
     raise PermissionDenied("This credential was sent over plain HTTP. Send it over HTTPS, and replace it.")
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
+    """Whether REMOTE_ADDR is this machine."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:  # a Unix socket has no address: its peer is on this machine

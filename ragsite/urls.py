@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from . import reference, views
+from . import metrics, reference, views
 
 admin.site.site_header = admin.site.site_title = "ragsite"
 admin.site.index_title = "Administration"
@@ -14,6 +14,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="home"),
     path("admin/", admin.site.urls),
     re_path(r"^healthz/?$", views.healthz, name="healthz"),
+    re_path(r"^metrics/?$", metrics.view, name="metrics"),
     re_path(r"^readyz/?$", views.readyz, name="readyz"),
     re_path(r"^api/schema/?$", reference.Document.as_view(), name="schema"),
     re_path(r"^api/docs/?$", reference.Page.as_view(), name="docs"),

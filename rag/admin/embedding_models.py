@@ -18,7 +18,7 @@ class EmbeddingModelAdmin(admin.ModelAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name in ("query_prefix", "document_prefix"):
             kwargs["strip"] = False  # "query: " ends with a space that the model was trained with
-        if db_field.name == "base_url":
+        if db_field.name in ("base_url", "fallback_base_url"):
             kwargs["assume_scheme"] = "https"
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 

@@ -85,6 +85,9 @@ CACHES = {
     }
 }
 
+# For GET /metrics; without one it is answered on this machine alone.
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+
 AUTH_USER_MODEL = "accounts.User"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
