@@ -24,18 +24,24 @@ def measure(setting: Setting, questions: list[str], *, fill: int) -> None:
     store = registry.vector_store(model)
     for path, body in (
         ("/api/rag/search", lambda question: {"query": question, "topK": 5}),
-        ("/api/rag/retrieve", lambda question: {"query": question, "topK": 10}),
+        ("/api/rag/retrieve", lambda question: {"query": question, "topK": 10, "rerank": False}),
+        ("/api/rag/retrieve reranked", lambda question: {"query": question, "topK": 10}),
+        ("/api/rag/query", lambda question: {"query": question}),
+        ("/api/rag/answer", lambda question: {"query_text": question}),
+        ("/api/chat", lambda question: {"messages": [{"role": "user", "content": question}], "useRag": True}),
+        ("/agent/respond", lambda question: {"query": question}),
+        ("/api/v1/search", lambda question: {"query": question}),
     ):
         http, embed, sql = [], [], []
         for question in questions[:10] + questions:  # the first ten warm both processes
-            http.append(_timed(lambda: setting.post(path, body(question)))[0])  # noqa: B023
+            http.append(_timed(lambda: setting.post(path.split()[0], body(question)))[0])  # noqa: B023
             seconds, vector = _timed(lambda: embed_question(question, model=model))  # noqa: B023
             embed.append(seconds)
             sql.append(_timed(lambda: store.search(vector, scope, CANDIDATES))[0])  # noqa: B023
         figures = [_percentiles(times[10:]) for times in (http, embed, sql)]
         (p50, p95), (embed50, _), (sql50, _) = figures
         print(
-            f"{path:18} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   bare embedding {embed50:.1f} + SQL {sql50:.1f} ms"
+            f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   bare embedding {embed50:.1f} + SQL {sql50:.1f} ms"
             f"   ratio {p50 / (embed50 + sql50):.2f} (aim ≤ 2)",
             flush=True,
         )
