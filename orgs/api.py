@@ -1,6 +1,5 @@
 """/api/auth/keys: a user makes, lists and revokes their own API keys; and how credentials are told to OpenAPI."""
 
-import uuid
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -21,6 +20,7 @@ from accounts.models import User
 from accounts.parsers import CredentialsParser
 from accounts.schema import COMMON_STATUSES, answered, sent
 from accounts.schema_types import Count, Id
+from ragsite.db import as_uuid
 
 from . import api_keys, choosing
 from .api_keys import ApiKey, IssuedKey
@@ -187,7 +187,7 @@ class Key(KeyView):
         responses={204: None},
     )
     def delete(self, request: Request, key_id: str) -> Response:
-        own = ApiKey.objects.filter(user=_caller(request), pk=_uuid(key_id))
+        own = ApiKey.objects.filter(user=_caller(request), pk=as_uuid(key_id))
         if not own.exists():
             raise Http404
         api_keys.revoke(own)
@@ -211,13 +211,6 @@ def _organization(request: Request, field: str) -> Organization:
         raise ValidationError({where: str(error)}) from None
     except choosing.NoOrganization as error:
         raise PermissionDenied(str(error)) from None
-
-
-def _uuid(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise Http404 from None
 
 
 class AccessTokenScheme(OpenApiAuthenticationExtension):

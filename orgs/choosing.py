@@ -1,15 +1,13 @@
 """Which organisation a request means: the one that it names by slug or id, else its caller's only one."""
 
-import re
-import uuid
-
+from django.core.validators import slug_re
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
+from ragsite.db import as_uuid
 
 from .models import Membership, Organization
 
-_SLUG = re.compile(r"[a-zA-Z0-9_-]+")
 _MOST_CHOICES = 20
 
 
@@ -53,7 +51,6 @@ def only_organization(user: User) -> Organization:
 
 def by_reference(reference: str) -> Q:
     """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
-    try:
-        return Q(pk=uuid.UUID(reference))  # never a slug: one could be chosen to look like another thing's id
-    except ValueError:
-        return Q(slug=reference) if _SLUG.fullmatch(reference) else Q(pk=None)
+    if key := as_uuid(reference):  # never a slug: one could be chosen to look like another thing's id
+        return Q(pk=key)
+    return Q(slug=reference) if slug_re.fullmatch(reference) else Q(pk=None)

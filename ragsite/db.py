@@ -1,4 +1,4 @@
-"""What every model shares: a time-ordered identifier."""
+"""What every model shares: a time-ordered identifier, and how one is read."""
 
 import uuid
 
@@ -9,6 +9,14 @@ from django.db import models
 def uuid7() -> uuid.UUID:
     """A UUIDv7 (RFC 9562): sorts by the millisecond of its making, so new rows land at the end of an index."""
     return uuid_utils.compat.uuid7()
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """The identifier that a client wrote; None if it is none."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
 
 
 class UUIDModel(models.Model):

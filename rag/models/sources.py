@@ -143,7 +143,7 @@ class DataSource(UUIDModel):
             )
             row = cursor.fetchone()
         if row is None:
-            raise UnknownSource("There is no such data source, or it is not visible to you.")
+            raise UnknownSource
         if row[0] != self.embedding_model_id:
             raise IndexUnavailable("The data source got another embedding model meanwhile. Send the document again.")
 

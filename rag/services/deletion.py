@@ -37,7 +37,7 @@ def delete_source(source: DataSource) -> None:
     here, or find it deleted. Raises UnknownSource if somebody else was first."""
     found = DataSource.objects.select_for_update().filter(pk=source.pk, deleted_at=None).first()
     if found is None:
-        raise UnknownSource("There is no such data source, or it is not visible to you.")
+        raise UnknownSource
     found.deleted_at = timezone.now()
     found.save(update_fields=["deleted_at"])
     jobs.cancel_all(IngestionJob.objects.filter(source=found))

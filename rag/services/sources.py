@@ -47,7 +47,7 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
     """
     found = list(sources.filter(choosing.by_reference(reference)).select_related("organization", "embedding_model")[:2])
     if not found:
-        raise UnknownSource("There is no such data source, or it is not visible to you.", reference=reference)
+        raise UnknownSource(reference=reference)
     if len(found) > 1:
         raise InvalidRequest(
             "Several of your organisations have a source of this name: send the header X-Organization, or its id.",

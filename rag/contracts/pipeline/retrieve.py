@@ -140,7 +140,7 @@ class Retrieve(PipelineView):
         values = validated(RetrieveIn, request.data)
         found = queries.retrieve(question(values), reader(request, values))
         if not found.passages:
-            raise NoResults("Nothing relevant was found in the data sources that you may query.")
+            raise NoResults
         return Response(retrieval_out(found))
 
 

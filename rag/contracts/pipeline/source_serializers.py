@@ -1,7 +1,6 @@
 """The pipeline contract's fields of data sources (docs/contracts.md)."""
 
 import datetime
-import uuid
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from django.core.validators import RegexValidator
@@ -12,6 +11,7 @@ from orgs.permissions import Visibility
 from rag.contracts import fields
 from rag.models import DataSource, SourceType
 from rag.services.source_settings import AccessLists, SourceSettings
+from ragsite.db import as_uuid
 
 # Entries of an access list.
 _MOST_GRANTS = 200
@@ -41,11 +41,9 @@ class SourceChangeIn(serializers.Serializer[Any]):
     users = Names("users")
 
     def validate_slug(self, slug: str) -> str:
-        try:
-            uuid.UUID(slug)
-        except ValueError:
-            return slug
-        raise serializers.ValidationError("slug must not look like an id")
+        if as_uuid(slug):
+            raise serializers.ValidationError("slug must not look like an id")
+        return slug
 
 
 class SourceIn(SourceChangeIn):

@@ -19,6 +19,7 @@ from rag.errors import InvalidRequest, UnknownJob
 from rag.models import DataSource
 from rag.services import deletion, jobs, source_settings, sources
 from rag.services.source_settings import AccessLists
+from ragsite.db import as_uuid
 
 from . import errors, examples, job_serializers, source_serializers
 
@@ -92,10 +93,10 @@ def _submitted(request: Request) -> dict[str, Any]:
 
 
 def _key(job_id: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(job_id)
-    except ValueError:
-        raise UnknownJob("A job's id is a UUID.") from None
+    key = as_uuid(job_id)
+    if key is None:
+        raise UnknownJob("A job's id is a UUID.")
+    return key
 
 
 def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
