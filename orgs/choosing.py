@@ -2,12 +2,14 @@
 
 from django.core.validators import slug_re
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 from accounts.models import User
 from ragsite.db import as_uuid
 
 from .models import Membership, Organization
 
+HEADER = "X-Organization"
 _MOST_CHOICES = 20
 
 
@@ -18,6 +20,11 @@ class OrganizationUndecided(Exception):
 
 class NoOrganization(Exception):
     """The user is not a member of any organisation. Its text is for the caller."""
+
+
+def named_by_header(request: HttpRequest) -> str:
+    """The slug or id in X-Organization; empty without it."""
+    return request.headers.get(HEADER, "").strip()
 
 
 def organizations_of(user: User) -> QuerySet[Organization]:
@@ -45,7 +52,7 @@ def only_organization(user: User) -> Organization:
         raise NoOrganization("You are not a member of any organisation.")
     if len(own) > 1:
         choices = ", ".join(each.slug for each in own)
-        raise OrganizationUndecided(f"Say which organisation, with the header X-Organization: {choices}.")
+        raise OrganizationUndecided(f"Say which organisation, with the header {HEADER}: {choices}.")
     return own[0]
 
 

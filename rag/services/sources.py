@@ -50,8 +50,8 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
         raise UnknownSource(reference=reference)
     if len(found) > 1:
         raise InvalidRequest(
-            "Several of your organisations have a source of this name: send the header X-Organization, or its id.",
-            field="X-Organization",
+            f"Several of your organisations have a source of this name: send the header {choosing.HEADER}, or its id.",
+            field=choosing.HEADER,
         )
     return found[0]
 
@@ -116,7 +116,7 @@ def writing_organization(user: User, *, organization: Organization | None = None
     except choosing.NoOrganization as error:
         raise NotAllowed(str(error)) from None
     except choosing.OrganizationUndecided as error:
-        raise InvalidRequest(str(error), field="X-Organization") from None
+        raise InvalidRequest(str(error), field=choosing.HEADER) from None
 
 
 def to_manage(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
@@ -132,7 +132,7 @@ def may_create(user: User, organization: Organization) -> bool:
     return Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=organization).exists()
 
 
-def organization_of(user: User, reference: str, *, field: str = "X-Organization") -> Organization:
+def organization_of(user: User, reference: str, *, field: str = choosing.HEADER) -> Organization:
     """The user's organisation with this slug or id, as the request's `field` names it. Raises InvalidRequest."""
     try:
         return choosing.organization_named(user, reference, where=field)
