@@ -18,7 +18,6 @@ from ragsite.db import as_uuid
 
 from . import queries
 
-_PREVIEW = 200
 _NOTHING_FOUND = "The sources do not hold anything about this question."
 
 
@@ -62,7 +61,8 @@ def _conversation(user: User, conversation_id: str) -> Conversation | None:
     """Another user's does not exist for this one."""
     if not conversation_id:
         return None
-    found = Conversation.objects.filter(user=user, pk=as_uuid(conversation_id)).first()
+    key = as_uuid(conversation_id)
+    found = Conversation.objects.filter(user=user, pk=key).first() if key else None
     if found is None:
         raise UnknownConversation
     return found
@@ -121,7 +121,7 @@ def _keep(
 
 def _source(passage: Passage) -> dict[str, object]:
     return {
-        "text": passage.text[:_PREVIEW],
+        "text": passage.snippet,
         "score": passage.score,
         "source": passage.source_slug,
         "title": passage.title,

@@ -17,9 +17,10 @@ from .answers import (
     Whole,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Parsed, Submission
-from .search import Filters, Hit, Passage, Question, Retrieval, Scope, Searched
+from .search import MAX_QUESTION_CHARACTERS, Filters, Hit, Passage, Question, Retrieval, Scope, Searched
 
 __all__ = [
+    "MAX_QUESTION_CHARACTERS",
     "AgentReply",
     "AgentTool",
     "Answer",

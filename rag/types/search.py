@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+# A question is embedded while the caller waits.
+MAX_QUESTION_CHARACTERS = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -85,6 +88,11 @@ class Passage:
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
     date: datetime.datetime | None
+
+    @property
+    def snippet(self) -> str:
+        """The first 200 characters of its text (v3, 2.3; retrieval, Endpoint 1)."""
+        return self.text[:200]
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def terms(values: dict[str, Any]) -> Terms:
 def query_out(answered: Answered) -> QueryOut:
     context, grounding, answer = answered.context, answered.grounding, answered.answer
     retrieval = retrieval_out(answered.retrieval)
-    offered = [Citation(number, each, each.text[:200]) for number, each in enumerate(context.passages, start=1)]
+    offered = [Citation(number, each, each.snippet) for number, each in enumerate(context.passages, start=1)]
     return {
         **retrieval,
         "warnings": [*retrieval["warnings"], *answer.warnings],

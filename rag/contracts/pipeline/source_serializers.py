@@ -3,7 +3,6 @@
 import datetime
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from django.core.validators import RegexValidator
 from rest_framework import serializers
 
 from accounts.schema_types import Count, Id
@@ -26,12 +25,7 @@ class SourceChangeIn(serializers.Serializer[Any]):
     """What may be said about a source. Left out: it stays as it is."""
 
     name = fields.Text("name", max_length=150, required=False)
-    slug = fields.Text(
-        "slug",
-        max_length=100,
-        required=False,
-        validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "slug must match ^[a-zA-Z0-9_-]+$")],
-    )
+    slug = fields.Slug("slug", required=False)
     description = fields.Text("description", max_length=2000, required=False, allow_blank=True)
     visibility = fields.Choice("visibility", among=Visibility.values, required=False)
     sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)

@@ -23,7 +23,6 @@ from .views import V3View
 
 MAX_MESSAGES = 200
 MAX_CONTENT = 100_000
-_PREVIEW = 200
 
 
 class MessageIn(serializers.Serializer[Any]):
@@ -159,7 +158,7 @@ def sources_out(retrieval: Retrieval) -> dict[str, list[ChatSource]]:
 
 def _source_out(passage: Passage) -> ChatSource:
     return {
-        "text": passage.text[:_PREVIEW],
+        "text": passage.snippet,
         "score": passage.score,
         "source": passage.source_slug,
         "title": passage.title,
