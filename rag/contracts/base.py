@@ -70,7 +70,7 @@ class ContractView(APIView):
             spend(request, self.budget)
 
     def handle_exception(self, exc: Exception) -> Response:
-        # An unexpected one is answered outside of this view, in the same shape (rag.contracts.envelopes).
+        # An unexpected one is answered outside of this view, in the same shape (rag.contracts.refusals).
         self.request.META[CHOSEN_HANDLER] = self.get_exception_handler()
         return super().handle_exception(exc)
 

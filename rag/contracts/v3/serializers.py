@@ -86,7 +86,11 @@ class SearchOut(TypedDict):
     results: list[Result]
 
 
-def result_out(passage: Passage) -> Result:
+def search_out(passages: tuple[Passage, ...], *, query: str) -> SearchOut:
+    return {"query": query, "resultCount": len(passages), "results": [_result(passage) for passage in passages]}
+
+
+def _result(passage: Passage) -> Result:
     return {
         "text": passage.text,
         "score": passage.score,
