@@ -72,7 +72,7 @@ def change(
             source.embedding_model = model
         _write(source, wanted, granted_by=user)
         if not sources.visible(user, Action.MANAGE).filter(pk=source.pk).exists():
-            raise NotAllowed("You may see this data source, but not change it.")
+            raise NotAllowed(sources.MAY_NOT_CHANGE)
     return source
 
 

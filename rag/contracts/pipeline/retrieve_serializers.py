@@ -39,12 +39,10 @@ class FilterIn(serializers.Serializer[Any]):
         words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
         words["sourceType"] = fields.Choice("value", among=SourceType.values)
         name, value = attrs["field"], attrs["value"]
-        kind: Any = serializers.DateTimeField()
+        kind: Any = fields.Timestamp("value")
         if name in words:
             kind = fields.BoundedList("value", child=words[name], at_least=1, at_most=fields.MAX_TAGS)
             value = value if isinstance(value, list) else [value]
-        elif not isinstance(value, str):
-            raise serializers.ValidationError({"value": "value must be a time, as 2025-01-31T00:00:00Z"})
         try:
             return {"field": name, "value": kind.run_validation(value)}
         except serializers.ValidationError as error:
