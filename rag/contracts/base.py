@@ -153,7 +153,7 @@ def render(
 ) -> Response | None:
     """An error in a contract's shape. None lets an unexpected exception through to the 500 handler, which logs it."""
     if isinstance(exception, OperationalError):
-        outage = DatabaseUnavailable("The database does not answer. Try again in a moment.")
+        outage = DatabaseUnavailable(envelope.NO_DATABASE)
         outage.__cause__ = exception
         exception = outage
     if not isinstance(exception, RagError):
