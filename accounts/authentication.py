@@ -9,6 +9,8 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
 
+from .models import User
+
 
 class AccessTokenAuthentication(JWTAuthentication):
     """`Authorization: Bearer <jwt>`. A credential that crossed a network in clear text is refused, not used."""
@@ -18,6 +20,12 @@ class AccessTokenAuthentication(JWTAuthentication):
         if found is not None:
             refuse_clear_text(request)
         return found
+
+
+def caller(request: Request) -> User:
+    """Who is asking: the permission classes have let nobody else through."""
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def refuse_clear_text(request: Request | HttpRequest) -> None:

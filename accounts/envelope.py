@@ -29,6 +29,7 @@ TITLES = {
     507: "Insufficient storage",
 }
 
+NO_DATABASE = "The database does not answer. Try again in a moment."
 # An answer shows this many errors of a body at most.
 _MOST_ERRORS = 20
 
@@ -79,7 +80,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         exception = exceptions.PermissionDenied()
     elif isinstance(exception, OperationalError):
         logger.exception("database_unavailable")
-        exception = Unavailable("The database does not answer. Try again in a moment.")
+        exception = Unavailable(NO_DATABASE)
     if not isinstance(exception, exceptions.APIException):
         return None
     set_rollback()

@@ -37,13 +37,13 @@ class Choice(Text):
     """One of a few words. The message names them, and does not repeat what was sent."""
 
     def __init__(self, name: str, *, among: Iterable[str], **options: Any) -> None:
-        self._among = list(among)
+        self.among = list(among)
         super().__init__(name, **options)
 
     def to_internal_value(self, data: Any) -> str:
         value = super().to_internal_value(data)
-        if value not in self._among:
-            raise ValidationError(f"{self.label_in_messages} must be one of {', '.join(self._among)}")
+        if value not in self.among:
+            raise ValidationError(f"{self.label_in_messages} must be one of {', '.join(self.among)}")
         return value
 
 
@@ -118,15 +118,17 @@ class BoundedList(serializers.ListField):
     """A list whose length is looked at before its entries, which are looked at up to the first wrong one."""
 
     def __init__(self, name: str, *, child: Any, at_most: int, at_least: int = 0, **options: Any) -> None:
-        self._name, self._at_least, self._at_most = name, at_least, at_most
+        self.label_in_messages, self.at_least, self.at_most = name, at_least, at_most
         wrong = f"{name} must be an array"
         super().__init__(child=child, error_messages={"not_a_list": wrong, "null": wrong}, **options)
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
-        if not self._at_least <= len(data) <= self._at_most:
-            raise ValidationError(f"{self._name} must have from {self._at_least} to {self._at_most:,} entries")
+        if not self.at_least <= len(data) <= self.at_most:
+            raise ValidationError(
+                f"{self.label_in_messages} must have from {self.at_least} to {self.at_most:,} entries"
+            )
         values = []
         for index, each in enumerate(data):
             try:

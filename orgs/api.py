@@ -1,13 +1,10 @@
-"""/api/auth/keys: a user makes, lists and revokes their own API keys; and how credentials are told to OpenAPI."""
+"""/api/auth/keys: a user makes, lists and revokes their own API keys."""
 
-import uuid
 from datetime import datetime
 from typing import Any, TypedDict
 
 from django.http import Http404
 from django.utils import timezone
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -17,10 +14,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import fields, pagination
-from accounts.models import User
+from accounts.authentication import caller
 from accounts.parsers import CredentialsParser
 from accounts.schema import COMMON_STATUSES, answered, sent
 from accounts.schema_types import Count, Id
+from ragsite.db import as_uuid
 
 from . import api_keys, choosing
 from .api_keys import ApiKey, IssuedKey
@@ -147,7 +145,7 @@ class Keys(KeyView):
         examples=[answered({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
-        own = ApiKey.objects.filter(user=_caller(request)).select_related("organization")
+        own = ApiKey.objects.filter(user=caller(request)).select_related("organization")
         page = pagination.page(request, own, size_name="page_size")
         return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
 
@@ -165,7 +163,7 @@ class Keys(KeyView):
         values = form.validated_data
         try:
             issued = api_keys.issue(
-                user=_caller(request),
+                user=caller(request),
                 organization=_organization(request, values.get("organization", "")),
                 name=values["name"],
                 scopes=values["scopes"],
@@ -187,63 +185,23 @@ class Key(KeyView):
         responses={204: None},
     )
     def delete(self, request: Request, key_id: str) -> Response:
-        own = ApiKey.objects.filter(user=_caller(request), pk=_uuid(key_id))
+        key = as_uuid(key_id)
+        own = ApiKey.objects.filter(user=caller(request), pk=key) if key else ApiKey.objects.none()
         if not own.exists():
             raise Http404
         api_keys.revoke(own)
         return Response(status=204)
 
 
-def _caller(request: Request) -> User:
-    assert isinstance(request.user, User)
-    return request.user
-
-
 def _organization(request: Request, field: str) -> Organization:
     """The one that the body names, else the header's, else the caller's only one."""
-    where = "organization" if field else "X-Organization"
-    reference = field or request.headers.get("X-Organization", "").strip()
+    where = "organization" if field else choosing.HEADER
+    reference = field or choosing.named_by_header(request)
     try:
         if reference:
-            return choosing.organization_named(_caller(request), reference, where=where)
-        return choosing.only_organization(_caller(request))
+            return choosing.organization_named(caller(request), reference, where=where)
+        return choosing.only_organization(caller(request))
     except choosing.OrganizationUndecided as error:
         raise ValidationError({where: str(error)}) from None
     except choosing.NoOrganization as error:
         raise PermissionDenied(str(error)) from None
-
-
-def _uuid(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise Http404 from None
-
-
-class AccessTokenScheme(OpenApiAuthenticationExtension):
-    target_class = "accounts.authentication.AccessTokenAuthentication"
-    name = "bearer"
-
-    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "An access token, or an API key (rk_…)."}
-
-
-class ApiKeyScheme(OpenApiAuthenticationExtension):
-    target_class = "orgs.authentication.ApiKeyAuthentication"
-    name = "apiKey"
-
-    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        return {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key (rk_…)."}
-
-
-class AnonymousOrganizationScheme(OpenApiAuthenticationExtension):
-    """No scheme, and nothing to tell: the reference is the same on every installation."""
-
-    target_class = "orgs.authentication.AnonymousOrganizationAuthentication"
-    name = []
-
-    def get_security_requirement(self, auto_schema: AutoSchema) -> Any:
-        return None
-
-    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
-        return []

@@ -1,15 +1,15 @@
 """Which organisation a request means: the one that it names by slug or id, else its caller's only one."""
 
-import re
-import uuid
-
+from django.core.validators import slug_re
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 from accounts.models import User
+from ragsite.db import as_uuid
 
 from .models import Membership, Organization
 
-_SLUG = re.compile(r"[a-zA-Z0-9_-]+")
+HEADER = "X-Organization"
 _MOST_CHOICES = 20
 
 
@@ -20,6 +20,11 @@ class OrganizationUndecided(Exception):
 
 class NoOrganization(Exception):
     """The user is not a member of any organisation. Its text is for the caller."""
+
+
+def named_by_header(request: HttpRequest) -> str:
+    """The slug or id in X-Organization; empty without it."""
+    return request.headers.get(HEADER, "").strip()
 
 
 def organizations_of(user: User) -> QuerySet[Organization]:
@@ -47,13 +52,12 @@ def only_organization(user: User) -> Organization:
         raise NoOrganization("You are not a member of any organisation.")
     if len(own) > 1:
         choices = ", ".join(each.slug for each in own)
-        raise OrganizationUndecided(f"Say which organisation, with the header X-Organization: {choices}.")
+        raise OrganizationUndecided(f"Say which organisation, with the header {HEADER}: {choices}.")
     return own[0]
 
 
 def by_reference(reference: str) -> Q:
     """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
-    try:
-        return Q(pk=uuid.UUID(reference))  # never a slug: one could be chosen to look like another thing's id
-    except ValueError:
-        return Q(slug=reference) if _SLUG.fullmatch(reference) else Q(pk=None)
+    if key := as_uuid(reference):  # never a slug: one could be chosen to look like another thing's id
+        return Q(pk=key)
+    return Q(slug=reference) if slug_re.fullmatch(reference) else Q(pk=None)

@@ -16,14 +16,18 @@ class Kind(enum.Enum):
 
 
 class RagError(Exception):
-    """The root. `message` is for the caller: no internals, no document text. `data` is for its details."""
+    """The root. `message` is for the caller: no internals, no document text. `data` is for its details.
+
+    words: the message of an error that says the same wherever it is raised, so that nobody can tell why.
+    """
 
     kind: Kind
     code: str
+    words = ""
 
-    def __init__(self, message: str, **data: Any) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str = "", **data: Any) -> None:
+        self.message = message or self.words
+        super().__init__(self.message)
         self.data = data
 
 
@@ -39,18 +43,22 @@ class InvalidRequest(RagError):
 
 class UnknownSource(RagError):
     kind, code = Kind.NOT_FOUND, "SOURCE_NOT_FOUND"
+    words = "There is no such data source, or it is not visible to you."
 
 
 class UnknownConversation(RagError):
     kind, code = Kind.NOT_FOUND, "CONVERSATION_NOT_FOUND"
+    words = "There is no such conversation. Leave conversationId out to begin one."
 
 
 class UnknownQuery(RagError):
     kind, code = Kind.NOT_FOUND, "QUERY_NOT_FOUND"
+    words = "No search results found with the provided query ID"
 
 
 class UnknownJob(RagError):
     kind, code = Kind.NOT_FOUND, "JOB_NOT_FOUND"
+    words = "There is no such job, or it is not visible to you."
 
 
 class NotAllowed(RagError):
@@ -59,10 +67,12 @@ class NotAllowed(RagError):
 
 class NoAccessibleSources(RagError):
     kind, code = Kind.FORBIDDEN, "NO_ACCESSIBLE_SOURCES"
+    words = "There is no data source that you may query."
 
 
 class NoResults(RagError):
     kind, code = Kind.NOT_FOUND, "NO_RESULTS"
+    words = "Nothing relevant was found in the data sources that you may query."
 
 
 class DocumentTooLarge(RagError):

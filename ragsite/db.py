@@ -1,14 +1,22 @@
-"""What every model shares: a time-ordered identifier."""
+"""What every model shares: a time-ordered identifier and how one is read; turns for what has no row to lock."""
 
 import uuid
 
 import uuid_utils.compat
-from django.db import models
+from django.db import connection, models
 
 
 def uuid7() -> uuid.UUID:
     """A UUIDv7 (RFC 9562): sorts by the millisecond of its making, so new rows land at the end of an index."""
     return uuid_utils.compat.uuid7()
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """The identifier that a client wrote; None if it is none."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
 
 
 class UUIDModel(models.Model):
@@ -18,3 +26,16 @@ class UUIDModel(models.Model):
 
     class Meta:
         abstract = True
+
+
+def take_turn(name: str) -> None:
+    """Wait until no other transaction has the turn of this name, and keep it until the caller's ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+
+
+def take_free_turn(name: str) -> bool:
+    """The same without waiting: False if another transaction has it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+        return bool(cursor.fetchone()[0])

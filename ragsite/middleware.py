@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django_structlog.middlewares import RequestMiddleware
 
 from accounts.envelope import request_id
-from rag.contracts import envelopes, limits
+from rag.contracts import limits, refusals
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -36,7 +36,7 @@ class BoundedUtf8Requests:
         limit = settings.RAG_MAX_BODY_BYTES
         if length.isdigit() and int(length) > limit:
             message = f"The body has {int(length):,} bytes; at most {limit:,} are accepted. Send fewer at a time."
-            return envelopes.refusal(request, 413, message)
+            return refusals.refusal(request, 413, message)
         return self._get_response(request)
 
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 
-from rag.contracts.envelopes import refusal, speaks_json
+from rag.contracts.refusals import refusal, speaks_json
 from rag.services import health
 
 

@@ -28,7 +28,7 @@ OWNERS = {
     "onnxruntime": {"rag.providers"},
     "tokenizers": {"rag.providers"},
     "rest_framework": {"rag.contracts", "accounts", "orgs.api", "orgs.authentication"},
-    "drf_spectacular": {"rag.contracts", "accounts", "orgs.api"},
+    "drf_spectacular": {"rag.contracts", "accounts", "orgs.api", "orgs.schema"},
     "rest_framework_simplejwt": {"accounts"},
     "celery": {"rag.tasks", "ragsite.celery"},
 }

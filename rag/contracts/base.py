@@ -13,8 +13,9 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView, set_rollback
 
 from accounts import envelope
-from accounts.models import User
+from accounts.authentication import caller as caller
 from accounts.schema import COMMON_STATUSES, ErrorBody
+from orgs import choosing
 from orgs.models import Organization
 from orgs.permissions import Scope
 from rag.errors import DatabaseUnavailable, Kind, RagError
@@ -69,7 +70,7 @@ class ContractView(APIView):
             spend(request, self.budget)
 
     def handle_exception(self, exc: Exception) -> Response:
-        # An unexpected one is answered outside of this view, in the same shape (rag.contracts.envelopes).
+        # An unexpected one is answered outside of this view, in the same shape (rag.contracts.refusals).
         self.request.META[CHOSEN_HANDLER] = self.get_exception_handler()
         return super().handle_exception(exc)
 
@@ -127,15 +128,9 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
     return dict(form.validated_data)
 
 
-def caller(request: Request) -> User:
-    """Who is asking: the permission classes have let nobody else through."""
-    assert isinstance(request.user, User)
-    return request.user
-
-
 def organization(request: Request) -> Organization | None:
     """The organisation that the header X-Organization narrows to, by slug or id; None without it."""
-    reference = request.headers.get("X-Organization", "").strip()
+    reference = choosing.named_by_header(request)
     return sources.organization_of(caller(request), reference) if reference else None
 
 
@@ -144,7 +139,7 @@ def organization_to_write(request: Request) -> Organization | None:
     named = organization(request)
     own: Organization | None = getattr(request.auth, "organization", None)
     if own and named and own != named:
-        raise ValidationError({"X-Organization": f"this API key writes to {own.slug} only"})
+        raise ValidationError({choosing.HEADER: f"this API key writes to {own.slug} only"})
     return own or named
 
 
@@ -158,7 +153,7 @@ def render(
 ) -> Response | None:
     """An error in a contract's shape. None lets an unexpected exception through to the 500 handler, which logs it."""
     if isinstance(exception, OperationalError):
-        outage = DatabaseUnavailable("The database does not answer. Try again in a moment.")
+        outage = DatabaseUnavailable(envelope.NO_DATABASE)
         outage.__cause__ = exception
         exception = outage
     if not isinstance(exception, RagError):

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.conf import settings
+from django.core.validators import RegexValidator
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
@@ -16,23 +17,30 @@ from accounts.fields import Number as Number
 from accounts.fields import Text as Text
 from accounts.fields import Timestamp as Timestamp
 from rag.models.documents import MAX_PATH_BYTES
+from rag.models.sources import SLUG
+from rag.types import MAX_QUESTION_CHARACTERS as MAX_QUESTION_CHARACTERS
 
 MAX_TAGS = 50
 MAX_METADATA_BYTES = 32 * 1024
 MAX_METADATA_DEPTH = 20
-# A question is embedded while the caller waits.
-MAX_QUESTION_CHARACTERS = 2_000
 
 
 class Path(Text):
-    def __init__(self, name: str, **options: Any) -> None:
-        super().__init__(name, **options)
+    """Bounded in bytes, as the index is that it is kept in."""
 
     def to_internal_value(self, data: Any) -> str:
         path = super().to_internal_value(data)
         if len(path.encode(errors="replace")) > MAX_PATH_BYTES:
             raise ValidationError(f"{self.label_in_messages} must have at most {MAX_PATH_BYTES:,} bytes")
         return path
+
+
+class Slug(Text):
+    """As v3 has its `source` (the v3 contract, 2.1), and as the slug of every source is."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, max_length=100, **options)
+        self.validators.append(RegexValidator(rf"\A{SLUG}\Z", f"{name} must match ^{SLUG}$"))
 
 
 class Link(Text):

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
+from orgs.choosing import named_by_header
 from orgs.limits import allowance
 
 logger = structlog.get_logger(__name__)
@@ -123,7 +124,7 @@ def _limit(request: Request, budget: Budget) -> int:
     field = f"{budget.name}_per_minute"
     if organization := getattr(request.auth, "organization", None):
         return getattr(organization, field) or budget.default
-    named = request.headers.get("X-Organization", "").strip()
+    named = named_by_header(request)
     return allowance(request.user, field, default=budget.default, named=named)
 
 

@@ -10,15 +10,15 @@ from orgs.permissions import Scope
 
 from .base import PostView, SharedPath
 from .limits import INGESTIONS, QUERIES
-from .pipeline import views as pipeline
+from .pipeline.job_views import IngestionJobs
 from .retrieval import views as retrieval
 from .v3 import views as v3
 
 
-class IngestJob(pipeline.IngestionJobs, PostView):
+class IngestJob(IngestionJobs, PostView):
     """The job-making half of the viewset, as a plain view."""
 
-    post = pipeline.IngestionJobs.create
+    post = IngestionJobs.create
 
 
 class Ingest(SharedPath):

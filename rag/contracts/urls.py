@@ -4,17 +4,17 @@ from django.urls import re_path
 
 from . import schema as _  # noqa: F401  # tells the OpenAPI generator about our fields
 from .agent import views as agent
-from .pipeline import views as pipeline
-from .pipeline.query import Query
-from .pipeline.retrieve import Retrieve
+from .pipeline.job_views import IngestionJobs
+from .pipeline.query_views import Query, Retrieve
+from .pipeline.source_views import DataSources
 from .retrieval import views as retrieval
 from .search_service import views as search_service
 from .shared import Ingest, Search
-from .v3.chat import Chat
+from .v3.views import Chat
 
-job = pipeline.IngestionJobs.as_view({"get": "retrieve", "delete": "destroy"})
-sources = pipeline.DataSources.as_view({"get": "list", "post": "create"})
-source = pipeline.DataSources.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})
+job = IngestionJobs.as_view({"get": "retrieve", "delete": "destroy"})
+sources = DataSources.as_view({"get": "list", "post": "create"})
+source = DataSources.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})
 
 urlpatterns = [
     re_path(r"^api/rag/ingest/?$", Ingest.as_view(), name="ingest"),

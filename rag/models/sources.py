@@ -18,6 +18,9 @@ from ragsite.db import UUIDModel
 
 from .embedding_models import EmbeddingModel
 
+# What a source may be called by (the v3 contract, 2.1).
+SLUG = "[a-zA-Z0-9_-]+"
+
 
 class Action(enum.Enum):
     """What a caller wants to do. QUERY reads passages; INGEST writes documents; MANAGE sees and changes the source.
@@ -123,8 +126,7 @@ class DataSource(UUIDModel):
             models.UniqueConstraint(
                 fields=["organization", "slug"], condition=Q(deleted_at=None), name="source_slug_in_organization"
             ),
-            # v3's pattern for `source` (the v3 contract, 2.1)
-            models.CheckConstraint(condition=Q(slug__regex=r"^[a-zA-Z0-9_-]+$"), name="source_slug_pattern"),
+            models.CheckConstraint(condition=Q(slug__regex=f"^{SLUG}$"), name="source_slug_pattern"),
         )
 
     def __str__(self) -> str:
@@ -143,7 +145,7 @@ class DataSource(UUIDModel):
             )
             row = cursor.fetchone()
         if row is None:
-            raise UnknownSource("There is no such data source, or it is not visible to you.")
+            raise UnknownSource
         if row[0] != self.embedding_model_id:
             raise IndexUnavailable("The data source got another embedding model meanwhile. Send the document again.")
 

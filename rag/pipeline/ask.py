@@ -34,7 +34,7 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
     check_template(terms.template or DEFAULT_TEMPLATE)
     retrieval = find(question, scopes)
     if not retrieval.passages:
-        raise NoResults("Nothing relevant was found in the data sources that you may query.")
+        raise NoResults
     context = assemble(question.text, retrieval.passages, max_tokens=terms.max_tokens, template=terms.template)
     grounding = ground(question.text, context)
     if terms.strict and not grounding.is_groundable:

@@ -3,13 +3,12 @@
 import uuid
 from typing import Any
 
-from django.db import connection
-
 from rag.models import DataSource, Document
 from rag.models.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
 from rag.types import ChunkingOptions, IndexOutcome, Submission
+from ragsite.db import take_turn
 
 from . import quota
 from .ingest import Prepared
@@ -81,8 +80,7 @@ def effective_hash(submission: Submission) -> str:
 def _locked(source: DataSource, path: str) -> Document | None:
     """The live document of this path. An advisory lock, because a document that is not there yet has no row to lock."""
     source.hold()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{source.pk}/{path}"])
+    take_turn(f"{source.pk}/{path}")
     return Document.objects.live().filter(source=source, path=path).defer("text").first()
 
 

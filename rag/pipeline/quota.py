@@ -2,12 +2,12 @@
 
 import uuid
 
-from django.db import connection
 from django.db.models import Sum
 
 from orgs.models import Organization
 from rag.errors import IndexFull
 from rag.models import Document
+from ragsite.db import take_turn
 
 
 def refuse_if_full(organization_id: uuid.UUID) -> None:
@@ -25,8 +25,7 @@ def make_room(organization_id: uuid.UUID, *, growth: int) -> None:
     most = _most(organization_id)
     if most is None or growth <= 0:
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"quota/{organization_id}"])
+    take_turn(f"quota/{organization_id}")
     if _used(organization_id) + growth > most:
         raise _full(most)
 

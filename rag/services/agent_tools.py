@@ -8,12 +8,9 @@ from typing import Any
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.validate import validate
 from rag.tokens import count_tokens
-from rag.types import AgentTool, Passage, Question
+from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 
 from . import queries
-
-# As of a question over HTTP: it is embedded while the caller waits.
-_MOST_QUERY_CHARACTERS = 2_000
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +97,7 @@ class Toolbox:
 
     def _within_limits(self, arguments: dict[str, Any]) -> Question:
         limits = self._question
-        query = _text(arguments, "query").strip()[:_MOST_QUERY_CHARACTERS]
+        query = _text(arguments, "query").strip()[:MAX_QUESTION_CHARACTERS]
         if not query:
             raise InvalidRequest("query must not be empty", field="query")
         top_k, min_score = arguments.get("top_k", limits.top_k), arguments.get("min_score", limits.min_score)

@@ -1,6 +1,5 @@
 """Chat: history, retrieved context, the model, and the exchange kept (the v3 contract, 2.3 and 3.1)."""
 
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,10 +14,10 @@ from rag.pipeline.chat_context import with_context
 from rag.pipeline.generate import BY_TITLE
 from rag.providers import registry
 from rag.types import ChatReply, Events, Generation, Message, Passage, Question, Retrieval
+from ragsite.db import as_uuid
 
 from . import queries
 
-_PREVIEW = 200
 _NOTHING_FOUND = "The sources do not hold anything about this question."
 
 
@@ -62,12 +61,10 @@ def _conversation(user: User, conversation_id: str) -> Conversation | None:
     """Another user's does not exist for this one."""
     if not conversation_id:
         return None
-    try:
-        found = Conversation.objects.filter(user=user, pk=uuid.UUID(conversation_id)).first()
-    except ValueError:
-        found = None
+    key = as_uuid(conversation_id)
+    found = Conversation.objects.filter(user=user, pk=key).first() if key else None
     if found is None:
-        raise UnknownConversation("There is no such conversation. Leave conversationId out to begin one.")
+        raise UnknownConversation
     return found
 
 
@@ -124,7 +121,7 @@ def _keep(
 
 def _source(passage: Passage) -> dict[str, object]:
     return {
-        "text": passage.text[:_PREVIEW],
+        "text": passage.snippet,
         "score": passage.score,
         "source": passage.source_slug,
         "title": passage.title,

@@ -5,7 +5,7 @@ import uuid
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
@@ -14,6 +14,7 @@ from orgs.models import Organization
 from rag import queue
 from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob
+from ragsite.db import take_free_turn
 
 from . import jobs, sources
 
@@ -37,7 +38,7 @@ def delete_source(source: DataSource) -> None:
     here, or find it deleted. Raises UnknownSource if somebody else was first."""
     found = DataSource.objects.select_for_update().filter(pk=source.pk, deleted_at=None).first()
     if found is None:
-        raise UnknownSource("There is no such data source, or it is not visible to you.")
+        raise UnknownSource
     found.deleted_at = timezone.now()
     found.save(update_fields=["deleted_at"])
     jobs.cancel_all(IngestionJob.objects.filter(source=found))
@@ -60,10 +61,8 @@ def purge() -> None:
 @transaction.atomic
 def _purge_batch(source_id: uuid.UUID) -> bool:
     """Remove some rows. False if there is nothing left to do here, or another process is at it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [f"purge/{source_id}"])
-        if not cursor.fetchone()[0]:
-            return False
+    if not take_free_turn(f"purge/{source_id}"):
+        return False
     rows: tuple[QuerySet[Model], ...] = (
         Chunk.objects.filter(source=source_id),
         IngestionDocument.objects.filter(job__source=source_id),

@@ -30,7 +30,7 @@ def searched(query_id: uuid.UUID, *, user: User, organization: Organization | No
     """
     record = SearchRecord.objects.filter(user=user, pk=query_id).first()
     if record is None:
-        raise UnknownQuery("No search results found with the provided query ID")
+        raise UnknownQuery
     hits = [Hit(uuid.UUID(each["chunk"]), each["score"]) for each in record.results]
     chunks = Chunk.objects.visible_to(user, Action.QUERY).filter(document__deleted_at=None)
     if organization:

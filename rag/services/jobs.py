@@ -71,7 +71,7 @@ def job_visible_to(user: User, job_id: uuid.UUID, *, organization: Organization 
         jobs = jobs.filter(source__organization=organization)
     job = jobs.with_progress().filter(pk=job_id).first()
     if job is None:
-        raise UnknownJob("There is no such job, or it is not visible to you.")
+        raise UnknownJob
     return job
 
 

@@ -81,7 +81,7 @@ def _scopes(question: Question, reader: Reader) -> list[Scope]:
         for model_id, group in groupby(rows, key=lambda row: row[0])
     ]
     if not (scopes or reader.slug or reader.organization_id):
-        raise NoAccessibleSources("There is no data source that you may query.")
+        raise NoAccessibleSources
     return scopes
 
 

@@ -65,14 +65,14 @@ def change(
         locked = DataSource.objects.select_for_update(of=("self",)).select_related("organization", "embedding_model")
         source = locked.filter(pk=seen.pk, deleted_at=None).first()
         if source is None:
-            raise UnknownSource("There is no such data source, or it is not visible to you.")
+            raise UnknownSource
         model = _model(wanted.embedding_model) or source.embedding_model
         if model != source.embedding_model:
             _require_empty(source)
             source.embedding_model = model
         _write(source, wanted, granted_by=user)
         if not sources.visible(user, Action.MANAGE).filter(pk=source.pk).exists():
-            raise NotAllowed("You may see this data source, but not change it.")
+            raise NotAllowed(sources.MAY_NOT_CHANGE)
     return source
 
 

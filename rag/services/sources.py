@@ -10,6 +10,9 @@ from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
 
+MAY_NOT_CHANGE = "You may see this data source, but not change it."
+_MAY_NOT_MAKE = "This data source does not exist for you, and you may not create one."
+
 
 def visible(user: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
     """The sources of a caller, in one organisation where the request names one."""
@@ -47,22 +50,19 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
     """
     found = list(sources.filter(choosing.by_reference(reference)).select_related("organization", "embedding_model")[:2])
     if not found:
-        raise UnknownSource("There is no such data source, or it is not visible to you.", reference=reference)
+        raise UnknownSource(reference=reference)
     if len(found) > 1:
         raise InvalidRequest(
-            "Several of your organisations have a source of this name: send the header X-Organization, or its id.",
-            field="X-Organization",
+            f"Several of your organisations have a source of this name: send the header {choosing.HEADER}, or its id.",
+            field=choosing.HEADER,
         )
     return found[0]
 
 
 def to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source that the user may send documents to. Raises NotAllowed if they may only see it, else UnknownSource."""
-    try:
-        return named(visible(user, Action.INGEST, organization=organization), reference)
-    except UnknownSource:
-        named(visible(user, Action.VIEW, organization=organization), reference)
-        raise NotAllowed("You may query this data source, but not send documents to it.") from None
+    refusal = "You may query this data source, but not send documents to it."
+    return _allowed(user, reference, Action.INGEST, organization, refusal)
 
 
 def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None = None) -> DataSource:
@@ -77,7 +77,7 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
         pass
     taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
     if taken or not may_create(user, home):
-        raise NotAllowed("This data source does not exist for you, and you may not create one.")
+        raise NotAllowed(_MAY_NOT_MAKE)
     return DataSource(
         organization=home,
         slug=slug,
@@ -100,7 +100,7 @@ def saved(source: DataSource) -> DataSource:
         defaults={**wanted, "embedding_model": source.embedding_model},
     )
     if not made and source.owner and not visible(source.owner, Action.INGEST).filter(pk=row.pk).exists():
-        raise NotAllowed("This data source does not exist for you, and you may not create one.")
+        raise NotAllowed(_MAY_NOT_MAKE)
     return row
 
 
@@ -116,23 +116,28 @@ def writing_organization(user: User, *, organization: Organization | None = None
     except choosing.NoOrganization as error:
         raise NotAllowed(str(error)) from None
     except choosing.OrganizationUndecided as error:
-        raise InvalidRequest(str(error), field="X-Organization") from None
+        raise InvalidRequest(str(error), field=choosing.HEADER) from None
 
 
 def to_manage(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
+    return _allowed(user, reference, Action.MANAGE, organization, MAY_NOT_CHANGE)
+
+
+def _allowed(user: User, reference: str, action: Action, organization: Organization | None, refusal: str) -> DataSource:
+    """What is not there for the user stays UnknownSource; what they may only see is NotAllowed, with the refusal."""
     try:
-        return named(visible(user, Action.MANAGE, organization=organization), reference)
+        return named(visible(user, action, organization=organization), reference)
     except UnknownSource:
         named(visible(user, Action.VIEW, organization=organization), reference)
-        raise NotAllowed("You may see this data source, but not change it.") from None
+        raise NotAllowed(refusal) from None
 
 
 def may_create(user: User, organization: Organization) -> bool:
     return Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=organization).exists()
 
 
-def organization_of(user: User, reference: str, *, field: str = "X-Organization") -> Organization:
+def organization_of(user: User, reference: str, *, field: str = choosing.HEADER) -> Organization:
     """The user's organisation with this slug or id, as the request's `field` names it. Raises InvalidRequest."""
     try:
         return choosing.organization_named(user, reference, where=field)

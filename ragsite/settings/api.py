@@ -81,10 +81,9 @@ SPECTACULAR_SETTINGS = {
     # The reference is open, even to somebody with an expired token.
     "SERVE_AUTHENTICATION": [],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    # The pages' scripts and styles are served from here, not from a CDN.
     # The validator would be somebody else's server.
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
+    # The page's scripts and styles are served from here, not from a CDN.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
 }

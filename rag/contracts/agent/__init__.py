@@ -1,1 +1,1 @@
-"""The agent contract: a grounded answer by a model with tools, and its health."""
+"""The agent contract: a grounded answer by a model with tools, and its health. snake_case."""

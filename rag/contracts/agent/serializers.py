@@ -8,6 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
+from rag.services.agent_tools import source_url
 from rag.types import AgentReply, Passage
 
 MIN_QUERY = 3
@@ -98,7 +99,7 @@ def respond_out(reply: AgentReply) -> RespondOut:
 def _chunk_out(passage: Passage) -> Chunk:
     return {
         "text": passage.text,
-        "source_url": passage.uri or passage.path,
+        "source_url": source_url(passage),
         "position": passage.position,
         "score": passage.score,
         "chunk_id": str(passage.chunk_id),

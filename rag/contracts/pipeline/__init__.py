@@ -1,1 +1,1 @@
-"""the pipeline contract: ingestion jobs, data sources, retrieval. camelCase."""
+"""The pipeline contract: ingestion jobs, data sources, retrieval, answers. camelCase."""

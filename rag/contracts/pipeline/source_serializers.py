@@ -1,10 +1,8 @@
 """The pipeline contract's fields of data sources (docs/contracts.md)."""
 
 import datetime
-import uuid
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from django.core.validators import RegexValidator
 from rest_framework import serializers
 
 from accounts.schema_types import Count, Id
@@ -12,6 +10,7 @@ from orgs.permissions import Visibility
 from rag.contracts import fields
 from rag.models import DataSource, SourceType
 from rag.services.source_settings import AccessLists, SourceSettings
+from ragsite.db import as_uuid
 
 # Entries of an access list.
 _MOST_GRANTS = 200
@@ -26,12 +25,7 @@ class SourceChangeIn(serializers.Serializer[Any]):
     """What may be said about a source. Left out: it stays as it is."""
 
     name = fields.Text("name", max_length=150, required=False)
-    slug = fields.Text(
-        "slug",
-        max_length=100,
-        required=False,
-        validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "slug must match ^[a-zA-Z0-9_-]+$")],
-    )
+    slug = fields.Slug("slug", required=False)
     description = fields.Text("description", max_length=2000, required=False, allow_blank=True)
     visibility = fields.Choice("visibility", among=Visibility.values, required=False)
     sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
@@ -41,11 +35,9 @@ class SourceChangeIn(serializers.Serializer[Any]):
     users = Names("users")
 
     def validate_slug(self, slug: str) -> str:
-        try:
-            uuid.UUID(slug)
-        except ValueError:
-            return slug
-        raise serializers.ValidationError("slug must not look like an id")
+        if as_uuid(slug):
+            raise serializers.ValidationError("slug must not look like an id")
+        return slug
 
 
 class SourceIn(SourceChangeIn):

@@ -1,1 +1,1 @@
-"""the retrieval contract: search. snake_case."""
+"""The retrieval contract: search, and an answer if the passages are near enough. snake_case."""

@@ -10,8 +10,6 @@ from rag.contracts import fields
 from rag.models import SourceType
 from rag.types import Filters, Passage, Question
 
-_SNIPPET_CHARACTERS = 200
-
 
 class FiltersIn(serializers.Serializer[Any]):
     source_type = fields.Choice("filters.source_type", among=SourceType.values, required=False)
@@ -89,18 +87,13 @@ def _result(passage: Passage) -> Result:
         "chunk_id": str(passage.chunk_id),
         "source_id": str(passage.document_id),
         "score": passage.score,
-        "snippet": snippet(passage),
+        "snippet": passage.snippet,
         "source_type": passage.source_type,
         "source_title": passage.title,
         "source_uri": passage.uri or None,
         "meta": meta(passage),
         "rank": passage.rank,
     }
-
-
-def snippet(passage: Passage) -> str:
-    """ "First 200 chars of chunk.text"."""
-    return passage.text[:_SNIPPET_CHARACTERS]
 
 
 def meta(passage: Passage) -> dict[str, Any]:

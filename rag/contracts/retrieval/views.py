@@ -16,7 +16,7 @@ from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.services import queries
 from rag.types import ConfidentAnswer, Generation
 
-from . import answers, errors, examples, serializers
+from . import answer_serializers, errors, examples, serializers
 
 
 class RetrievalView(PostView):
@@ -48,8 +48,8 @@ class Answer(RetrievalView):
     @extend_schema(
         summary="Answer from the sources",
         description="Without enough context nothing is generated, and the nearest sources are given instead.",
-        request=answers.AnswerIn,
-        responses={200: answers.AnswerOut, (200, "text/event-stream"): StreamEvent},
+        request=answer_serializers.AnswerIn,
+        responses={200: answer_serializers.AnswerOut, (200, "text/event-stream"): StreamEvent},
         examples=[
             sent(examples.ANSWER, "Question"),
             answered(examples.ANSWERED, "Sufficient context"),
@@ -59,15 +59,15 @@ class Answer(RetrievalView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         started = time.perf_counter()
-        values = validated(answers.AnswerIn, request.data)
+        values = validated(answer_serializers.AnswerIn, request.data)
         generation = Generation(stream=values["stream"])
         events = queries.answer_if_confident(serializers.question(values), _reader(request, values), generation)
 
-        def done(answer: ConfidentAnswer) -> answers.AnswerOut:
-            return answers.answer_out(answer, query_text=values["query_text"], time_ms=_elapsed(started))
+        def done(answer: ConfidentAnswer) -> answer_serializers.AnswerOut:
+            return answer_serializers.answer_out(answer, query_text=values["query_text"], time_ms=_elapsed(started))
 
         if values["stream"]:
-            return stream(events, sources=answers.sources_out, done=done, on_error=type(self).error_handler)
+            return stream(events, sources=answer_serializers.sources_out, done=done, on_error=type(self).error_handler)
         return Response(done(queries.whole(events)))
 
 

@@ -1,7 +1,5 @@
 """The search service: POST /api/v1/search, GET /api/v1/search/{query_id}."""
 
-import uuid
-
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -13,6 +11,7 @@ from rag.contracts.base import ContractView, caller, organization, validated
 from rag.contracts.limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services import history, queries
+from ragsite.db import as_uuid
 
 from . import errors, examples, serializers
 
@@ -52,9 +51,8 @@ class SearchDetails(SearchServiceView):
         examples=[answered(examples.DETAILS, "Results")],
     )
     def get(self, request: Request, query_id: str) -> Response:
-        try:
-            key = uuid.UUID(query_id)
-        except ValueError:
-            raise UnknownQuery("No search results found with the provided query ID") from None
+        key = as_uuid(query_id)
+        if key is None:
+            raise UnknownQuery
         searched = history.searched(key, user=caller(request), organization=organization(request))
         return Response(serializers.details_out(searched))

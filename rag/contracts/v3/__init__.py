@@ -1,1 +1,1 @@
-"""the v3 contract: one document at once, search. camelCase, frozen."""
+"""The v3 contract: one document at once, search, chat. camelCase, frozen."""

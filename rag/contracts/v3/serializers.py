@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, TypedDict
 
-from django.core.validators import RegexValidator
 from rest_framework import serializers
 
 from accounts.schema_types import Count, Id, Share
@@ -11,11 +10,7 @@ from rag.types import Filters, IndexOutcome, Passage, Question, Submission
 
 
 class IngestIn(serializers.Serializer[Any]):
-    source = fields.Text(  # type: ignore[assignment]  # DRF takes declared fields out of the class
-        "source",
-        max_length=100,
-        validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "source must match ^[a-zA-Z0-9_-]+$")],
-    )
+    source = fields.Slug("source")  # type: ignore[assignment]  # DRF takes declared fields out of the class
     path = fields.Path("path")
     title = fields.Text("title", max_length=1000)
     text = fields.Text("text")
@@ -91,7 +86,11 @@ class SearchOut(TypedDict):
     results: list[Result]
 
 
-def result_out(passage: Passage) -> Result:
+def search_out(passages: tuple[Passage, ...], *, query: str) -> SearchOut:
+    return {"query": query, "resultCount": len(passages), "results": [_result(passage) for passage in passages]}
+
+
+def _result(passage: Passage) -> Result:
     return {
         "text": passage.text,
         "score": passage.score,

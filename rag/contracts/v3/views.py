@@ -1,5 +1,8 @@
-"""v3: POST /api/rag/ingest with one document, POST /api/rag/search with `query`."""
+"""v3: POST /api/rag/ingest with one document, POST /api/rag/search with `query`, POST /api/chat."""
 
+from typing import Any
+
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -8,30 +11,14 @@ from accounts.schema import COMMON_STATUSES, answered, sent
 from orgs.permissions import Scope
 from rag.contracts.base import PostView, caller, organization, organization_to_write, validated
 from rag.contracts.limits import QUERIES
-from rag.services import ingestion, queries, sources
+from rag.contracts.streaming import EVENTS, StreamEvent, stream
+from rag.services import conversations, ingestion, queries, sources
 
-from . import errors, serializers
+from . import chat_serializers, errors, examples, serializers
 
 
 class V3View(PostView):
     error_handler = staticmethod(errors.handle)
-
-
-# Of the contract's own commands and bodies (2.1, 2.2).
-_DOCUMENT = {"source": "github", "path": "/doc", "title": "Test", "text": "Content", "tags": ["docs"]}
-_INGESTED = {"status": "created", "documentId": "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", "chunkCount": 1}
-_RESULT = {
-    "text": "Content",
-    "score": 0.71,
-    "metadata": {
-        "documentId": _INGESTED["documentId"],
-        "source": "github",
-        "path": "/doc",
-        "title": "Test",
-        "chunkIndex": 0,
-        "tags": ["docs"],
-    },
-}
 
 
 class Ingest(V3View):
@@ -43,7 +30,7 @@ class Ingest(V3View):
         description="The document is searchable when this answers.",
         request=serializers.IngestIn,
         responses={200: serializers.IngestOut},
-        examples=[sent(_DOCUMENT, "Document"), answered(_INGESTED, "Document")],
+        examples=[sent(examples.DOCUMENT, "Document"), answered(examples.INGESTED, "Document")],
     )
     def post(self, request: Request) -> Response:
         values = validated(serializers.IngestIn, request.data)
@@ -63,15 +50,42 @@ class Search(V3View):
         description="The passages that are most similar to the query, by descending cosine similarity.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[
-            sent({"query": "test query", "topK": 5}, "Search"),
-            answered({"query": "test query", "resultCount": 1, "results": [_RESULT]}, "Passages"),
-        ],
+        examples=[sent(examples.SEARCH, "Search"), answered(examples.FOUND, "Passages")],
     )
     def post(self, request: Request) -> Response:
         values = validated(serializers.SearchIn, request.data)
-        slug = values.get("filters", {}).get("source", "")
-        reader = queries.Reader(user=caller(request), organization=organization(request), slug=slug)
-        found = queries.search(serializers.question(values), reader).passages
-        results = [serializers.result_out(passage) for passage in found]
-        return Response({"query": values["query"], "resultCount": len(results), "results": results})
+        found = queries.search(serializers.question(values), _reader(request, values.get("filters", {}))).passages
+        return Response(serializers.search_out(found, query=values["query"]))
+
+
+class Chat(V3View):
+    error_statuses = (*COMMON_STATUSES, 404)
+    budget = QUERIES
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(
+        summary="Chat, with retrieved context where asked for",
+        description="Without `useRag` the language model answers alone, and none being configured is a 503.",
+        request=chat_serializers.ChatIn,
+        responses={200: chat_serializers.ChatOut, (200, "text/event-stream"): StreamEvent},
+        examples=[
+            sent(examples.CHAT, "Question"),
+            answered(examples.CHAT_REPLY, "Reply"),
+            answered(EVENTS, "Events", media_type="text/event-stream"),
+        ],
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        values = validated(chat_serializers.ChatIn, request.data)
+        events = conversations.chat(chat_serializers.turn(values), _reader(request, values.get("ragFilters", {})))
+        if values["stream"]:
+            return stream(
+                events,
+                sources=chat_serializers.sources_out,
+                done=chat_serializers.chat_out,
+                on_error=type(self).error_handler,
+            )
+        return Response(chat_serializers.chat_out(queries.whole(events)))
+
+
+def _reader(request: Request, filters: dict[str, Any]) -> queries.Reader:
+    return queries.Reader(user=caller(request), organization=organization(request), slug=filters.get("source", ""))

@@ -1,27 +1,15 @@
-"""POST /api/rag/retrieve (pipeline contract, sub-contract 2)."""
+"""Retrieval's fields (pipeline contract, sub-contract 2)."""
 
 import datetime
 from typing import Annotated, Any, TypedDict
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from accounts.schema import answered, sent
 from accounts.schema_types import Count, Id, Share
-from orgs.permissions import Scope
 from rag.contracts import fields
-from rag.contracts.base import caller, organization, validated
-from rag.contracts.limits import QUERIES
 from rag.contracts.schema import SOMETHING
-from rag.errors import NoResults
 from rag.models import SourceType
-from rag.services import queries
 from rag.types import Filters, Passage, Question, Retrieval
-
-from . import examples
-from .views import PipelineView
 
 
 def _filter(names: list[str], value: dict[str, Any]) -> dict[str, Any]:
@@ -51,12 +39,10 @@ class FilterIn(serializers.Serializer[Any]):
         words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
         words["sourceType"] = fields.Choice("value", among=SourceType.values)
         name, value = attrs["field"], attrs["value"]
-        kind: Any = serializers.DateTimeField()
+        kind: Any = fields.Timestamp("value")
         if name in words:
             kind = fields.BoundedList("value", child=words[name], at_least=1, at_most=fields.MAX_TAGS)
             value = value if isinstance(value, list) else [value]
-        elif not isinstance(value, str):
-            raise serializers.ValidationError({"value": "value must be a time, as 2025-01-31T00:00:00Z"})
         try:
             return {"field": name, "value": kind.run_validation(value)}
         except serializers.ValidationError as error:
@@ -122,31 +108,6 @@ class RetrieveOut(TypedDict):
     totalFound: Count
     dataSources: list[Id]
     warnings: list[str]
-
-
-class Retrieve(PipelineView):
-    budget = QUERIES
-    scopes = {"POST": Scope.QUERY}
-
-    @extend_schema(
-        operation_id="retrieve",
-        summary="Retrieve passages",
-        description="Ordered by relevance; only from data sources that the caller may query.",
-        request=RetrieveIn,
-        responses={200: RetrieveOut},
-        examples=[sent(examples.QUESTION, "Question"), answered(examples.RETRIEVAL, "Passages")],
-    )
-    def post(self, request: Request) -> Response:
-        values = validated(RetrieveIn, request.data)
-        found = queries.retrieve(question(values), reader(request, values))
-        if not found.passages:
-            raise NoResults("Nothing relevant was found in the data sources that you may query.")
-        return Response(retrieval_out(found))
-
-
-def reader(request: Request, values: dict[str, Any]) -> queries.Reader:
-    chosen = values.get("dataSources", ())
-    return queries.Reader(user=caller(request), organization=organization(request), data_sources=chosen)
 
 
 def retrieval_out(found: Retrieval) -> RetrieveOut:

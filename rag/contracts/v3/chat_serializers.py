@@ -1,29 +1,18 @@
-"""v3: POST /api/chat (contract, 2.3)."""
+"""The chat's fields (contract, 2.3)."""
 
 from typing import Annotated, Any, TypedDict
 
-from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from accounts.schema import COMMON_STATUSES, answered, sent
 from accounts.schema_types import Id, Share
-from orgs.permissions import Scope
 from rag.contracts import fields
-from rag.contracts.base import caller, organization, validated
-from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import EVENTS, StreamEvent, stream
-from rag.services import conversations, queries
+from rag.services import conversations
 from rag.types import ChatReply, Filters, Generation, Message, Passage, Question, Retrieval
 
 from .serializers import FiltersIn
-from .views import V3View
 
 MAX_MESSAGES = 200
 MAX_CONTENT = 100_000
-_PREVIEW = 200
 
 
 class MessageIn(serializers.Serializer[Any]):
@@ -75,51 +64,6 @@ class ChatOut(TypedDict):
     ragSources: list[ChatSource]
 
 
-_REQUEST = {
-    "model": "llama2",
-    "messages": [{"role": "user", "content": "Where are the bicycles parked?"}],
-    "useRag": True,
-    "ragTopK": 5,
-    "ragFilters": {"source": "github", "tags": ["docs"]},
-}
-_SOURCE = {"text": "Bicycles are parked in the yard.", "score": 0.71, "source": "github", "title": "Bicycles"}
-_REPLY = {
-    "status": "success",
-    "data": {
-        "message": "Bicycles are parked in the yard. (Bicycles)",
-        "conversationId": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
-    },
-    "ragUsed": True,
-    "ragSources": [_SOURCE],
-}
-
-
-class Chat(V3View):
-    error_statuses = (*COMMON_STATUSES, 404)
-    budget = QUERIES
-    scopes = {"POST": Scope.QUERY}
-
-    @extend_schema(
-        summary="Chat, with retrieved context where asked for",
-        description="Without `useRag` the language model answers alone, and none being configured is a 503.",
-        request=ChatIn,
-        responses={200: ChatOut, (200, "text/event-stream"): StreamEvent},
-        examples=[
-            sent(_REQUEST, "Question"),
-            answered(_REPLY, "Reply"),
-            answered(EVENTS, "Events", media_type="text/event-stream"),
-        ],
-    )
-    def post(self, request: Request) -> HttpResponseBase:
-        values = validated(ChatIn, request.data)
-        slug = values.get("ragFilters", {}).get("source", "")
-        reader = queries.Reader(user=caller(request), organization=organization(request), slug=slug)
-        events = conversations.chat(turn(values), reader)
-        if values["stream"]:
-            return stream(events, sources=sources_out, done=chat_out, on_error=type(self).error_handler)
-        return Response(chat_out(queries.whole(events)))
-
-
 def turn(values: dict[str, Any]) -> conversations.Turn:
     messages = [Message(each["role"], each["content"]) for each in values["messages"] if each["role"] != "system"]
     options = values.get("options", {})
@@ -159,7 +103,7 @@ def sources_out(retrieval: Retrieval) -> dict[str, list[ChatSource]]:
 
 def _source_out(passage: Passage) -> ChatSource:
     return {
-        "text": passage.text[:_PREVIEW],
+        "text": passage.snippet,
         "score": passage.score,
         "source": passage.source_slug,
         "title": passage.title,

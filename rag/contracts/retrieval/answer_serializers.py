@@ -11,7 +11,7 @@ from rag.contracts import fields
 from rag.models import SourceType
 from rag.types import ConfidentAnswer, Passage, Retrieval
 
-from .serializers import SearchIn, meta, snippet
+from .serializers import SearchIn, meta
 
 MAX_CITATIONS = 5
 
@@ -95,7 +95,7 @@ def _citation(passage: Passage) -> AnswerCitation:
         "source_type": passage.source_type,
         "source_title": passage.title,
         "source_uri": passage.uri or None,
-        "snippet": snippet(passage),
+        "snippet": passage.snippet,
         "relevance_score": passage.score,
         "meta": meta(passage),
     }

@@ -1,27 +1,15 @@
-"""POST /api/rag/query: retrieval, context, grounding and answer in one (pipeline contract, sub-contracts 2 to 5)."""
+"""A question's and its answer's fields (pipeline contract, sub-contracts 2 to 5)."""
 
 from typing import Any, TypedDict
 
 from django.conf import settings
-from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from accounts.schema import answered, sent
 from accounts.schema_types import Count, Id, Share
-from orgs.permissions import Scope
 from rag.contracts import fields
-from rag.contracts.base import validated
-from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.pipeline.ask import Terms
-from rag.services import queries
 from rag.types import Answered, Citation, Generation, Passage
 
-from . import examples
-from .retrieve import PassageOut, RetrieveIn, RetrieveOut, passage_out, question, reader, retrieval_out
-from .views import PipelineView
+from .retrieve_serializers import PassageOut, RetrieveIn, RetrieveOut, passage_out, retrieval_out
 
 MAX_TEMPLATE = 20_000
 
@@ -66,31 +54,6 @@ class QueryOut(RetrieveOut):
     model: str | None
 
 
-class Query(PipelineView):
-    error_statuses = (*PipelineView.error_statuses, 422)
-    budget = QUERIES
-    scopes = {"POST": Scope.QUERY}
-
-    @extend_schema(
-        operation_id="query",
-        summary="Ask a question",
-        description="Retrieval, context, grounding and answer in one. What the sources do not hold is declined.",
-        request=QueryIn,
-        responses={200: QueryOut, (200, "text/event-stream"): StreamEvent},
-        examples=[
-            sent({**examples.QUESTION, "maxTokens": 2000, "strictMode": False}, "Question"),
-            answered(examples.ANSWER, "Answer"),
-            answered(EVENTS, "Events", media_type="text/event-stream"),
-        ],
-    )
-    def post(self, request: Request) -> HttpResponseBase:
-        values = validated(QueryIn, request.data)
-        events = queries.ask(question(values), reader(request, values), terms(values))
-        if values["stream"]:
-            return stream(events, sources=retrieval_out, done=query_out, on_error=type(self).error_handler)
-        return Response(query_out(queries.whole(events)))
-
-
 def terms(values: dict[str, Any]) -> Terms:
     return Terms(
         max_tokens=values.get("maxTokens", settings.RAG_CONTEXT_TOKENS),
@@ -103,7 +66,7 @@ def terms(values: dict[str, Any]) -> Terms:
 def query_out(answered: Answered) -> QueryOut:
     context, grounding, answer = answered.context, answered.grounding, answered.answer
     retrieval = retrieval_out(answered.retrieval)
-    offered = [Citation(number, each, each.text[:200]) for number, each in enumerate(context.passages, start=1)]
+    offered = [Citation(number, each, each.snippet) for number, each in enumerate(context.passages, start=1)]
     return {
         **retrieval,
         "warnings": [*retrieval["warnings"], *answer.warnings],

@@ -1,0 +1,104 @@
+"""The pipeline contract's ingestion jobs (sub-contract 1)."""
+
+import uuid
+from typing import Any
+
+from django.http import QueryDict
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from accounts.schema import answered, sent
+from orgs.permissions import Scope
+from rag.contracts.base import caller, organization, organization_to_write, validated
+from rag.errors import InvalidRequest, UnknownJob
+from rag.services import jobs, sources
+from ragsite.db import as_uuid
+
+from . import examples, job_serializers
+from .base import PipelineView
+
+_JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
+
+
+class IngestionJobs(ViewSetMixin, PipelineView):
+    """POST /api/rag/ingest with `documents` or files → 202; GET and DELETE /api/rag/ingest/{jobId}."""
+
+    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST, "DELETE": Scope.INGEST}
+    error_statuses = (*PipelineView.error_statuses, 415, 507)
+    path_names = {"job_id": "jobId"}
+
+    @extend_schema(
+        summary="Send many documents as a job",
+        description="Answered as soon as the job is stored; workers do the rest.",
+        request={"application/json": job_serializers.IngestIn, "multipart/form-data": job_serializers.UploadIn},
+        responses={202: job_serializers.JobOut},
+        examples=[sent(examples.JOB_REQUEST, "Job"), answered(examples.QUEUED_JOB, "Job", status=202)],
+    )
+    def create(self, request: Request) -> Response:
+        values = _submitted(request)
+        source = sources.to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
+        model = values.get("embeddingModel", source.embedding_model.name)
+        if model != source.embedding_model.name:
+            raise InvalidRequest(
+                f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
+                field="embeddingModel",
+            )
+        job = jobs.submit(
+            source=source,
+            submissions=job_serializers.submissions(values),
+            options=job_serializers.options(values),
+            actor=caller(request),
+        )
+        return Response(_job(request, job.pk), status=202)
+
+    @extend_schema(
+        operation_id="getIngestionJob",
+        summary="Watch a job",
+        description="For whoever may send documents to the job's source, or manage it.",
+        parameters=_JOB_ID,
+        responses={200: job_serializers.JobOut},
+        examples=[answered(examples.DONE_JOB, "Job")],
+    )
+    def retrieve(self, request: Request, job_id: str) -> Response:
+        return Response(_job(request, _key(job_id)))
+
+    @extend_schema(
+        operation_id="cancelIngestionJob",
+        summary="Cancel a job",
+        description="What was indexed stays; nothing is indexed after the answer. A second time changes nothing.",
+        parameters=_JOB_ID,
+        responses={200: job_serializers.JobOut},
+        examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
+    )
+    def destroy(self, request: Request, job_id: str) -> Response:
+        jobs.cancel(caller(request), _key(job_id), organization=organization_to_write(request))
+        return Response(_job(request, _key(job_id)))
+
+
+def _submitted(request: Request) -> dict[str, Any]:
+    if isinstance(request.data, QueryDict):  # a form
+        return validated(job_serializers.UploadIn, job_serializers.upload(request))
+    return validated(job_serializers.IngestIn, request.data)
+
+
+def _key(job_id: str) -> uuid.UUID:
+    key = as_uuid(job_id)
+    if key is None:
+        raise UnknownJob("A job's id is a UUID.")
+    return key
+
+
+def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
+    job = jobs.job_visible_to(caller(request), job_id, organization=organization(request))
+    chunks = jobs.indexed_chunks(job, job_serializers.MAX_VECTOR_IDS + 1)
+    return job_serializers.job_out(
+        job,
+        vector_ids=[str(chunk) for chunk in chunks],
+        errors=[
+            {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message}
+            for row in jobs.failures(job, job_serializers.MAX_ERRORS)
+        ],
+    )

@@ -1,0 +1,71 @@
+"""The pipeline contract's questions: POST /api/rag/retrieve (sub-contract 2), POST /api/rag/query (2 to 5 in one)."""
+
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.schema import answered, sent
+from orgs.permissions import Scope
+from rag.contracts.base import caller, organization, validated
+from rag.contracts.limits import QUERIES
+from rag.contracts.streaming import EVENTS, StreamEvent, stream
+from rag.errors import NoResults
+from rag.services import queries
+
+from . import examples
+from .base import PipelineView
+from .query_serializers import QueryIn, QueryOut, query_out, terms
+from .retrieve_serializers import RetrieveIn, RetrieveOut, question, retrieval_out
+
+
+class Retrieve(PipelineView):
+    budget = QUERIES
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(
+        operation_id="retrieve",
+        summary="Retrieve passages",
+        description="Ordered by relevance; only from data sources that the caller may query.",
+        request=RetrieveIn,
+        responses={200: RetrieveOut},
+        examples=[sent(examples.QUESTION, "Question"), answered(examples.RETRIEVAL, "Passages")],
+    )
+    def post(self, request: Request) -> Response:
+        values = validated(RetrieveIn, request.data)
+        found = queries.retrieve(question(values), _reader(request, values))
+        if not found.passages:
+            raise NoResults
+        return Response(retrieval_out(found))
+
+
+class Query(PipelineView):
+    error_statuses = (*PipelineView.error_statuses, 422)
+    budget = QUERIES
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(
+        operation_id="query",
+        summary="Ask a question",
+        description="Retrieval, context, grounding and answer in one. What the sources do not hold is declined.",
+        request=QueryIn,
+        responses={200: QueryOut, (200, "text/event-stream"): StreamEvent},
+        examples=[
+            sent({**examples.QUESTION, "maxTokens": 2000, "strictMode": False}, "Question"),
+            answered(examples.ANSWER, "Answer"),
+            answered(EVENTS, "Events", media_type="text/event-stream"),
+        ],
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        values = validated(QueryIn, request.data)
+        events = queries.ask(question(values), _reader(request, values), terms(values))
+        if values["stream"]:
+            return stream(events, sources=retrieval_out, done=query_out, on_error=type(self).error_handler)
+        return Response(query_out(queries.whole(events)))
+
+
+def _reader(request: Request, values: dict[str, Any]) -> queries.Reader:
+    chosen = values.get("dataSources", ())
+    return queries.Reader(user=caller(request), organization=organization(request), data_sources=chosen)

@@ -1,0 +1,37 @@
+"""Bodies for the OpenAPI schema's examples: of the contract's own commands and bodies."""
+
+from typing import Any
+
+DOCUMENT: dict[str, Any] = {"source": "github", "path": "/doc", "title": "Test", "text": "Content", "tags": ["docs"]}
+INGESTED: dict[str, Any] = {"status": "created", "documentId": "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", "chunkCount": 1}
+_RESULT = {
+    "text": "Content",
+    "score": 0.71,
+    "metadata": {
+        "documentId": INGESTED["documentId"],
+        "source": "github",
+        "path": "/doc",
+        "title": "Test",
+        "chunkIndex": 0,
+        "tags": ["docs"],
+    },
+}
+SEARCH: dict[str, Any] = {"query": "test query", "topK": 5}
+FOUND: dict[str, Any] = {"query": SEARCH["query"], "resultCount": 1, "results": [_RESULT]}
+CHAT: dict[str, Any] = {
+    "model": "llama2",
+    "messages": [{"role": "user", "content": "Where are the bicycles parked?"}],
+    "useRag": True,
+    "ragTopK": 5,
+    "ragFilters": {"source": "github", "tags": ["docs"]},
+}
+_SOURCE = {"text": "Bicycles are parked in the yard.", "score": 0.71, "source": "github", "title": "Bicycles"}
+CHAT_REPLY: dict[str, Any] = {
+    "status": "success",
+    "data": {
+        "message": "Bicycles are parked in the yard. (Bicycles)",
+        "conversationId": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
+    },
+    "ragUsed": True,
+    "ragSources": [_SOURCE],
+}

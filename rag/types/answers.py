@@ -1,0 +1,121 @@
+"""Prompts, what is made of them, and how far it can be relied on."""
+
+import uuid
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .search import Passage, Retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn for a language model. role: system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How to generate. model: empty for the configured one. temperature: 0…2, None for the model's own default.
+
+    stream: hand the text on in pieces as they are made.
+    """
+
+    model: str = ""
+    temperature: float | None = None
+    stream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A prompt within its token budget. passages: those that fit, best first; the n-th is cited as [n].
+
+    token_count: of the whole prompt, in OpenAI tokens (cl100k_base).
+    """
+
+    prompt: str
+    passages: tuple[Passage, ...]
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Whether the passages can carry an answer. score: 0…1. gaps: words of the question that no passage holds."""
+
+    is_groundable: bool
+    score: float
+    relevant: tuple[Passage, ...]
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """number: 1-based, as the prompt numbers its passages. quote: the part of the passage that is relied on."""
+
+    number: int
+    passage: Passage
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """confidence: 0…1. model: what wrote it ("extractive" for quoted sentences); empty if nothing was generated."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    confidence: float
+    model: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Whether an answer is carried by its context. score: 0…1. details: a sentence for people."""
+
+    is_valid: bool
+    score: float
+    details: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question's whole way (the pipeline contract, sub-contracts 2 to 5)."""
+
+    retrieval: Retrieval
+    context: Context
+    grounding: Grounding
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """mean: of the best passages' cosines, 0…1. level: high, medium or low (the retrieval contract)."""
+
+    mean: float
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidentAnswer:
+    """model: empty if nothing was generated, because confidence is low."""
+
+    retrieval: Retrieval
+    confidence: Confidence
+    text: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """retrieval: None if the chat did not ask for it."""
+
+    text: str
+    conversation_id: uuid.UUID
+    retrieval: Retrieval | None
+
+
+Whole = TypeVar("Whole")
+# An answer on its way: yields the Retrieval once it is there, then the text in pieces; returns everything.
+Events = Generator[Retrieval | str, None, Whole]

@@ -1,0 +1,73 @@
+"""Documents on their way in: as they are sent, parsed, cut into chunks and stored."""
+
+import datetime
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One document as a client sent it."""
+
+    path: str
+    title: str
+    text: str
+    content_type: str = ""
+    uri: str = ""
+    lang: str = ""
+    source_type: str = ""
+    tags: tuple[str, ...] = ()
+    date: datetime.datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    content_hash: str = ""
+    # Why its bytes are no text, where they are not: the document fails, and the others of its job go on.
+    unreadable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """`start`: offset in characters of the first character it stands over."""
+
+    start: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a parser found: the text that is searched, shown and cited, and the headings in it, by offset."""
+
+    text: str
+    is_markdown: bool = False
+    headings: tuple[Heading, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkingOptions:
+    """In OpenAI tokens (cl100k_base). `overlap < size`."""
+
+    size: int
+    overlap: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkDraft:
+    """A passage before it is stored: `text == document_text[start:end]`, offsets in characters."""
+
+    position: int
+    start: int
+    end: int
+    text: str
+    headings: tuple[str, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOutcome:
+    """`status`: created, updated or unchanged."""
+
+    status: str
+    document_id: uuid.UUID
+    chunk_count: int

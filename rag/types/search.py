@@ -1,0 +1,122 @@
+"""Questions, where they may look, and the passages that are found."""
+
+import datetime
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# A question is embedded while the caller waits.
+MAX_QUESTION_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a question may be narrowed to, on top of what its asker may see. Empty means no limit.
+
+    tags: any of them. The dates are compared with the document's own; a document without one is outside.
+    """
+
+    tags: tuple[str, ...] = ()
+    source_types: tuple[str, ...] = ()
+    content_types: tuple[str, ...] = ()
+    langs: tuple[str, ...] = ()
+    date_from: datetime.datetime | None = None
+    date_to: datetime.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is searched for.
+
+    min_score: cosine similarity, 0…1, below which a passage does not count. rerank: order by more than the cosine.
+    rerank_model: by name; its failure is then an error instead of a warning. Empty: the configured one.
+    """
+
+    text: str
+    top_k: int
+    filters: Filters = Filters()
+    min_score: float = 0.0
+    rerank: bool = False
+    rerank_model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The chunks a search may look at: open sources, all embedded by one model, narrowed by filters."""
+
+    source_ids: tuple[uuid.UUID, ...]
+    model_id: uuid.UUID
+    filters: Filters = Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """`score`: cosine similarity, -1…1."""
+
+    chunk_id: uuid.UUID
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that answers a question, with what a contract may show of its document.
+
+    score: cosine similarity, 0…1. relevance: the ranking's own figure, 0…1, by which passages are ordered; the cosine
+    where nothing else ranked them. rank: 1-based. start, end: character offsets into the document's text.
+    """
+
+    chunk_id: uuid.UUID
+    document_id: uuid.UUID
+    source_id: uuid.UUID
+    source_slug: str
+    organization_id: uuid.UUID
+    rank: int
+    score: float
+    relevance: float
+    text: str
+    position: int
+    start: int
+    end: int
+    headings: tuple[str, ...]
+    title: str
+    path: str
+    uri: str
+    content_type: str
+    source_type: str
+    lang: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    date: datetime.datetime | None
+
+    @property
+    def snippet(self) -> str:
+        """The first 200 characters of its text (v3, 2.3; retrieval, Endpoint 1)."""
+        return self.text[:200]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """passages: best first, at most top_k. total_found: candidates before that cut. source_ids: what was searched.
+
+    warnings: codes of steps that failed and were done without (RERANK_FAILED).
+    """
+
+    passages: tuple[Passage, ...]
+    total_found: int
+    source_ids: tuple[uuid.UUID, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search that can be asked for again by its id. passages: what its asker may read now, best first.
+
+    time_ms: milliseconds that the search took.
+    """
+
+    query_id: uuid.UUID
+    text: str
+    passages: tuple[Passage, ...]
+    time_ms: float
+    created_at: datetime.datetime
