@@ -11,7 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from accounts.authentication import is_loopback
-from rag.contracts.envelopes import refusal
+from rag.contracts.refusals import refusal
 from rag.services import metrics
 
 
