@@ -4,14 +4,13 @@ import uuid
 from datetime import datetime
 from typing import Any, TypedDict
 
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -189,7 +188,7 @@ class Key(KeyView):
     def delete(self, request: Request, key_id: str) -> Response:
         own = ApiKey.objects.filter(user=_caller(request), pk=_uuid(key_id))
         if not own.exists():
-            raise Http404
+            raise NotFound("You have no such API key.")
         api_keys.revoke(own)
         return Response(status=204)
 
@@ -217,7 +216,7 @@ def _uuid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise Http404 from None
+        raise NotFound("You have no such API key.") from None
 
 
 class AccessTokenScheme(OpenApiAuthenticationExtension):

@@ -32,7 +32,7 @@ class DocumentIn(serializers.Serializer[Any]):
     lang = fields.Text("lang", required=False, max_length=20)
     sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
     tags = fields.Tags("tags", required=False)
-    date = serializers.DateTimeField(required=False)
+    date = fields.Timestamp("date", required=False)
     metadata = fields.Metadata("metadata", required=False)
 
     schema_rules = {

@@ -30,7 +30,7 @@ class SourceChangeIn(serializers.Serializer[Any]):
         "slug",
         max_length=100,
         required=False,
-        validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "slug must match ^[a-zA-Z0-9_-]+$")],
+        validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "slug must match ^[a-zA-Z0-9_-]+$ (letters, digits, -, _)")],
     )
     description = fields.Text("description", max_length=2000, required=False, allow_blank=True)
     visibility = fields.Choice("visibility", among=Visibility.values, required=False)

@@ -14,7 +14,9 @@ class IngestIn(serializers.Serializer[Any]):
     source = fields.Text(  # type: ignore[assignment]  # DRF takes declared fields out of the class
         "source",
         max_length=100,
-        validators=[RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "source must match ^[a-zA-Z0-9_-]+$")],
+        validators=[
+            RegexValidator(r"\A[a-zA-Z0-9_-]+\Z", "source must match ^[a-zA-Z0-9_-]+$ (letters, digits, -, _)")
+        ],
     )
     path = fields.Path("path")
     title = fields.Text("title", max_length=1000)
