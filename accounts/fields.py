@@ -121,7 +121,7 @@ class BoundedList(serializers.ListField):
     def __init__(self, name: str, *, child: Any, at_most: int, at_least: int = 0, **options: Any) -> None:
         self._name, self._at_least, self._at_most = name, at_least, at_most
         wrong = f"{name} must be an array"
-        messages = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
+        messages: dict[str, Any] = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
         super().__init__(child=child, error_messages=messages, **options)
 
     def to_internal_value(self, data: Any) -> list[Any]:

@@ -313,3 +313,13 @@ def test_a_quota_is_seen_but_not_set_by_those_whom_it_binds(world: World) -> Non
     assert root.post(address, {**values, "slug": "home"}).status_code == 302
     world.home.refresh_from_db()
     assert world.home.max_chunks == 5000
+
+
+def test_pages_say_what_the_handbook_says(world: World) -> None:
+    """No groups, which decide nothing; organisations; dimensions as numbers."""
+    model = world.source("domestic").embedding_model
+    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    index = root.get("/admin/").content.decode()
+    assert ("Groups" in index, "Organisations" in index, "Organizations" in index) == (False, True, False)
+    page = root.get(f"/admin/rag/embeddingmodel/{model.pk}/change/").content.decode()
+    assert ("D384" in page, ">384<" in page, "Prefix of questions" in page) == (False, True, True)
