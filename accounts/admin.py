@@ -5,12 +5,15 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group
 from rest_framework_simplejwt.token_blacklist.models import BlacklistedToken, OutstandingToken
 
 from .models import User
 
 # Their pages would show working tokens of everybody.
 admin.site.unregister([OutstandingToken, BlacklistedToken])
+# What somebody may do follows from their roles in organisations: a group would only look like a right.
+admin.site.unregister(Group)
 
 
 class UserCreationForm(AdminUserCreationForm):

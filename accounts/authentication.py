@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
+from rest_framework_simplejwt.exceptions import InvalidToken
 
 from .models import User
 
@@ -20,6 +21,15 @@ class AccessTokenAuthentication(JWTAuthentication):
         if found is not None:
             refuse_clear_text(request)
         return found
+
+    def get_validated_token(self, raw_token: bytes) -> Any:
+        try:
+            return super().get_validated_token(raw_token)
+        except InvalidToken:
+            raise InvalidToken(
+                "This access token is not valid, or not any more: get a new one from POST /api/auth/token, "
+                "or from POST /api/auth/token/refresh with your refresh token."
+            ) from None
 
 
 def caller(request: Request) -> User:

@@ -111,4 +111,6 @@ def _message(exception: exceptions.APIException) -> str:
         )
     if isinstance(exception, exceptions.ParseError) and exception.status_code == status.HTTP_400_BAD_REQUEST:
         return f"The body is not valid JSON: {detail}"
+    if isinstance(exception, exceptions.UnsupportedMediaType):
+        return f"{detail} Send the body as JSON, with the header `Content-Type: application/json`."
     return str(detail)

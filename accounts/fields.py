@@ -19,6 +19,7 @@ class Text(serializers.CharField):
             "null": f"{name} must be a string",
             "blank": f"{name} must not be empty",
             "invalid": f"{name} must be a string",
+            "max_length": f"{name} must have at most {{max_length:,}} characters",
         }
         super().__init__(**{"trim_whitespace": False, "error_messages": messages, **options})
 
@@ -120,7 +121,8 @@ class BoundedList(serializers.ListField):
     def __init__(self, name: str, *, child: Any, at_most: int, at_least: int = 0, **options: Any) -> None:
         self.label_in_messages, self.at_least, self.at_most = name, at_least, at_most
         wrong = f"{name} must be an array"
-        super().__init__(child=child, error_messages={"not_a_list": wrong, "null": wrong}, **options)
+        messages: dict[str, Any] = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
+        super().__init__(child=child, error_messages=messages, **options)
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):

@@ -3,12 +3,11 @@
 from datetime import datetime
 from typing import Any, TypedDict
 
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -188,7 +187,7 @@ class Key(KeyView):
         key = as_uuid(key_id)
         own = ApiKey.objects.filter(user=caller(request), pk=key) if key else ApiKey.objects.none()
         if not own.exists():
-            raise Http404
+            raise NotFound("You have no such API key.")
         api_keys.revoke(own)
         return Response(status=204)
 

@@ -54,7 +54,9 @@ class ApiKey(UUIDModel):
     which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
-    organization = models.ForeignKey("orgs.Organization", models.CASCADE, related_name="api_keys")
+    organization = models.ForeignKey(
+        "orgs.Organization", models.CASCADE, related_name="api_keys", verbose_name="organisation"
+    )
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=_SHOWN_CHARACTERS)
     hash = models.CharField(max_length=64)

@@ -3,5 +3,5 @@ from django.apps import AppConfig
 
 class OrgsConfig(AppConfig):
     name = "orgs"
-    verbose_name = "organisations"
+    verbose_name = "Organisations"
     default_auto_field = "django.db.models.BigAutoField"

@@ -48,6 +48,7 @@ class Organization(UUIDModel):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = "organisation"
         ordering = ("slug",)
 
     def __str__(self) -> str:
@@ -57,7 +58,7 @@ class Organization(UUIDModel):
 class Role(UUIDModel):
     """A named set of permissions in one organisation; also something a data source can be opened to."""
 
-    organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles")
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles", verbose_name="organisation")
     name = models.SlugField(max_length=60)
     permissions = ArrayField(models.CharField(max_length=30, choices=Permission.choices), default=list, blank=True)
 
@@ -72,7 +73,7 @@ class Role(UUIDModel):
 class Team(UUIDModel):
     """A group of members of one organisation."""
 
-    organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams")
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
     name = models.SlugField(max_length=60)
 
     class Meta:
@@ -104,7 +105,9 @@ class Membership(UUIDModel):
     """A user in an organisation, with the roles held and the teams joined there."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    organization = models.ForeignKey(Organization, models.CASCADE, related_name="memberships")
+    organization = models.ForeignKey(
+        Organization, models.CASCADE, related_name="memberships", verbose_name="organisation"
+    )
     roles = models.ManyToManyField(Role, related_name="memberships", blank=True)
     teams = models.ManyToManyField(Team, related_name="memberships", blank=True)
     is_active = models.BooleanField(default=True)

@@ -3,5 +3,5 @@ from django.apps import AppConfig
 
 class RagConfig(AppConfig):
     name = "rag"
-    verbose_name = "retrieval"
+    verbose_name = "Retrieval"
     default_auto_field = "django.db.models.BigAutoField"

@@ -170,8 +170,7 @@ def _greeting(demo: bool, seconds: float) -> str:
         "",
         f"ragsite is running (ready after {seconds:.0f} s). Ctrl-C stops it.",
         f"  Admin     {ADDRESS}/admin/",
-        f"  API       {ADDRESS}/api/",
-        f"  Reference {ADDRESS}/api/docs",
+        f"  API       {ADDRESS}/api/docs lists and tries all endpoints",
         f"  Health    {ADDRESS}/readyz",
         f"  Logs      {LOGS}",
     ]

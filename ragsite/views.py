@@ -22,7 +22,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 @csrf_exempt
 def unknown_path(request: HttpRequest) -> JsonResponse:
-    return refusal(request, 404, f"There is no {request.path} here.")
+    return refusal(request, 404, f"There is no {request.path} here: /api/docs lists what there is.")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

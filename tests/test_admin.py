@@ -269,7 +269,12 @@ def test_jobs_are_cancelled_by_those_who_manage_their_source(world: World, forei
     job = jobs.submit(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
     client = browser(world.users["owner"])
     both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
-    assert client.post("/admin/rag/ingestionjob/", both).status_code == 302
+    assert (
+        "Cancelled: 1. Ended before: 0." in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
+    )
+    assert (
+        "Cancelled: 0. Ended before: 1." in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
+    )
     job.refresh_from_db()
     assert (job.status, job.documents.get().state) == ("cancelled", "cancelled")
     assert foreign.jobs.get().status == "queued"
@@ -308,3 +313,13 @@ def test_a_quota_is_seen_but_not_set_by_those_whom_it_binds(world: World) -> Non
     assert root.post(address, {**values, "slug": "home"}).status_code == 302
     world.home.refresh_from_db()
     assert world.home.max_chunks == 5000
+
+
+def test_pages_say_what_the_handbook_says(world: World) -> None:
+    """No groups, which decide nothing; organisations; dimensions as numbers."""
+    model = world.source("domestic").embedding_model
+    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    index = root.get("/admin/").content.decode()
+    assert ("Groups" in index, "Organisations" in index, "Organizations" in index) == (False, True, False)
+    page = root.get(f"/admin/rag/embeddingmodel/{model.pk}/change/").content.decode()
+    assert ("D384" in page, ">384<" in page, "Prefix of questions" in page) == (False, True, True)

@@ -64,9 +64,12 @@ class IngestionJobAdmin(SourceContentAdmin):
     @admin.action(description="Cancel what has not ended; what is indexed stays")
     def cancel(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> None:
         assert isinstance(request.user, User)
-        for job in queryset:
-            jobs.cancel(request.user, job.pk)
-        messages.success(request, "Jobs that had not ended are cancelled.")
+        chosen = [job.pk for job in queryset]
+        before = IngestionJob.objects.filter(pk__in=chosen, status=IngestionJob.Status.CANCELLED).count()
+        for job in chosen:
+            jobs.cancel(request.user, job)
+        cancelled = IngestionJob.objects.filter(pk__in=chosen, status=IngestionJob.Status.CANCELLED).count() - before
+        messages.success(request, f"Cancelled: {cancelled}. Ended before: {len(chosen) - cancelled}.")
 
     @admin.display(description="documents")
     def progress(self, job: Any) -> str:

@@ -40,7 +40,7 @@ class Slug(Text):
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, max_length=100, **options)
-        self.validators.append(RegexValidator(rf"\A{SLUG}\Z", f"{name} must match ^{SLUG}$"))
+        self.validators.append(RegexValidator(rf"\A{SLUG}\Z", f"{name} must match ^{SLUG}$ (letters, digits, -, _)"))
 
 
 class Link(Text):

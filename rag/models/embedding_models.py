@@ -10,6 +10,7 @@ from ragsite.db import UUIDModel
 
 _KEY_VARIABLE = [RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")]
 _COSINE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
+_MEAN = "A mean score of the best five passages, 0 to 1. Empty: as the operator set it for all models."
 
 
 class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
@@ -36,15 +37,17 @@ class EmbeddingModel(UUIDModel):
     class Dimensions(models.IntegerChoices):
         """One table of vectors each (rag/models/chunks.py)."""
 
-        D384 = 384
-        D768 = 768
-        D1536 = 1536
-        D3072 = 3072
+        D384 = 384, "384"
+        D768 = 768, "768"
+        D1536 = 1536, "1536"
+        D3072 = 3072, "3072"
 
     name = models.CharField(max_length=100, unique=True, help_text="As the provider names it.")
     provider = models.CharField(max_length=10, choices=Provider.choices)
     dimensions = models.PositiveIntegerField(choices=Dimensions.choices)
-    base_url = models.URLField(blank=True, help_text="For example http://localhost:11434/v1; empty: OpenAI's own.")
+    base_url = models.URLField(
+        "base URL", blank=True, help_text="For example http://localhost:11434/v1; empty: OpenAI's own."
+    )
     api_key_variable = models.CharField(
         "environment variable of the API key",
         max_length=100,
@@ -61,15 +64,17 @@ class EmbeddingModel(UUIDModel):
         "environment variable of its API key", max_length=100, blank=True, validators=_KEY_VARIABLE
     )
     query_prefix = models.CharField(
-        max_length=200, blank=True, help_text="Put before questions, if the model asks for it."
+        "prefix of questions", max_length=200, blank=True, help_text="Put before questions, if the model asks for it."
     )
-    document_prefix = models.CharField(max_length=200, blank=True, help_text="Put before passages, likewise.")
+    document_prefix = models.CharField(
+        "prefix of passages", max_length=200, blank=True, help_text="Put before passages, likewise."
+    )
     # On the mean cosine of the best passages; each model has a scale of its own (the retrieval contract).
     confidence_high = models.FloatField(
-        "confidence is high from", null=True, blank=True, validators=_COSINE, help_text="Empty: the setting's."
+        "confidence is high from", null=True, blank=True, validators=_COSINE, help_text=_MEAN
     )
     confidence_medium = models.FloatField(
-        "confidence is medium from", null=True, blank=True, validators=_COSINE, help_text="Empty: the setting's."
+        "confidence is medium from", null=True, blank=True, validators=_COSINE, help_text=_MEAN
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -100,7 +100,7 @@ _RULES = {
 class DataSource(UUIDModel):
     """A named collection of documents in one organisation, all chunked and embedded alike."""
 
-    organization = models.ForeignKey(Organization, models.CASCADE, related_name="sources")
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="sources", verbose_name="organisation")
     name = models.CharField(max_length=150)
     slug = models.CharField(max_length=100)
     description = models.TextField(blank=True, max_length=2000)

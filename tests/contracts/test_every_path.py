@@ -141,3 +141,22 @@ def test_an_embedding_model_that_fails_has_its_words_in_every_contract(
         assert found == expected
     provider.fail(401)
     assert member.post("/api/rag/query", {"query": "zebra"}).body["error"] == "EMBEDDING_FAILED"
+
+
+def test_what_is_wrong_is_said_with_the_fields_name_and_what_to_do(api: Api) -> None:
+    """RESOLUTION: "`message` is for people"."""
+    owner = api("owner")
+    long = {"query_text": "x" * 501}
+    assert owner.post("/functions/v1/rag-search", long).body["message"] == "query_text must have at most 500 characters"
+    service = owner.post("/api/v1/search", {"query": "x" * 2001})
+    assert service.body["message"] == "query must have at most 2,000 characters"
+    key = owner.post("/api/auth/keys", {"name": "n8n"})
+    assert key.body["message"] == "scopes is required"
+    documents = [{"path": "a", "text": "Zebras.", "date": "yesterday"}]
+    job = owner.post("/api/rag/ingest", {"dataSourceId": "domestic", "documents": documents})
+    assert job.body["message"] == "date must be a time, as 2025-01-31T00:00:00Z"
+    form = owner.with_headers(Content_Type="application/x-www-form-urlencoded").post("/api/rag/search", b"a=b")
+    assert "`Content-Type: application/json`" in form.body["message"]
+    stale = api().with_headers(Authorization="Bearer stale").post("/api/rag/search", {"query": "zebra"})
+    assert (stale.status, "POST /api/auth/token" in stale.body["message"]) == (401, True)
+    assert "/api/docs" in owner.get("/api/nowhere").body["message"]

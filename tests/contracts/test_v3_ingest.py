@@ -87,8 +87,8 @@ def test_new_title_and_tags_are_saved_and_answer_unchanged(api: Api) -> None:
     ("change", "field", "message"),
     [
         ({"source": None}, "source", "source must be a string"),
-        ({"source": "a b"}, "source", "source must match ^[a-zA-Z0-9_-]+$"),
-        ({"source": "a\n"}, "source", "source must match ^[a-zA-Z0-9_-]+$"),
+        ({"source": "a b"}, "source", "source must match ^[a-zA-Z0-9_-]+$ (letters, digits, -, _)"),
+        ({"source": "a\n"}, "source", "source must match ^[a-zA-Z0-9_-]+$ (letters, digits, -, _)"),
         ({"source": 5}, "source", "source must be a string"),
         ({"text": ""}, "text", "text must not be empty"),
         ({"text": " \n"}, "text", "text must not be empty"),

@@ -29,7 +29,11 @@ class SearchIn(serializers.Serializer[Any]):
     query = fields.Text(
         "query",
         max_length=fields.MAX_QUESTION_CHARACTERS,
-        error_messages={**dict.fromkeys(("required", "null", "blank"), _EMPTY), "invalid": "query must be a string"},
+        error_messages={
+            **dict.fromkeys(("required", "null", "blank"), _EMPTY),
+            "invalid": "query must be a string",
+            "max_length": "query must have at most {max_length:,} characters",
+        },
     )
     top_k = fields.Integer("top_k", min_value=1, max_value=10, default=5)
     filters = FiltersIn(required=False)

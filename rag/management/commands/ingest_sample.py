@@ -106,7 +106,10 @@ class _Client:
             response = connection.getresponse()
             content = json.loads(response.read())
         except OSError:
-            raise CommandError(f"Nothing answers at {self._address}: start the product with `make run`.") from None
+            raise CommandError(
+                f"Nothing answers at {self._address}: start the product with `make run`, and if it has a port of its "
+                "own, name it here too: PORT=… make ingest-sample"
+            ) from None
         finally:
             connection.close()
         if response.status >= 400:
