@@ -19,8 +19,8 @@ _DEPENDS = {
     "messages",  # the last one is the user's
     "files",  # no two of the same name
 }
-# Bounds in bytes or levels, which JSON Schema cannot say.
-_BOUNDED = ("must have at most", "must not be nested deeper")
+# Bounds in bytes, in levels, or of what one user has, which JSON Schema cannot say.
+_BOUNDED = ("must have at most", "must not be nested deeper", "nobody may have more")
 _ACCEPTED = (401, 403, 404, 413, 415, 422, 503)
 
 
