@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import schemathesis
 from schemathesis.core.failures import Failure
@@ -22,6 +23,15 @@ _DEPENDS = {
 # Bounds in bytes, in levels, or of what one user has, which JSON Schema cannot say.
 _BOUNDED = ("must have at most", "must not be nested deeper", "nobody may have more")
 _ACCEPTED = (401, 403, 404, 413, 415, 422, 503)
+
+
+# The web server itself refuses a longer request line (414) before anything of ours sees it.
+_MOST_OF_A_QUERY = 3_000
+
+
+@schemathesis.hook
+def filter_query(context: Any, query: Any) -> bool:
+    return query is None or len(urlencode(query, doseq=True)) <= _MOST_OF_A_QUERY
 
 
 class RefusedValidData(Failure):
