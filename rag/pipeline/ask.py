@@ -7,7 +7,7 @@ from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.types import Answer, Answered, Context, Events, Generation, Grounding, Question, Scope
 
 from .assemble import DEFAULT_TEMPLATE, assemble, check_template
-from .generate import citations, writer
+from .generate import citations, told, writer
 from .ground import ground
 from .query import find
 from .validate import validate
@@ -52,15 +52,12 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
 
 def _answered(question: Question, context: Context, grounding: Grounding, terms: Terms) -> Generator[str, None, Answer]:
     chosen = writer(question.text, context, terms.generation)
-    pieces = []
-    for piece in chosen.pieces:
-        pieces.append(piece)
-        yield piece
-    text = "".join(pieces).strip()
+    text = yield from told(chosen.pieces)
     used = citations(text, context.passages)
     if not used:
         return _declined(grounding, CONTEXT_IGNORED, model=chosen.name)
-    checked = validate(text, context.prompt)
+    # Not against the prompt: what the question itself says is no support for the answer.
+    checked = validate(text, "\n\n".join(passage.searched_text for passage in context.passages))
     if not checked.is_valid:
         if terms.strict:
             raise NotGrounded(f"The answer that was made is not carried by the sources: {checked.details}")

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from rag.models import DataSource
+from rag.tokens import count_tokens
 from rag.types import Confidence, ConfidentAnswer, Events, Generation, Passage, Question, Scope
 
 from .assemble import assemble
-from .generate import BY_TITLE, writer
+from .generate import BY_TITLE, told, writer
 from .query import find
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
@@ -36,14 +37,12 @@ def answer_if_confident(question: Question, scopes: Sequence[Scope], generation:
         yield DECLINED
         return ConfidentAnswer(retrieval, confidence, DECLINED, model="")
     # The contract bounds the context, to which question and instructions come.
-    context = assemble(question.text, retrieval.passages, max_tokens=_CONTEXT_TOKENS + 1000, template=_TEMPLATE)
+    around = count_tokens(_TEMPLATE) + count_tokens(question.text)
+    context = assemble(question.text, retrieval.passages, max_tokens=_CONTEXT_TOKENS + around, template=_TEMPLATE)
     chosen = writer(question.text, context, generation, BY_TITLE)
     yield retrieval
-    pieces = []
-    for piece in chosen.pieces:
-        pieces.append(piece)
-        yield piece
-    return ConfidentAnswer(retrieval, confidence, "".join(pieces).strip(), model=chosen.name)
+    text = yield from told(chosen.pieces)
+    return ConfidentAnswer(retrieval, confidence, text, model=chosen.name)
 
 
 def confidence_of(passages: Sequence[Passage]) -> Confidence:

@@ -1,13 +1,14 @@
 """Step: a prompt → the answer's text, piece by piece, by the language model or by quoting."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.lexical import sentences
 from rag.providers import registry
+from rag.providers.base import LanguageModel
 from rag.types import Citation, Context, Generation, Message, Passage
 
 from . import quote
@@ -57,9 +58,30 @@ def writer(query: str, context: Context, generation: Generation, style: Style = 
     if model is None or generation.model == quote.NAME:
         return Writer(quote.NAME, _cut(quote.quoted(query, context.passages, mark=style.mark)))
     messages = [Message("system", style.system), Message("user", context.prompt)]
-    if generation.stream:
-        return Writer(model.name, _streamed(model.name, model.stream(messages, temperature=generation.temperature)))
-    return Writer(model.name, iter([model.complete(messages, temperature=generation.temperature)]))
+    return Writer(model.name, written(model, messages, generation))
+
+
+def written(model: LanguageModel, messages: Sequence[Message], generation: Generation) -> Iterator[str]:
+    """What the model writes: in pieces as they are made where that is asked for, else in one. Raises GenerationFailed."""
+    if not generation.stream:
+        yield model.complete(messages, temperature=generation.temperature)
+        return
+    anything = False
+    with closing(model.stream(messages, temperature=generation.temperature)) as pieces:  # type: ignore[type-var]
+        for piece in pieces:
+            anything = anything or bool(piece.strip())
+            yield piece
+    if not anything:
+        raise GenerationFailed(f"{model.name} answered without a text.")
+
+
+def told(pieces: Iterator[str]) -> Generator[str, None, str]:
+    """The pieces, handed on; returns the whole text."""
+    text = []
+    for piece in pieces:
+        text.append(piece)
+        yield piece
+    return "".join(text).strip()
 
 
 def citations(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
@@ -73,16 +95,6 @@ def citations(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
             if 1 <= number <= len(passages):
                 quotes.setdefault(number, said)
     return tuple(Citation(number, passages[number - 1], quotes[number]) for number in sorted(quotes))
-
-
-def _streamed(name: str, pieces: Iterator[str]) -> Iterator[str]:
-    with closing(pieces) as open_pieces:  # type: ignore[type-var]  # a generator: closing it ends the work
-        written = False
-        for piece in open_pieces:
-            written = written or bool(piece.strip())
-            yield piece
-        if not written:
-            raise GenerationFailed(f"{name} answered without a text.")
 
 
 def _cut(text: str) -> Iterator[str]:

@@ -45,7 +45,7 @@ def ground(query: str, context: Context) -> Grounding:
 def _by_words(query: str, passages: Sequence[Passage]) -> Grounding:
     words = content_words(query)
     stems = {word: stem(word) for word in words}
-    held = [frozenset(stems_among(_text(passage), stems.values())) for passage in passages]
+    held = [frozenset(stems_among(passage.searched_text, stems.values())) for passage in passages]
     supports = [_support(passage, own, stems) for passage, own in zip(passages, held, strict=True)]
     relevant = [index for index, support in enumerate(supports) if support >= _RELEVANT]
     score = max(supports, default=0.0)
@@ -63,7 +63,3 @@ def _support(passage: Passage, held: frozenset[str], stems: dict[str, str]) -> f
     coverage = len(held) / max(1, len(set(stems.values())))
     nearness = min(1.0, max(0.0, (passage.score - _NOISE) / (_NEAR - _NOISE)))
     return (nearness + coverage) / 2
-
-
-def _text(passage: Passage) -> str:
-    return "\n".join([passage.title, *passage.headings, passage.text])

@@ -11,13 +11,15 @@ from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.pipeline import quote
 from rag.pipeline.chat_context import with_context
-from rag.pipeline.generate import BY_TITLE
+from rag.pipeline.generate import BY_TITLE, told, written
 from rag.providers import registry
 from rag.types import ChatReply, Events, Generation, Message, Passage, Question, Retrieval
 from ragsite.db import as_uuid
 
 from . import queries
 
+# That a request may carry: as many are looked at to see which of them are kept already.
+MOST_MESSAGES = 200
 _NOTHING_FOUND = "The sources do not hold anything about this question."
 
 
@@ -47,11 +49,7 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     retrieval = queries.search(turn.question, reader) if turn.question else None
     pieces = _reply(turn, messages, retrieval)
     yield retrieval or queries.NOTHING
-    text = ""
-    for piece in pieces:
-        text += piece
-        yield piece
-    text = text.strip()
+    text = yield from told(pieces)
     kept = [*_new(turn.messages, history), Message("assistant", text)]
     saved = _keep(conversation, reader.user, kept, retrieval)
     return ChatReply(text, saved.pk, retrieval)
@@ -69,7 +67,7 @@ def _conversation(user: User, conversation_id: str) -> Conversation | None:
 
 
 def _history(conversation: Conversation) -> list[Message]:
-    newest = conversation.messages.order_by("-position")[: settings.RAG_CHAT_TURNS]
+    newest = conversation.messages.order_by("-position")[: max(settings.RAG_CHAT_TURNS, MOST_MESSAGES)]
     return [Message(row.role, row.content) for row in reversed(newest)]
 
 
@@ -95,9 +93,7 @@ def _reply(turn: Turn, messages: Sequence[Message], retrieval: Retrieval | None)
     system = with_context(turn.system, passages)
     shown = messages[-settings.RAG_CHAT_TURNS :]
     prompt = [Message("system", system), *shown] if system else shown
-    if turn.generation.stream:
-        return model.stream(prompt, temperature=turn.generation.temperature)
-    return iter([model.complete(prompt, temperature=turn.generation.temperature)])
+    return written(model, prompt, turn.generation)
 
 
 @transaction.atomic

@@ -90,6 +90,11 @@ class Passage:
     date: datetime.datetime | None
 
     @property
+    def searched_text(self) -> str:
+        """Its text under the title and headings that say what it is about."""
+        return "\n".join([self.title, *self.headings, self.text])
+
+    @property
     def snippet(self) -> str:
         """The first 200 characters of its text (v3, 2.3; retrieval, Endpoint 1)."""
         return self.text[:200]

@@ -153,6 +153,13 @@ def test_an_answer_that_is_not_carried(member: Client, language_model: ProviderS
     assert (reply.status, reply.body["error"]) == (422, "NOT_GROUNDED")
 
 
+def test_a_number_of_the_question_is_no_support_for_the_answer(member: Client, language_model: ProviderServer) -> None:
+    language_model.replies = ["Since 1987 bicycles are parked in the yard [1]."]
+    body = ask(member, query="Where are the bicycles parked since 1987?").body
+    assert (body["warnings"], body["confidence"]) == (["NOT_GROUNDED"], 0)
+    assert "Since 1987 bicycles" not in body["answer"]
+
+
 def test_generation_failed(member: Client, language_model: ProviderServer) -> None:
     for status in (400, 401, 404):
         language_model.fail(status)

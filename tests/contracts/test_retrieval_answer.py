@@ -7,7 +7,8 @@ import pytest
 from django.utils.dateparse import parse_datetime
 
 from orgs.permissions import Visibility
-from rag.models import EmbeddingModel
+from rag.models import DataSource, EmbeddingModel
+from rag.tokens import count_tokens
 from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
@@ -119,6 +120,8 @@ def test_the_prompt(member: Client, language_model: ProviderServer, settings: An
     """The template of "Generate answer", with at most 3,000 tokens of context."""
     lower(settings, 0.5, 0.4)
     language_model.replies = ["In the yard (Yard 1)."]
+    for number in range(6):
+        put(DataSource.objects.get(slug="library"), f"/rain/{number}", "Bicycles are parked. " * 120, title="Rain")
     body = ask(member, top_k=50).body
     assert (body["answer"]["text"], body["answer"]["model"]) == ("In the yard (Yard 1).", "test-model")
     prompt = language_model.requests[0]["messages"][-1]["content"]
@@ -129,6 +132,8 @@ def test_the_prompt(member: Client, language_model: ProviderServer, settings: An
         "Cite sources by mentioning their titles."
     )
     assert "Bicycles are parked in the yard 3." in prompt
+    context = prompt.removeprefix("Context:\n").partition("\n\nQuestion: ")[0]
+    assert 2_000 < count_tokens(context) <= 3_000, "what is there would fill more"
 
 
 def test_only_sources_that_the_caller_may_read(member: Client, api: Api) -> None:

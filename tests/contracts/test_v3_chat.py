@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
-from rag.models import Conversation, DataSource
+from rag.models import Conversation, DataSource, EmbeddingModel
 from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
@@ -29,16 +29,13 @@ def chat(client: Client, text: str = "Where are the bicycles?", **fields: Any) -
     return client.post("/api/chat", {"model": "llama2", "messages": [{"role": "user", "content": text}], **fields})
 
 
-def test_without_rag_retrieval_is_never_touched(
-    member: Client, language_model: ProviderServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_rag_retrieval_is_never_touched(member: Client, language_model: ProviderServer) -> None:
     """ "If `useRag` is false or undefined: execute exact V1/V2 pipeline; ragUsed = false, ragSources = []"."""
-
-    def touched(*_: Any, **__: Any) -> None:
-        raise AssertionError("retrieval")
-
-    monkeypatch.setattr("rag.services.queries.retrieve", touched)
-    language_model.replies = ["Hello.", "Hello."]
+    embedded_there = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=language_model.base_url
+    )
+    DataSource.objects.update(embedding_model=embedded_there)  # a retrieval would be seen
+    language_model.replies = ["Hello.", "Hello.", "Hello."]
     for fields in ({}, {"useRag": False}):
         reply = chat(member, "Hi", system="Be brief.", options={"temperature": 0.5}, **fields)
         assert reply.status == 200
@@ -49,6 +46,9 @@ def test_without_rag_retrieval_is_never_touched(
     request = language_model.requests[0]
     assert request["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
     assert (request["model"], request["temperature"]) == ("llama2", 0.5)
+    chat(member, useRag=True)
+    paths = [each["path"] for each in language_model.requests]
+    assert paths[:3] == ["/v1/chat/completions", "/v1/chat/completions", "/v1/embeddings"]
 
 
 def test_the_context_block_in_its_exact_format(member: Client, language_model: ProviderServer) -> None:
@@ -134,6 +134,20 @@ def test_a_conversation_is_stored_and_continued(member: Client, language_model: 
     assert [each["content"] for each in language_model.requests[2]["messages"]] == [each["content"] for each in whole]
     kept = [message.content for message in Conversation.objects.get(pk=first).messages.all()]
     assert kept == [*(each["content"] for each in whole), "Welcome."]
+
+
+def test_a_long_conversation_that_is_sent_whole_is_not_doubled(
+    member: Client, language_model: ProviderServer, settings: Any
+) -> None:
+    """Longer than what a model is shown."""
+    settings.RAG_CHAT_TURNS = 4
+    whole = [{"role": role, "content": f"{role} {turn}"} for turn in range(30) for role in ("user", "assistant")]
+    language_model.replies = ["One.", "Two."]
+    first = member.post("/api/chat", {"messages": [*whole, USER]}).body["data"]["conversationId"]
+    whole += [USER, {"role": "assistant", "content": "One."}]
+    member.post("/api/chat", {"messages": [*whole, USER], "conversationId": first})
+    assert Conversation.objects.get(pk=first).messages.count() == len(whole) + 2
+    assert len(language_model.requests[1]["messages"]) == 4
 
 
 def test_system_messages_are_part_of_the_system_prompt(member: Client, language_model: ProviderServer) -> None:

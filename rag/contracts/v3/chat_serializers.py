@@ -11,7 +11,6 @@ from rag.types import ChatReply, Filters, Generation, Message, Passage, Question
 
 from .serializers import FiltersIn
 
-MAX_MESSAGES = 200
 MAX_CONTENT = 100_000
 
 
@@ -22,7 +21,7 @@ class MessageIn(serializers.Serializer[Any]):
 
 class ChatIn(serializers.Serializer[Any]):
     model = fields.Text("model", required=False, allow_blank=True, max_length=200)
-    messages = fields.BoundedList("messages", child=MessageIn(), at_least=1, at_most=MAX_MESSAGES)
+    messages = fields.BoundedList("messages", child=MessageIn(), at_least=1, at_most=conversations.MOST_MESSAGES)
     system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT)
     options = fields.Metadata("options", required=False)
     conversationId = fields.Text("conversationId", required=False, allow_blank=True, max_length=100)

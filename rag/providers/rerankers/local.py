@@ -13,16 +13,12 @@ class LocalReranker:
     name = "local"
 
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        words = bm25(query, [_searched_text(passage) for passage in passages])
+        words = bm25(query, [passage.searched_text for passage in passages])
         if not any(words):  # no word in common with anything: the cosine stands
             return [passage.score for passage in passages]
         dense = _spread([passage.score for passage in passages])
         lexical = _spread(words)
         return [_DENSE * one + _LEXICAL * other for one, other in zip(dense, lexical, strict=True)]
-
-
-def _searched_text(passage: Passage) -> str:
-    return "\n".join([passage.title, *passage.headings, passage.text])
 
 
 def _spread(values: Sequence[float]) -> list[float]:
