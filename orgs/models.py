@@ -45,6 +45,12 @@ class Organization(UUIDModel):
         blank=True,
         help_text="Documents that would make more are refused (INDEX_FULL). Empty: no limit.",
     )
+    max_bytes = models.PositiveBigIntegerField(
+        "most bytes",
+        null=True,
+        blank=True,
+        help_text="Of documents' texts and files; more are refused (INDEX_FULL). Empty: no limit.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

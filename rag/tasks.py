@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion
+from rag.services import deletion, ingestion, recovery
 
 
 @shared_task(name="rag.ingest_documents")
@@ -14,7 +14,7 @@ def ingest_documents(ids: list[str]) -> None:
 
 @shared_task(name="rag.sweep_ingestion")
 def sweep_ingestion() -> None:
-    ingestion.sweep()
+    recovery.sweep()
 
 
 @shared_task(name="rag.purge_deleted")

@@ -4,6 +4,7 @@ from .documents import Document
 from .embedding_models import EmbeddingModel
 from .history import SearchRecord
 from .jobs import IngestionDocument, IngestionJob
+from .originals import Original
 from .sources import Action, DataSource, Grant, SourceType
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Grant",
     "IngestionDocument",
     "IngestionJob",
+    "Original",
     "SearchRecord",
     "SourceType",
 ]

@@ -23,6 +23,11 @@ class Chunk(UUIDModel):
     text = models.TextField()
     headings = ArrayField(models.TextField(), default=list)
     tokens = models.PositiveIntegerField()
+    # Where the format has pages: those of its first and its last character, from 1.
+    first_page = models.PositiveIntegerField(null=True)
+    last_page = models.PositiveIntegerField(null=True)
+    # Of exactly what was embedded: a chunk that a new version has again keeps its vector.
+    digest = models.UUIDField(null=True)
 
     objects = SourceContentQuerySet.as_manager()
 
@@ -41,7 +46,9 @@ class Embedding(models.Model):
     The copies carry no foreign keys of their own: the chunk's keeps them honest.
     """
 
-    chunk = models.OneToOneField(Chunk, models.CASCADE, primary_key=True, related_name="+")
+    # A chunk has a vector of each model that its source is embedded with: one, and a second while it moves.
+    pk = models.CompositePrimaryKey("chunk_id", "model_id")
+    chunk = models.ForeignKey(Chunk, models.CASCADE, db_index=False, related_name="+")
     source = models.ForeignKey(DataSource, models.CASCADE, db_constraint=False, db_index=False, related_name="+")
     document = models.ForeignKey(Document, models.CASCADE, db_constraint=False, related_name="+")
     model = models.ForeignKey(EmbeddingModel, models.PROTECT, db_constraint=False, db_index=False, related_name="+")

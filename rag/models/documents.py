@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from ragsite.db import UUIDModel
 
+from .originals import Original
 from .sources import DataSource, SourceContentQuerySet, SourceType
 
 # A B-tree entry holds at most 2,704 bytes; `path` is in a unique index.
@@ -37,7 +38,9 @@ class Document(UUIDModel):
     tags = ArrayField(models.TextField(), default=list, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     date = models.DateTimeField(null=True, blank=True)
+    # What was read from it: searched, shown and cited.
     text = models.TextField()
+    original = models.ForeignKey(Original, models.SET_NULL, null=True, blank=True, related_name="documents")
     content_hash = models.CharField(max_length=200)
     # How its chunks were made: a repeat with other options is a change.
     chunk_size = models.PositiveIntegerField()

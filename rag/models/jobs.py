@@ -12,6 +12,7 @@ from orgs.models import Caller
 from ragsite.db import UUIDModel
 
 from .documents import Document
+from .originals import Original
 from .sources import Action, DataSource, SourceContentQuerySet, SourceType
 
 
@@ -75,6 +76,11 @@ class IngestionDocument(UUIDModel):
         FAILED = "failed"
         CANCELLED = "cancelled"
 
+    class Stage(models.TextChoices):
+        PARSING = "parsing"
+        EMBEDDING = "embedding"
+        INDEXING = "indexing"
+
     class Outcome(models.TextChoices):
         CREATED = "created"
         UPDATED = "updated"
@@ -84,7 +90,9 @@ class IngestionDocument(UUIDModel):
     index = models.PositiveIntegerField()
     path = models.TextField()
     title = models.TextField()
+    # One of the two: text that was sent as such, or a file.
     text = models.TextField(help_text="Emptied once it is not open any more.")
+    original = models.ForeignKey(Original, models.SET_NULL, null=True, related_name="+")
     content_type = models.CharField(max_length=200, blank=True)
     uri = models.TextField(blank=True)
     lang = models.CharField(max_length=20, blank=True)
@@ -95,7 +103,15 @@ class IngestionDocument(UUIDModel):
     content_hash = models.CharField(max_length=200)
 
     state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED)
+    # Times that a worker took it and did not end it: a document that kills its workers is set aside.
     attempts = models.PositiveIntegerField(default=0)
+    # Times that a provider refused or could not be reached: waited out for longer.
+    outages = models.PositiveIntegerField(default=0)
+    # While it runs: what is being done, and since when it is held.
+    stage = models.CharField(max_length=9, choices=Stage.choices, blank=True)
+    claimed_at = models.DateTimeField(null=True)
+    # Stage → milliseconds, of the attempt that ended it.
+    timings = models.JSONField(default=dict)
     # The token of the worker that holds the row: only its holder may write a result.
     lease = models.UUIDField(null=True)
     # Running: when the lease ends unless it is prolonged. Queued: not to be tried before; empty means now.

@@ -62,7 +62,7 @@ def writer(query: str, context: Context, generation: Generation, style: Style = 
 
 
 def written(model: LanguageModel, messages: Sequence[Message], generation: Generation) -> Iterator[str]:
-    """What the model writes: in pieces as they are made where that is asked for, else in one. Raises GenerationFailed."""
+    """What the model writes: in pieces as they are made if that is asked for, else in one. Raises GenerationFailed."""
     if not generation.stream:
         yield model.complete(messages, temperature=generation.temperature)
         return

@@ -1,32 +1,26 @@
 """Documents in: at once, or as a part of a job that workers do."""
 
 import contextlib
-import datetime
-import random
 import uuid
 from collections.abc import Iterator, Sequence
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from rag import queue
 from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
 
-from . import jobs, sources
+from . import jobs, outcomes, sources
 from .leases import LeaseLost, claim, heartbeat, update_held
 
 logger = structlog.get_logger(__name__)
 
-State, Status = IngestionDocument.State, IngestionJob.Status
-# Rows a sweep brings back at most; the next one takes the rest.
-_SWEPT = 64 * jobs.BATCH
+Status = IngestionJob.Status
 
 
 def default_options() -> ChunkingOptions:
@@ -88,51 +82,6 @@ def _without_waiting_for_disk() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def sweep() -> None:
-    """Bring back what is due: abandoned by a dead worker, or waiting for another try. Then close finished jobs.
-
-    Queued rows of which no worker was told (the broker was down, or lost its queue) are sent again once the broker has
-    nothing else waiting. Harmless beside running workers: a row that somebody holds cannot be claimed twice.
-    """
-    now = timezone.now()
-    due = IngestionDocument.objects.filter(state__in=jobs.OPEN_STATES, due_at__lt=now)
-    lost = due.filter(state=State.RUNNING)
-    with _unheld(lost.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, poison):
-        poison.update(
-            state=State.FAILED,
-            error_code="WORKER_LOST",
-            error_message=f"Its worker was lost while at work on it, {settings.RAG_MAX_ATTEMPTS} times.",
-            text="",
-            chunk_count=0,
-            due_at=None,
-            finished_at=now,
-        )
-    untold = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
-    # A dead worker's message may have named more of the same job.
-    interrupted = set(lost.values_list("job_id", flat=True)[:_SWEPT])
-    with _unheld(due) as (ids, rows):
-        rows.update(state=State.QUEUED, lease=None, due_at=None)
-    if interrupted:
-        untold = untold.filter(job_id__in=interrupted)
-    if interrupted or (not ids and queue.waiting() == 0):
-        ids = list(dict.fromkeys([*ids, *untold.order_by("pk").values_list("pk", flat=True)[:_SWEPT]]))
-    jobs.send(ids)
-    for job_id in jobs.unfinished().exclude(documents__state__in=jobs.OPEN_STATES).values_list("pk", flat=True):
-        jobs.close(job_id)
-
-
-@contextlib.contextmanager
-def _unheld(
-    documents: QuerySet[IngestionDocument],
-) -> Iterator[tuple[list[uuid.UUID], QuerySet[IngestionDocument]]]:
-    """The oldest of them, locked for the block. Those that somebody else has locked (to cancel them, say) are left to
-    the next sweep: two who lock many rows must not wait for each other."""
-    with transaction.atomic():
-        found = documents.order_by("pk").select_for_update(skip_locked=True).values_list("pk", flat=True)
-        ids = list(found[:_SWEPT])
-        yield ids, IngestionDocument.objects.filter(pk__in=ids)
-
-
 def _ingest(row: IngestionDocument) -> None:
     try:
         with heartbeat(row):
@@ -149,12 +98,12 @@ def _ingest(row: IngestionDocument) -> None:
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
         logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause, again=again)
         if again:
-            _postpone(row)
+            outcomes.postpone(row)
         else:
-            _fail(row, error.code, error.message)
+            outcomes.fail(row, error.code, error.message)
     except Exception:
         logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
-        _fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")
+        outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")
     jobs.close(row.job_id)
 
 
@@ -166,40 +115,13 @@ def _ingest_held(row: IngestionDocument) -> None:
         with transaction.atomic():
             outcome = index.unchanged(submission, source=source, options=options, revision=row.pk)
             if outcome is not None:
-                _finish(row, outcome)
+                outcomes.finish(row, outcome)
                 return
     prepared = ingest.prepare(
         submission, source=source, options=options, on_batch=lambda done: update_held(row, chunk_count=done)
     )
     with transaction.atomic():
-        _finish(row, index.index(prepared, source=source, revision=row.pk))
-
-
-def _finish(row: IngestionDocument, outcome: IndexOutcome) -> None:
-    update_held(
-        row,
-        state=State.DONE,
-        outcome=outcome.status,
-        document=outcome.document_id,
-        chunk_count=outcome.chunk_count,
-        text="",
-        due_at=None,
-        finished_at=timezone.now(),
-    )
-
-
-def _postpone(row: IngestionDocument) -> None:
-    """Another try later: 10 s, 20 s, 40 s …, each up to half longer so that rows do not come back all at once."""
-    pause = 10 * 2 ** (row.attempts - 1) * random.uniform(1, 1.5)
-    due_at = timezone.now() + datetime.timedelta(seconds=pause)
-    with contextlib.suppress(LeaseLost):
-        update_held(row, state=State.QUEUED, lease=None, due_at=due_at, chunk_count=0)
-
-
-def _fail(row: IngestionDocument, code: str, message: str) -> None:
-    values = {"state": State.FAILED, "error_code": code, "error_message": message, "chunk_count": 0, "text": ""}
-    with contextlib.suppress(LeaseLost):
-        update_held(row, **values, due_at=None, finished_at=timezone.now())
+        outcomes.finish(row, index.index(prepared, source=source, revision=row.pk))
 
 
 def _submission(row: IngestionDocument) -> Submission:

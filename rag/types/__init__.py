@@ -16,7 +16,7 @@ from .answers import (
     Validation,
     Whole,
 )
-from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Parsed, Submission
+from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, Parsed, Submission
 from .search import MAX_QUESTION_CHARACTERS, Filters, Hit, Passage, Question, Retrieval, Scope, Searched
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Hit",
     "IndexOutcome",
     "Message",
+    "Page",
     "Parsed",
     "Passage",
     "Question",

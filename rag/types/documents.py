@@ -22,6 +22,8 @@ class Submission:
     date: datetime.datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     content_hash: str = ""
+    # The row of the file that it was sent as (rag.models.Original); `text` is empty then.
+    original_id: uuid.UUID | None = None
     # Why its bytes are no text, where they are not: the document fails, and the others of its job go on.
     unreadable: str = ""
 
@@ -36,12 +38,26 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """`start`: offset in characters of its first character. number: from 1."""
+
+    start: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a parser found: the text that is searched, shown and cited, and the headings in it, by offset."""
+    """What a parser found: the text that is searched, shown and cited; headings and pages in it, by offset.
+
+    title: what the file calls itself, if it does. media_type: the MIME type that it was read as.
+    """
 
     text: str
     is_markdown: bool = False
     headings: tuple[Heading, ...] = ()
+    pages: tuple[Page, ...] = ()
+    title: str = ""
+    media_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +78,8 @@ class ChunkDraft:
     text: str
     headings: tuple[str, ...]
     tokens: int
+    # Of its first and its last character, where the format has pages.
+    pages: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services import ingestion, leases
+from rag.services import ingestion, leases, recovery
 from tests import snapshots
 from tests.conftest import Worker
 from tests.factories import World
@@ -124,7 +124,7 @@ def test_a_cancelled_job_is_not_taken_up_again(api: Api, live_world: World) -> N
     cancelled = cancel(editor, job).body
     snapshots.matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
-    ingestion.sweep()
+    recovery.sweep()
     ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert editor.get(f"/api/rag/ingest/{job}").body == cancelled
     assert not chunks()

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.providers import registry
-from rag.services import ingestion, jobs, leases
+from rag.services import ingestion, jobs, leases, recovery
 from rag.types import ChunkingOptions, Submission
 from tests.conftest import Worker, empty_queue
 from tests.factories import World
@@ -87,7 +87,7 @@ def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
     assert slow is not None
     assert leases.claim(row.pk) is None
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-    ingestion.sweep()
+    recovery.sweep()
     quick = leases.claim(row.pk)
     assert quick is not None
     with pytest.raises(leases.LeaseLost):
@@ -103,7 +103,7 @@ def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, setti
     for _ in range(settings.RAG_MAX_ATTEMPTS):
         assert leases.claim(poison.pk) is not None  # and its worker dies
         IngestionDocument.objects.filter(pk=poison.pk).update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-        ingestion.sweep()
+        recovery.sweep()
     poison.refresh_from_db()
     assert (poison.state, poison.error_code) == (State.FAILED, "WORKER_LOST")
     ingestion.run(ids=[good.pk, poison.pk])
@@ -130,7 +130,7 @@ def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_w
     row = leases.claim(job.documents.get().pk)
     assert row is not None
     ingestion._ingest_held(row)
-    ingestion.sweep()
+    recovery.sweep()
     job.refresh_from_db()
     assert job.status == Status.COMPLETED
 
@@ -169,7 +169,7 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
     first_end = IngestionDocument.objects.get(pk=row.pk).due_at
     assert first_end is not None
     eventually(lambda: timezone.now() > first_end + datetime.timedelta(seconds=0.2))
-    ingestion.sweep()
+    recovery.sweep()
     row.refresh_from_db()
     assert (row.state, row.attempts) == (State.RUNNING, 1)
     provider.stall.set()
@@ -199,7 +199,7 @@ def test_an_embedding_endpoint_that_is_down_is_tried_later_and_not_for_ever(
             ingestion.run(ids=[row.pk])
             assert len(provider.requests) == attempt, "not before its time"
             IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-            ingestion.sweep()
+            recovery.sweep()
     assert (row.state, row.error_code) == (State.FAILED, "EMBEDDING_FAILED")
 
 
@@ -233,7 +233,7 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
     row.refresh_from_db()
     assert row.state == State.RUNNING, "its lease will end, and the sweep brings it back"
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-    ingestion.sweep()
+    recovery.sweep()
     ingestion.run(ids=[row.pk])
     row.refresh_from_db()
     assert row.state == State.DONE
