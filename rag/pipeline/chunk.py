@@ -4,6 +4,7 @@ Our own, in time linear in the text: a splitter library that does this well on p
 or unbroken CJK, which any client may send (docs/architecture.md, "How are documents cut into chunks?").
 """
 
+import bisect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +12,16 @@ from itertools import pairwise
 
 from rag.lexical import SENTENCE_END
 from rag.tokens import count_tokens
-from rag.types import ChunkDraft, ChunkingOptions, Heading, Parsed
+from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, Parsed
 
 # How good a place for a cut is: at the start of a heading, a paragraph, a line, a sentence, a word.
 _HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
 # A chunk is ended at a good place only when it is this full; a new heading is reason enough much earlier.
 _FULL_ENOUGH = 1 / 2
 _ENOUGH_FOR_A_SECTION = 1 / 8
+
+# Characters that are cut into lines at a time.
+_BLOCK = 1024 * 1024
 
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
@@ -38,23 +42,43 @@ def chunk(parsed: Parsed, options: ChunkingOptions) -> Iterator[ChunkDraft]:
     Neighbours share up to `options.overlap` tokens, in whole sentences or else words, but never across a heading.
     """
     text = parsed.text
-    units = list(_units(parsed, options.size))
+    ahead = _units(parsed, options.size)
+    units: list[_Unit] = []
     headings = _HeadingPath(parsed.headings)
+    pages = _PageNumbers(parsed.pages)
     position = first = 0
+    _read_ahead(units, first, ahead, options.size)
     start = units[0].start if units else 0
     while first < len(units):
         if text[start : units[first].end].isspace():  # nothing that a chunk could begin with
             first += 1
+            _read_ahead(units, first, ahead, options.size)
             start = units[first].start if first < len(units) else len(text)
             continue
         last = _best_cut(units, first, options.size, count_tokens(text[start : units[first].start]))
         start, last, tokens = _fit(text, units, start, first, last, options.size)
         stripped = text[start : units[last - 1].end].rstrip()
-        yield ChunkDraft(position, start, start + len(stripped), stripped, headings.at(start), tokens)
+        end = start + len(stripped)
+        yield ChunkDraft(position, start, end, stripped, headings.at(start), tokens, pages.between(start, end))
         position += 1
+        while first and units[0].end <= start:  # an overlap reaches back into this chunk, and not further
+            del units[0]
+            first, last = first - 1, last - 1
         first = last
+        _read_ahead(units, first, ahead, options.size)
         if first < len(units):
             start = _overlap_start(text, units, start, first, options.overlap)
+
+
+def _read_ahead(units: list["_Unit"], first: int, ahead: Iterator["_Unit"], size: int) -> None:
+    """As many units from `first` on as a chunk can hold, and one more: a long text has millions."""
+    tokens = sum(unit.tokens for unit in units[first:])
+    while tokens <= size or len(units) - first < 2:
+        unit = next(ahead, None)
+        if unit is None:
+            return
+        units.append(unit)
+        tokens += unit.tokens
 
 
 def _units(parsed: Parsed, size: int) -> Iterator[_Unit]:
@@ -90,7 +114,7 @@ def _lines(parsed: Parsed) -> Iterator[tuple[int, int, int]]:
     heading_starts = {heading.start for heading in parsed.headings}
     opened: tuple[int, int] | None = None  # start and level of the line that is not closed yet
     level, fenced, offset = _PARAGRAPH, False, 0
-    for line in text.splitlines(keepends=True):
+    for line in _split(text):
         if line.isspace():
             level = _PARAGRAPH
         else:
@@ -103,6 +127,15 @@ def _lines(parsed: Parsed) -> Iterator[tuple[int, int, int]]:
         offset += len(line)
     if opened:
         yield opened[0], offset, opened[1]
+
+
+def _split(text: str) -> Iterator[str]:
+    """As str.splitlines(keepends=True), without a second copy of a whole long text."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _BLOCK) + 1 or len(text)
+        yield from text[start:end].splitlines(keepends=True)
+        start = end
 
 
 def _sentence_ends(text: str, start: int, end: int) -> list[int]:
@@ -166,6 +199,21 @@ def _overlap_start(text: str, units: list[_Unit], start: int, first: int, overla
             break
         found = word
     return found
+
+
+class _PageNumbers:
+    def __init__(self, pages: tuple[Page, ...]) -> None:
+        self._starts = [page.start for page in pages]
+        self._numbers = [page.number for page in pages]
+
+    def between(self, start: int, end: int) -> tuple[int, int] | None:
+        """The pages of the first and of the last character of text[start:end]."""
+        if not self._starts:
+            return None
+        return self._at(start), self._at(end - 1)
+
+    def _at(self, offset: int) -> int:
+        return self._numbers[max(0, bisect.bisect_right(self._starts, offset) - 1)]
 
 
 class _HeadingPath:
