@@ -73,5 +73,12 @@ def _fill(setting: Setting, count: int) -> None:
     drafts = [ChunkDraft(number, number, number + 1, "filler", (), 1) for number in range(count)]
     store = registry.vector_store(setting.source.embedding_model)
     begun = time.perf_counter()
-    store.add(document, model_id=setting.source.embedding_model_id, chunks=drafts, vectors=vectors)
+    store.replace(
+        document,
+        model_id=setting.source.embedding_model_id,
+        chunks=drafts,
+        digests=[uuid.uuid4() for _ in drafts],
+        fresh=range(count),
+        vectors=vectors.astype(np.float16),
+    )
     print(f"index      {count / (time.perf_counter() - begun):.0f} rows/s into a live HNSW index", flush=True)

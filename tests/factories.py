@@ -8,8 +8,10 @@ from orgs import api_keys
 from orgs.models import Organization
 from orgs.permissions import Scope, Visibility
 from orgs.services import add_member, found_organization
-from rag.models import DataSource, EmbeddingModel
+from rag.models import DataSource, EmbeddingModel, IngestionDocument
+from rag.pipeline import ingest
 from rag.services import ingestion
+from rag.services.clock import Clock
 from rag.types import IndexOutcome, Submission
 
 PASSWORD = "correct horse battery"
@@ -62,3 +64,11 @@ def put(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome
     """A document that is searchable when this returns."""
     submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
     return ingestion.ingest_now(source=source, submission=submission)
+
+
+def carry_on(row: IngestionDocument) -> None:
+    """What the worker does that claimed the row, up to writing it. Raises LeaseLost if it is not its any more."""
+    source = row.job.source
+    cut = ingest.cut(ingestion._submission(row), source=source, options=ingestion._options(row))
+    (prepared,) = ingest.embed([cut], source.embedding_model, on_batch=lambda done: None)
+    ingestion._write(ingestion._Work(row, cut, Clock()), prepared)

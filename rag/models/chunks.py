@@ -33,7 +33,12 @@ class Chunk(UUIDModel):
 
     class Meta:
         ordering = ("document", "position")
-        constraints = (models.UniqueConstraint(fields=["document", "position"], name="chunk_position"),)
+        # Checked at the end of a statement: chunks that stay change places with each other.
+        constraints = (
+            models.UniqueConstraint(
+                fields=["document", "position"], name="chunk_position", deferrable=models.Deferrable.IMMEDIATE
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.document_id}#{self.position}"

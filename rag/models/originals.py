@@ -1,5 +1,10 @@
 """Files as they were sent, in Django's storage, so that documents can be parsed again."""
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
 from django.db import models
 
 from ragsite.db import UUIDModel
@@ -31,3 +36,12 @@ class Original(UUIDModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @contextlib.contextmanager
+    def local_copy(self) -> Iterator[Path]:
+        """A file on this machine with its content, for as long as the block lasts."""
+        with self.file.open("rb") as content, tempfile.NamedTemporaryFile() as copy:
+            for piece in content.chunks():
+                copy.write(piece)
+            copy.flush()
+            yield Path(copy.name)

@@ -1,6 +1,6 @@
 """Which parser reads what."""
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from rag.errors import UnsupportedFormat
 from rag.types import Parsed
@@ -22,6 +22,11 @@ def parse(content: str, *, content_type: str, path: str) -> Parsed:
     if _is_markdown(content_type, path):
         return markdown.parse(content)
     return text.parse(content)
+
+
+def read(file: Path, *, content_type: str, name: str) -> Parsed:
+    """A file of any format that is known. Raises UnsupportedFormat and ParseFailed."""
+    return parse(decode(file.read_bytes(), content_type=content_type, path=name), content_type=content_type, path=name)
 
 
 def decode(data: bytes, *, content_type: str, path: str) -> str:

@@ -1,30 +1,31 @@
 """Step: texts → vectors, a batch at a time, each batch told to whoever watches."""
 
-from collections.abc import Callable, Sequence
+import hashlib
+import itertools
+import uuid
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from rag.models import EmbeddingModel
 from rag.providers import registry
-from rag.providers.base import Vectors
+from rag.providers.base import Halves, Vectors
 from rag.types import ChunkDraft
 
 _MOST_OF_A_TITLE = 150
 
 
-def embed_chunks(
-    chunks: Sequence[ChunkDraft], *, title: str, model: EmbeddingModel, on_batch: Callable[[int], None]
-) -> Vectors:
-    """float32 (len(chunks), model.dimensions). `on_batch` hears between batches how many are done; what it raises ends
-    the work."""
+def embed_texts(texts: Iterable[str], count: int, *, model: EmbeddingModel, on_batch: Callable[[int], None]) -> Halves:
+    """float16 (count, model.dimensions), as they are stored. `on_batch` hears between batches how many are done; what
+    it raises ends the work. Raises EmbeddingFailed."""
     embedder = registry.embedder(model)
-    texts = [model.document_prefix + _embedded_text(chunk, title) for chunk in chunks]
-    vectors = np.empty((len(texts), model.dimensions), np.float32)
-    for start in range(0, len(texts), embedder.batch_size):
-        if start:
-            on_batch(start)
-        batch = slice(start, start + embedder.batch_size)
-        vectors[batch] = embedder.embed(texts[batch])
+    vectors = np.empty((count, model.dimensions), np.float16)
+    remaining, done = iter(texts), 0
+    while batch := [model.document_prefix + text for text in itertools.islice(remaining, embedder.batch_size)]:
+        if done:
+            on_batch(done)
+        vectors[done : done + len(batch)] = embedder.embed(batch)
+        done += len(batch)
     return vectors
 
 
@@ -33,9 +34,16 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
     return registry.embedder(model).embed([model.query_prefix + text])[0]
 
 
-def _embedded_text(chunk: ChunkDraft, title: str) -> str:
+def embedded_text(chunk: ChunkDraft, title: str) -> str:
     """The passage under its title and headings: alone it often does not say what it is about."""
     # Bounded: under a very long title every small chunk would cost as much as a large one.
     lines = [line[:_MOST_OF_A_TITLE] for line in (title, *chunk.headings[-2:])]
     above = [line for line in lines if line and line not in chunk.text[:200]]
     return "\n".join([*dict.fromkeys(above), chunk.text])
+
+
+def digest(chunk: ChunkDraft, title: str) -> uuid.UUID:
+    """128 bits of SHA-256 over what is embedded and what is stored: two chunks that share it can share a vector."""
+    hashed = hashlib.sha256(embedded_text(chunk, title).encode())
+    hashed.update(len(chunk.text).to_bytes(8, "big"))  # where the title ends and the passage begins
+    return uuid.UUID(bytes=hashed.digest()[:16])

@@ -14,6 +14,10 @@ from . import quota
 from .ingest import Prepared
 
 
+class Outdated(Exception):
+    """The stored version is not the one any more whose vectors were to be kept: cut it again."""
+
+
 def is_known(submission: Submission, *, source: DataSource) -> bool:
     """Whether the path has a document already. Cheap, and not final: nothing is locked."""
     return Document.objects.live().filter(source=source, path=submission.path).exists()
@@ -32,31 +36,46 @@ def unchanged(
 
 
 def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> IndexOutcome:
-    """Create the document or replace it whole. Keeps other writers of this path waiting, likewise.
+    """Create the document, or give it its new content: chunks that it has already keep their rows and vectors.
 
-    Raises IndexFull, and UnknownSource if the source was deleted meanwhile.
+    Keeps other writers of this path waiting, likewise. Raises IndexFull, Outdated, and UnknownSource if the source was
+    deleted meanwhile.
     """
-    submission, options = prepared.submission, prepared.options
+    cut = prepared.cut
+    submission, options = cut.submission, cut.options
     document = _locked(source, submission.path)
     if document and (kept := _kept(document, submission, source, options, revision)):
         return kept
-    quota.make_room(source.organization_id, growth=len(prepared.chunks) - (document.chunk_count if document else 0))
+    if cut.base != (document.revision if document else None):
+        raise Outdated
+    quota.make_room(source.organization_id, growth=len(cut.chunks) - (document.chunk_count if document else 0))
     status = "updated" if document else "created"
     document = document or Document(source=source, path=submission.path)
     content = {
-        "text": submission.text,
+        "title": cut.title,
+        "content_type": submission.content_type or cut.parsed.media_type or parsers.media_type("", submission.path),
+        "lang": submission.lang,
+        "text": cut.parsed.text,
+        "original_id": submission.original_id,
         "content_hash": effective_hash(submission),
         "chunk_size": options.size,
         "chunk_overlap": options.overlap,
-        "chunk_count": len(prepared.chunks),
+        "chunk_count": len(cut.chunks),
         "revision": revision,
     }
     _save(document, {**_attributes(submission, source), **content})
     store = registry.vector_store(source.embedding_model)
+    store.replace(
+        document,
+        model_id=source.embedding_model_id,
+        chunks=cut.chunks,
+        digests=cut.digests,
+        fresh=cut.fresh,
+        vectors=prepared.vectors,
+    )
     if status == "updated":
-        store.remove(document)
-    store.add(document, model_id=source.embedding_model_id, chunks=prepared.chunks, vectors=prepared.vectors)
-    return IndexOutcome(status, document.pk, len(prepared.chunks))
+        store.refresh_filters(document)
+    return IndexOutcome(status, document.pk, len(cut.chunks))
 
 
 def _kept(
@@ -65,10 +84,14 @@ def _kept(
     outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
     if document.revision > revision:  # a later submission has been written already: this one is history
         return outcome
-    made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
+    # What it was read as decides how it is cut.
+    wanted = (options.size, options.overlap, submission.content_type or document.content_type)
+    made_alike = (document.chunk_size, document.chunk_overlap, document.content_type) == wanted
     if document.content_hash != effective_hash(submission) or not made_alike:
         return None
-    _save(document, {**_attributes(submission, source), "revision": revision})
+    # What was found in the content stands where the submission says nothing.
+    given = {name: value for name in ("title", "lang") if (value := getattr(submission, name))}
+    _save(document, {**_attributes(submission, source), **given, "revision": revision})
     registry.vector_store(source.embedding_model).refresh_filters(document)
     return outcome
 
@@ -86,11 +109,8 @@ def _locked(source: DataSource, path: str) -> Document | None:
 
 def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:
     return {
-        "title": submission.title,
         "uri": submission.uri,
-        "content_type": parsers.media_type(submission.content_type, submission.path),
         "source_type": submission.source_type or source.source_type,
-        "lang": submission.lang,
         "tags": list(submission.tags),
         "metadata": dict(submission.metadata),
         "date": submission.date,

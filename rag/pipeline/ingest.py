@@ -1,32 +1,97 @@
 """A document's way in: parse → chunk → embed, without a transaction; then `index`, in a short one."""
 
-from collections.abc import Callable
+import uuid
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rag.models import DataSource
+import numpy as np
+
+from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import registry as parsers
-from rag.providers.base import Vectors
-from rag.types import ChunkDraft, ChunkingOptions, Submission
+from rag.providers import registry
+from rag.providers.base import Halves
+from rag.types import ChunkDraft, ChunkingOptions, Parsed, Submission
 
 from .chunk import chunk
-from .embed import embed_chunks
+from .embed import digest, embed_texts, embedded_text
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A document before it is embedded.
+
+    digests: of each chunk, of exactly what is embedded. fresh: indexes of the chunks whose vector is not there yet.
+    base: the revision of the stored version whose vectors the other chunks keep, if there is one.
+    """
+
+    submission: Submission
+    options: ChunkingOptions
+    parsed: Parsed
+    title: str
+    chunks: list[ChunkDraft]
+    digests: list[uuid.UUID]
+    fresh: list[int]
+    base: uuid.UUID | None
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document ready to be written. vectors: float32 (len(chunks), dimensions of the source's model)."""
+    """A document ready to be written. vectors: float16 (len(cut.fresh), dimensions of the source's model)."""
 
-    submission: Submission
-    options: ChunkingOptions
-    chunks: list[ChunkDraft]
-    vectors: Vectors
+    cut: Cut
+    vectors: Halves
 
 
 def prepare(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, on_batch: Callable[[int], None]
 ) -> Prepared:
     """The slow part. Raises ParseFailed, UnsupportedFormat, EmbeddingFailed, and what `on_batch` raises."""
-    parsed = parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
+    (prepared,) = embed([cut(submission, source=source, options=options)], source.embedding_model, on_batch=on_batch)
+    return prepared
+
+
+def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions) -> Cut:
+    """Parse → chunks, and which of them are new. Raises ParseFailed and UnsupportedFormat."""
+    parsed = _parsed(submission)
+    title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     chunks = list(chunk(parsed, options))
-    vectors = embed_chunks(chunks, title=submission.title, model=source.embedding_model, on_batch=on_batch)
-    return Prepared(submission, options, chunks, vectors)
+    digests = [digest(each, title) for each in chunks]
+    stored = None
+    if not source._state.adding:
+        stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()
+    store = registry.vector_store(source.embedding_model)
+    known = store.known(stored, model_id=source.embedding_model_id) if stored else Counter[uuid.UUID]()
+    fresh = []
+    for index, each in enumerate(digests):
+        if known[each]:
+            known[each] -= 1
+        else:
+            fresh.append(index)
+    return Cut(submission, options, parsed, title, chunks, digests, fresh, stored.revision if stored else None)
+
+
+def embed(cuts: Sequence[Cut], model: EmbeddingModel, *, on_batch: Callable[[int], None]) -> list[Prepared]:
+    """Their fresh chunks, all in the same batches: many small documents cost as few calls as one long one.
+
+    The same text is embedded once. `on_batch` hears between batches how many texts are done; what it raises ends the
+    work. Raises EmbeddingFailed.
+    """
+    places: dict[uuid.UUID, int] = {}
+    chosen: list[tuple[Cut, int]] = []
+    for each in cuts:
+        for index in each.fresh:
+            if places.setdefault(each.digests[index], len(chosen)) == len(chosen):
+                chosen.append((each, index))
+    texts = (embedded_text(one.chunks[index], one.title) for one, index in chosen)
+    vectors = embed_texts(texts, len(chosen), model=model, on_batch=on_batch)
+    rows = ([places[each.digests[index]] for index in each.fresh] for each in cuts)
+    return [Prepared(each, vectors[np.array(row, int)]) for each, row in zip(cuts, rows, strict=True)]
+
+
+def _parsed(submission: Submission) -> Parsed:
+    if submission.original_id is None:
+        return parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
+    original = Original.objects.get(pk=submission.original_id)
+    with original.local_copy() as file:
+        return parsers.read(file, content_type=original.content_type, name=original.name)

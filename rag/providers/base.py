@@ -1,6 +1,7 @@
 """What a provider must be able to do. Each translates foreign exceptions into RagErrors at its own edge."""
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -11,6 +12,8 @@ from rag.models import Document
 from rag.types import ChunkDraft, Hit, Message, Passage, Scope
 
 Vectors = NDArray[np.float32]
+# As they are stored.
+Halves = NDArray[np.float16]
 
 
 class Embedder(Protocol):
@@ -33,17 +36,28 @@ class Embedder(Protocol):
 class VectorStore(Protocol):
     """Keeps the chunks of documents and finds the nearest.
 
-    Writes take part in the caller's transaction: remove and add in one, and readers see old or new, never a mixture.
+    Writes take part in the caller's transaction: readers see the old chunks or the new, never a mixture.
     """
 
-    def remove(self, document: Document) -> None:
-        """The document has no chunks any more."""
+    def known(self, document: Document, *, model_id: uuid.UUID) -> Counter[uuid.UUID]:
+        """The digests of its chunks that have a vector of this model, each as often as it is there."""
         ...
 
-    def add(
-        self, document: Document, *, model_id: uuid.UUID, chunks: Sequence[ChunkDraft], vectors: Vectors
-    ) -> list[uuid.UUID]:
-        """The document, which has none, gets these chunks; their ids in order. vectors: float32 (n, dimensions)."""
+    def replace(
+        self,
+        document: Document,
+        *,
+        model_id: uuid.UUID,
+        chunks: Sequence[ChunkDraft],
+        digests: Sequence[uuid.UUID],
+        fresh: Sequence[int],
+        vectors: Halves,
+    ) -> None:
+        """The document has these chunks and no others.
+
+        fresh: indexes of those that are new, with their vectors, (len(fresh), dimensions). The others are `known`, and
+        keep their rows and vectors.
+        """
         ...
 
     def refresh_filters(self, document: Document) -> None:

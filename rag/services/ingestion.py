@@ -1,8 +1,10 @@
 """Documents in: at once, or as a part of a job that workers do."""
 
 import contextlib
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import structlog
 from django.conf import settings
@@ -16,11 +18,14 @@ from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
 
 from . import jobs, outcomes, sources
-from .leases import LeaseLost, claim, heartbeat, update_held
+from .clock import Clock
+from .leases import Holding, LeaseLost, holding, update_held
 
 logger = structlog.get_logger(__name__)
 
-Status = IngestionJob.Status
+Stage, Status = IngestionDocument.Stage, IngestionJob.Status
+# Texts that are embedded together; a document of more is alone.
+_TOGETHER = 128
 
 
 def default_options() -> ChunkingOptions:
@@ -47,26 +52,47 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
             return same
     else:
         quota.refuse_if_full(source.organization_id)
-    prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
-    with transaction.atomic():
-        return index.index(prepared, source=sources.saved(source), revision=revision)
+    while True:
+        prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
+        with contextlib.suppress(index.Outdated), transaction.atomic():
+            return index.index(prepared, source=sources.saved(source), revision=revision)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A claimed document, parsed and cut."""
+
+    row: IngestionDocument
+    cut: ingest.Cut
+    clock: Clock
+
+    @property
+    def source(self) -> DataSource:
+        return self.row.job.source
 
 
 def run(*, ids: Sequence[uuid.UUID]) -> None:
-    """A worker's part: each document that is still open is claimed, ingested, and its outcome written."""
-    with _without_waiting_for_disk():
+    """A worker's part: each document that is still open is claimed, ingested, and its outcome written.
+
+    Small documents of one source are embedded together, since a call for each would cost more than its embedding.
+    """
+    with _without_waiting_for_disk(), holding() as held:
+        together: list[_Work] = []
         for document_id in ids:
-            _run_one(document_id)
+            row = held.claim(document_id)
+            work = _begun(row, held) if row else None
+            if work is None:
+                continue
+            if together and (together[0].source != work.source or _texts([*together, work]) > _TOGETHER):
+                _embed_and_write(together, held)
+                together = []
+            together.append(work)
+        if together:
+            _embed_and_write(together, held)
 
 
-def _run_one(document_id: uuid.UUID) -> None:
-    row = claim(document_id)
-    if row is None:
-        return
-    if row.job.status == Status.QUEUED:
-        queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
-        queued.update(status=Status.PROCESSING, started_at=timezone.now())
-    _ingest(row)
+def _texts(works: Sequence[_Work]) -> int:
+    return sum(len(work.cut.fresh) for work in works)
 
 
 @contextlib.contextmanager
@@ -82,17 +108,93 @@ def _without_waiting_for_disk() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def _ingest(row: IngestionDocument) -> None:
+def _begun(row: IngestionDocument, held: Holding) -> _Work | None:
+    """The document, parsed and cut; None if nothing is to be embedded for it, and its outcome is written."""
+    if row.job.status == Status.QUEUED:
+        queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
+        queued.update(status=Status.PROCESSING, started_at=timezone.now())
+    clock = Clock()
+    with _outcome_of(row, held):
+        if not _is_unchanged(row):
+            with clock.stage(Stage.PARSING):
+                cut = ingest.cut(_submission(row), source=row.job.source, options=_options(row))
+            update_held(row, stage=Stage.EMBEDDING)
+            return _Work(row, cut, clock)
+    _let_go([row], held)
+    return None
+
+
+def _is_unchanged(row: IngestionDocument) -> bool:
+    """Whether the stored document has this content already; the outcome is written in the same transaction."""
+    source, submission = row.job.source, _submission(row)
+    if not index.is_known(submission, source=source):
+        return False
+    with transaction.atomic():
+        outcome = index.unchanged(submission, source=source, options=_options(row), revision=row.pk)
+        if outcome is not None:
+            outcomes.finish(row, outcome)
+    return outcome is not None
+
+
+def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
+    """What one of them alone is to blame for does not fail the others."""
+    begun = time.monotonic()
     try:
-        with heartbeat(row):
-            _ingest_held(row)
+        model = works[0].source.embedding_model
+        prepared = ingest.embed([work.cut for work in works], model, on_batch=_progress(works))
+    except Exception as error:
+        if len(works) > 1 and not (isinstance(error, EmbeddingFailed) and error.retry):
+            for work in works:
+                _embed_and_write([work], held)
+            return
+        for work in works:
+            with _outcome_of(work.row, held):
+                raise error
+    else:
+        seconds = time.monotonic() - begun
+        for work, each in zip(works, prepared, strict=True):
+            work.clock.add(Stage.EMBEDDING, seconds)
+            with _outcome_of(work.row, held):
+                _write(work, each)
+    _let_go([work.row for work in works], held)
+
+
+def _progress(works: Sequence[_Work]) -> Callable[[int], None]:
+    """Of a document that is alone, how far it is, and whether it still is ours; small ones are done in no time."""
+    if len(works) > 1:
+        return lambda done: None
+    (work,) = works
+    kept = len(work.cut.chunks) - len(work.cut.fresh)
+    return lambda done: update_held(work.row, chunk_count=kept + done)
+
+
+def _write(work: _Work, prepared: ingest.Prepared) -> None:
+    """The outcome is written in the transaction that writes the chunks, so that either both happened or neither."""
+    row, cut = work.row, work.cut
+    if len(cut.fresh) > _TOGETHER:  # entering them into the index takes a while
+        update_held(row, stage=Stage.INDEXING, chunk_count=len(cut.chunks))
+    while True:
+        begun = time.monotonic()
+        with contextlib.suppress(index.Outdated), transaction.atomic():
+            outcome = index.index(prepared, source=work.source, revision=row.pk)
+            work.clock.add(Stage.INDEXING, time.monotonic() - begun)
+            outcomes.finish(row, outcome, timings=work.clock.milliseconds)
+            return
+        prepared = ingest.prepare(cut.submission, source=work.source, options=cut.options, on_batch=_progress([work]))
+
+
+@contextlib.contextmanager
+def _outcome_of(row: IngestionDocument, held: Holding) -> Iterator[None]:
+    """What goes wrong in the block becomes the row's state."""
+    try:
+        yield
     except LeaseLost:
         logger.warning("ingestion_lease_lost", document=str(row.pk), job=str(row.job_id))
     except (OperationalError, InterfaceError):
         # The database went away, not the document: the lease ends by itself, and the sweep brings the row back.
         logger.exception("ingestion_interrupted", document=str(row.pk), job=str(row.job_id))
+        held.let_go(row)
         connection.close()
-        return
     except RagError as error:
         again = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
@@ -104,24 +206,17 @@ def _ingest(row: IngestionDocument) -> None:
     except Exception:
         logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
         outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")
-    jobs.close(row.job_id)
 
 
-def _ingest_held(row: IngestionDocument) -> None:
-    """The outcome is written in the transaction that writes the chunks, so that either both happened or neither."""
-    source, submission = row.job.source, _submission(row)
-    options = ChunkingOptions(row.job.chunk_size, row.job.chunk_overlap)
-    if index.is_known(submission, source=source):
-        with transaction.atomic():
-            outcome = index.unchanged(submission, source=source, options=options, revision=row.pk)
-            if outcome is not None:
-                outcomes.finish(row, outcome)
-                return
-    prepared = ingest.prepare(
-        submission, source=source, options=options, on_batch=lambda done: update_held(row, chunk_count=done)
-    )
-    with transaction.atomic():
-        outcomes.finish(row, index.index(prepared, source=source, revision=row.pk))
+def _let_go(rows: Sequence[IngestionDocument], held: Holding) -> None:
+    for row in rows:
+        held.let_go(row)
+    for job_id in dict.fromkeys(row.job_id for row in rows):
+        jobs.close(job_id)
+
+
+def _options(row: IngestionDocument) -> ChunkingOptions:
+    return ChunkingOptions(row.job.chunk_size, row.job.chunk_overlap)
 
 
 def _submission(row: IngestionDocument) -> Submission:
@@ -137,4 +232,5 @@ def _submission(row: IngestionDocument) -> Submission:
         date=row.date,
         metadata=row.metadata,
         content_hash=row.content_hash,
+        original_id=row.original_id,
     )

@@ -17,7 +17,7 @@ from django.utils import timezone
 from rag.models import IngestionDocument
 from ragsite.db import uuid7
 
-State = IngestionDocument.State
+State, Stage = IngestionDocument.State, IngestionDocument.Stage
 
 
 class LeaseLost(Exception):
@@ -28,7 +28,13 @@ def claim(document_id: uuid.UUID) -> IngestionDocument | None:
     """Take the row, or None if it is done, waiting for another try, or somebody else's."""
     token = uuid7()
     taken = IngestionDocument.objects.filter(pk=document_id, state=State.QUEUED, due_at=None).update(
-        state=State.RUNNING, attempts=F("attempts") + 1, lease=token, due_at=_end(), chunk_count=0
+        state=State.RUNNING,
+        stage=Stage.PARSING,
+        attempts=F("attempts") + 1,
+        lease=token,
+        claimed_at=timezone.now(),
+        due_at=_end(),
+        chunk_count=0,
     )
     if not taken:
         return None
@@ -39,24 +45,48 @@ def claim(document_id: uuid.UUID) -> IngestionDocument | None:
     )
 
 
+class Holding:
+    """The rows that this process works on. Their leases are prolonged until they are let go, or the process dies."""
+
+    def __init__(self) -> None:
+        self._tokens: set[uuid.UUID | None] = set()
+        self._changing = threading.Lock()
+
+    def claim(self, document_id: uuid.UUID) -> IngestionDocument | None:
+        row = claim(document_id)
+        if row is not None:
+            with self._changing:
+                self._tokens.add(row.lease)
+        return row
+
+    def let_go(self, row: IngestionDocument) -> None:
+        with self._changing:
+            self._tokens.discard(row.lease)
+
+    def prolong(self) -> None:
+        with self._changing:
+            tokens = list(self._tokens)
+        if tokens:
+            IngestionDocument.objects.filter(state=State.RUNNING, lease__in=tokens).update(due_at=_end())
+
+
 @contextlib.contextmanager
-def heartbeat(row: IngestionDocument) -> Iterator[None]:
-    """Prolong the lease while this process works on the row: if the process dies, so does the lease."""
-    finished = threading.Event()
+def holding() -> Iterator[Holding]:
+    """A thread beats for whatever is claimed in the block."""
+    held, finished = Holding(), threading.Event()
 
     def beat() -> None:
-        try:
-            while not finished.wait(settings.RAG_LEASE_SECONDS / 3):
-                update_held(row, due_at=_end())
-        except (LeaseLost, DatabaseError):
-            pass  # whoever writes the outcome finds out
-        finally:
-            connection.close()
+        while not finished.wait(settings.RAG_LEASE_SECONDS / 3):
+            try:
+                held.prolong()
+            except DatabaseError:
+                connection.close()  # the next beat tries anew, and whoever writes an outcome finds out
+        connection.close()
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
     try:
-        yield
+        yield held
     finally:
         finished.set()
         thread.join()

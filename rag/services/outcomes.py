@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import random
+from collections.abc import Mapping
 
 from django.utils import timezone
 
@@ -14,13 +15,16 @@ from .leases import LeaseLost, update_held
 State = IngestionDocument.State
 
 
-def finish(row: IngestionDocument, outcome: IndexOutcome) -> None:
+def finish(row: IngestionDocument, outcome: IndexOutcome, *, timings: Mapping[str, int] | None = None) -> None:
+    """timings: stage → milliseconds."""
     update_held(
         row,
         state=State.DONE,
         outcome=outcome.status,
         document=outcome.document_id,
         chunk_count=outcome.chunk_count,
+        stage="",
+        timings=dict(timings or {}),
         text="",
         due_at=None,
         finished_at=timezone.now(),

@@ -12,7 +12,7 @@ from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services import ingestion, leases, recovery
 from tests import snapshots
 from tests.conftest import Worker
-from tests.factories import World
+from tests.factories import World, carry_on
 from tests.http import Client, Reply
 from tests.provider_server import ProviderServer
 
@@ -85,7 +85,7 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
     replies: list[Reply] = []
     thread = threading.Thread(target=lambda: replies.append(cancel(editor, job)))
     with transaction.atomic():
-        ingestion._ingest_held(row)
+        carry_on(row)
         thread.start()
         while not _somebody_waits():
             thread.join(0.01)
@@ -114,7 +114,7 @@ def test_a_job_whose_documents_were_done_but_that_nobody_closed_is_completed(api
     job = submitted(editor, live_world, 1)
     row = leases.claim(IngestionDocument.objects.get().pk)
     assert row is not None
-    ingestion._ingest_held(row)
+    carry_on(row)
     assert cancel(editor, job).body["status"] == "completed"
 
 

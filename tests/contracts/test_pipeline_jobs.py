@@ -163,7 +163,8 @@ def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_w
         editor = api("editor")
         documents = [{"path": "a", "text": "Alpha."}, {"path": "b", "text": "Beta."}]
         job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
-        provider.fail(401)
+        for _ in ("both together", "a alone"):
+            provider.fail(401)
         ingestion.run(ids=[row.pk for row in IngestionDocument.objects.order_by("index")])
     state = editor.get(f"/api/rag/ingest/{job}").body
     assert (state["status"], state["indexed"]) == ("completed", 1)

@@ -5,7 +5,7 @@ import uuid
 import numpy as np
 import pytest
 
-from rag.models import Document
+from rag.models import Chunk, Document
 from rag.providers.base import Vectors
 from rag.providers.stores.pgvector import PgVectorStore
 from rag.types import ChunkDraft, Filters, Scope
@@ -31,7 +31,17 @@ def fill(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[u
     )  # fmt: skip
     drafts = [ChunkDraft(position, position, position + 1, "x", (), 1) for position in range(len(vectors))]
     store = PgVectorStore(dimensions=384, exact_limit=0)
-    return source.pk, store.add(document, model_id=source.embedding_model_id, chunks=drafts, vectors=vectors)
+    digests = [uuid.uuid4() for _ in drafts]
+    store.replace(
+        document,
+        model_id=source.embedding_model_id,
+        chunks=drafts,
+        digests=digests,
+        fresh=range(len(drafts)),
+        vectors=vectors.astype(np.float16),
+    )
+    ids = Chunk.objects.filter(document=document).order_by("position").values_list("pk", flat=True)
+    return source.pk, list(ids)
 
 
 @pytest.mark.parametrize("exact_limit", [20_000, 0], ids=["exact", "approximate"])

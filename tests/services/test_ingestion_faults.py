@@ -14,7 +14,7 @@ from rag.providers import registry
 from rag.services import ingestion, jobs, leases, recovery
 from rag.types import ChunkingOptions, Submission
 from tests.conftest import Worker, empty_queue
-from tests.factories import World
+from tests.factories import World, carry_on
 from tests.provider_server import ProviderServer
 
 Eventually = Callable[..., Any]
@@ -91,9 +91,9 @@ def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
     quick = leases.claim(row.pk)
     assert quick is not None
     with pytest.raises(leases.LeaseLost):
-        ingestion._ingest_held(slow)
+        carry_on(slow)
     assert not Document.objects.exists()
-    ingestion._ingest_held(quick)
+    carry_on(quick)
     assert Document.objects.count() == 1
 
 
@@ -129,7 +129,7 @@ def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_w
     job = submit(live_world, documents(1, words=3))
     row = leases.claim(job.documents.get().pk)
     assert row is not None
-    ingestion._ingest_held(row)
+    carry_on(row)
     recovery.sweep()
     job.refresh_from_db()
     assert job.status == Status.COMPLETED
