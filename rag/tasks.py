@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, recovery
+from rag.services import deletion, ingestion, recovery, vector_index
 
 
 @shared_task(name="rag.ingest_documents")
@@ -15,6 +15,11 @@ def ingest_documents(ids: list[str]) -> None:
 @shared_task(name="rag.sweep_ingestion")
 def sweep_ingestion() -> None:
     recovery.sweep()
+
+
+@shared_task(name="rag.tend_vector_index")
+def tend_vector_index() -> None:
+    vector_index.tend()
 
 
 @shared_task(name="rag.purge_deleted")

@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from pgvector.django import HalfVectorField, HnswIndex
+from pgvector.django import HalfVectorField
 
 from ragsite.db import UUIDModel
 
@@ -73,16 +73,10 @@ class Embedding(models.Model):
 
 
 def _indexes(dimensions: int) -> list[models.Index]:
+    """Besides the one of the vectors themselves, which is built when it pays (rag/providers/stores/hnsw.py)."""
     return [
         models.Index(fields=["source", "source_type", "lang"], name=f"embedding{dimensions}_scope"),
         GinIndex(fields=["tags"], name=f"embedding{dimensions}_tags"),
-        HnswIndex(
-            fields=["embedding"],
-            name=f"embedding{dimensions}_hnsw",
-            opclasses=["halfvec_cosine_ops"],
-            m=16,
-            ef_construction=128,
-        ),
     ]
 
 

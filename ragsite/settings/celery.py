@@ -26,13 +26,13 @@ CELERY_TIMEZONE = TIME_ZONE
 # A queue of its own: behind ten thousand documents a sweep would come too late for the one whose worker died.
 CELERY_TASK_DEFAULT_QUEUE = "ingestion"
 CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"))
-CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in ("rag.sweep_ingestion", "rag.purge_deleted")}
+_MAINTENANCE = {
+    "rag.sweep_ingestion": RAG_SWEEP_SECONDS,
+    "rag.purge_deleted": RAG_SWEEP_SECONDS,
+    "rag.tend_vector_index": 3 * RAG_SWEEP_SECONDS,
+}
+CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in _MAINTENANCE}
+# Without a worker the sweeps of an hour must not pile up.
 CELERY_BEAT_SCHEDULE = {
-    "sweep-ingestion": {
-        "task": "rag.sweep_ingestion",
-        "schedule": RAG_SWEEP_SECONDS,
-        # Without a worker the sweeps of an hour must not pile up.
-        "options": {"expires": 60},
-    },
-    "purge-deleted": {"task": "rag.purge_deleted", "schedule": RAG_SWEEP_SECONDS, "options": {"expires": 60}},
+    name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _MAINTENANCE.items()
 }

@@ -66,6 +66,8 @@ RAG_SWEEP_SECONDS = env.int("RAG_SWEEP_SECONDS", default=10)
 
 # Up to this many chunks in scope are compared exactly; above, the HNSW index is asked (docs/architecture.md).
 RAG_EXACT_SEARCH_LIMIT = env.int("RAG_EXACT_SEARCH_LIMIT", default=20_000)
+# Memory for building that index: one that does not fit is built several times as slowly. 1 KB a chunk and more.
+RAG_INDEX_MEMORY_MB = env.int("RAG_INDEX_MEMORY_MB", default=512)
 
 # The password of the demo accounts that `make run` makes, on loopback only.
 DEMO_PASSWORD = env.str("DEMO_PASSWORD", default="ragsite-demo")
