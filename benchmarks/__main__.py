@@ -11,6 +11,9 @@ import django
 
 from benchmarks.server import Server
 
+# Chunks that are embedded by the endpoint 50 ms away.
+_REMOTE = (("BENCH_FIRST_LOAD", "30000"), ("BENCH_LIVE", "6000"))
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -22,7 +25,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
     django.setup()
-    from benchmarks import corpus, ingestion, search
+    from benchmarks import corpus, ingestion, remote, search
     from benchmarks.setting import Setting
 
     documents = corpus.documents(limit=int(os.environ.get("BENCH_DOCUMENTS", "300")))
@@ -30,6 +33,9 @@ def main() -> None:
         print(f"{len(documents)} documents from {corpus.origin()}, {os.cpu_count()} cores\n", flush=True)
         ingestion.measure(setting, documents, "short")
         ingestion.measure(setting, corpus.longer(documents), "long")
+        texts = [document["text"] for document in documents]
+        first_load, live = (int(os.environ.get(name, default)) for name, default in _REMOTE)
+        remote.measure(setting, texts, first_load=first_load, live=live)
         search.measure(setting, corpus.questions(limit=200), fill=int(os.environ.get("BENCH_FILL", "5000")))
 
 

@@ -32,10 +32,15 @@ class Setting:
         self.organization.delete()
         self.user.delete()
 
-    def new_source(self, slug: str) -> DataSource:
-        return DataSource.objects.create(
-            organization=self.organization, slug=slug, name=slug, embedding_model=EmbeddingModel.objects.default()
-        )
+    def new_source(self, slug: str, model: EmbeddingModel | None = None) -> DataSource:
+        """Embedded by the default model unless another is given."""
+        model = model or EmbeddingModel.objects.default()
+        return DataSource.objects.create(organization=self.organization, slug=slug, name=slug, embedding_model=model)
+
+    def forget(self, model: EmbeddingModel) -> None:
+        """The sources of this model, and the model."""
+        self.organization.sources.filter(embedding_model=model).delete()
+        model.delete()
 
     def post(self, path: str, body: Any) -> Any:
         return self._send("POST", path, json.dumps(body))

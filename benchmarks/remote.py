@@ -1,0 +1,116 @@
+"""Jobs embedded by an endpoint that is 50 ms away, against the insert path alone: the same rows, written by the store
+from as many processes, into the same table.
+
+Twice: a first load, whose index is built afterwards, and one into a live index.
+"""
+
+import time
+import uuid
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+import django
+import numpy as np
+
+from benchmarks import endpoint
+from benchmarks.ingestion import job_of
+
+if TYPE_CHECKING:
+    from benchmarks.setting import Setting
+
+DIMENSIONS = 384
+_WRITERS = 2
+
+
+def measure(setting: "Setting", texts: list[str], *, first_load: int, live: int) -> None:
+    """first_load, live: chunks of each. texts: paragraphs that documents of 16 chunks are made of."""
+    from rag.models import EmbeddingModel
+    from rag.providers.stores import hnsw
+
+    with endpoint.running(DIMENSIONS) as base_url, _writers() as pool:
+        model, _ = EmbeddingModel.objects.update_or_create(
+            name="bench-remote", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}
+        )
+        hnsw.drop(DIMENSIONS)
+        _compare(setting, pool, model, texts, first_load, "first load")
+        begun = time.perf_counter()
+        hnsw.build(DIMENSIONS)
+        rows = next(state.rows for state in hnsw.states() if state.dimensions == DIMENSIONS)
+        print(f"index build            {rows / (time.perf_counter() - begun):6.0f} rows/s over {rows:,} rows")
+        _compare(setting, pool, model, texts, live, "live index")
+        setting.forget(model)
+
+
+def _compare(
+    setting: "Setting", pool: ProcessPoolExecutor, model: Any, texts: list[str], chunks: int, what: str
+) -> None:
+    documents = _documents(texts, chunks)
+    source = setting.new_source(f"remote-{uuid.uuid4().hex[:8]}", model=model)
+    seconds, made = job_of(setting, source, documents)
+    ceiling = _ceiling(pool, setting.new_source(f"bare-{uuid.uuid4().hex[:8]}", model=model), made)
+    rate = made / seconds
+    print(
+        f"remote, {what:12}   job {rate:6.0f} chunks/s   insert path alone {ceiling:6.0f} rows/s   "
+        f"ratio {rate / ceiling:.2f}",
+        flush=True,
+    )
+
+
+def _documents(texts: list[str], chunks: int) -> list[dict[str, str]]:
+    """Distinct documents, each of about 16 chunks of a paragraph."""
+    documents = []
+    for number in range(chunks // 16):
+        parts = [f"# Part {number}.{part}\n\n{texts[(number * 16 + part) % len(texts)]}" for part in range(16)]
+        documents.append({"path": f"d{number}", "title": f"Document {number}", "text": "\n\n".join(parts),
+                          "contentType": "text/markdown"})  # fmt: skip
+    return documents
+
+
+def _ceiling(pool: ProcessPoolExecutor, source: Any, chunks: int) -> float:
+    """Rows a second of the store alone, in transactions of 16 chunks, as the job's are."""
+    list(pool.map(_warm, range(_WRITERS * 2)))
+    share = chunks // 16 // _WRITERS
+    begun = time.perf_counter()
+    list(pool.map(_write, [(source.pk, source.embedding_model_id, share)] * _WRITERS))
+    return 16 * share * _WRITERS / (time.perf_counter() - begun)
+
+
+def _writers() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(_WRITERS, mp_context=get_context("spawn"), initializer=django.setup)
+
+
+def _warm(_: int) -> None:
+    from rag.models import Chunk
+
+    Chunk.objects.exists()
+
+
+def _write(task: tuple[uuid.UUID, uuid.UUID, int]) -> None:
+    from django.db import connection, transaction
+
+    from rag.models import Document
+    from rag.providers.stores.pgvector import PgVectorStore
+    from rag.types import ChunkDraft
+
+    source_id, model_id, documents = task
+    random = np.random.default_rng()
+    text = "The same words as in a paragraph of a real text, more or less. " * 12
+    store = PgVectorStore(dimensions=DIMENSIONS, exact_limit=0)
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = off")
+    for _ in range(documents):
+        vectors = random.standard_normal((16, DIMENSIONS)).astype(np.float16)
+        with transaction.atomic():
+            document = Document.objects.create(
+                source_id=source_id, path=str(uuid.uuid4()), title="bare", text=text, content_hash="", chunk_size=1,
+                chunk_overlap=0, chunk_count=16, revision=uuid.uuid4(), source_type="doc",
+            )  # fmt: skip
+            store.replace(
+                document,
+                model_id=model_id,
+                chunks=[ChunkDraft(number, 0, len(text), text, (), 150) for number in range(16)],
+                digests=[uuid.uuid4() for _ in range(16)],
+                fresh=range(16),
+                vectors=vectors,
+            )
