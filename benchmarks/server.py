@@ -24,7 +24,9 @@ class Server:
             subprocess.run([sys.executable, "manage.py", *command], check=True)
         self._children.end_leftovers()
         if self._worker:
-            self._children.start("worker", processes.worker(folder=self._folder), log=self._folder / "worker.log")
+            self._children.start("worker", processes.worker(), log=self._folder / "worker.log")
+            keeper = processes.keeper(folder=self._folder)
+            self._children.start("keeper", keeper, log=self._folder / "keeper.log")
         web = processes.web(host="127.0.0.1", port=self._port)
         self._children.start("web", web, log=self._folder / "web.log")
         deadline = time.monotonic() + 60

@@ -65,8 +65,9 @@ def _start(children: Children) -> None:
     _step("database schema and static files")
     _manage("migrate", "--verbosity=0")
     _manage("collectstatic", "--noinput", "--verbosity=0")
-    _step("worker and web server")
-    children.start("worker", processes.worker(folder=FOLDER), log=LOGS / "worker.log")
+    _step("workers and web server")
+    children.start("worker", processes.worker(), log=LOGS / "worker.log")
+    children.start("keeper", processes.keeper(folder=FOLDER), log=LOGS / "keeper.log")
     children.start("web", processes.web(host=HOST, port=PORT), log=LOGS / "web.log")
     demo = _has_demo()
     if demo:

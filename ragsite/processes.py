@@ -1,14 +1,22 @@
-"""The commands of the two processes that make up a running product, next to PostgreSQL and Redis."""
+"""The commands of the three processes that make up a running product, next to PostgreSQL and Redis."""
 
 import os
 import sys
 from pathlib import Path
 
+_CELERY = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--loglevel", "info"]
 
-def worker(*, folder: Path) -> list[str]:
-    """One Celery worker with beat, a process for each core. Beat keeps its schedule in the folder."""
-    command = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--beat", "--loglevel", "info"]
-    return [*command, "--concurrency", str(os.cpu_count() or 2), "--schedule", str(folder / "celerybeat-schedule")]
+
+def worker() -> list[str]:
+    """A Celery worker for documents, a process for each core."""
+    return [*_CELERY, "--concurrency", str(os.cpu_count() or 2), "--queues", "ingestion", "--hostname", "ingestion@%h"]
+
+
+def keeper(*, folder: Path) -> list[str]:
+    """A second one with beat, for all that keeps the first going: it must never wait behind documents. Beat keeps its
+    schedule in the folder."""
+    command = [*_CELERY, "--pool", "threads", "--concurrency", "4", "--queues", "maintenance"]
+    return [*command, "--hostname", "maintenance@%h", "--beat", "--schedule", str(folder / "celerybeat-schedule")]
 
 
 def web(*, host: str, port: int) -> list[str]:

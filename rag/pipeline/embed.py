@@ -3,14 +3,13 @@
 import hashlib
 import itertools
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from rag.models import EmbeddingModel
 from rag.providers import registry
 from rag.providers.base import Halves, Vectors
-from rag.types import ChunkDraft
 
 _MOST_OF_A_TITLE = 150
 
@@ -34,16 +33,16 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
     return registry.embedder(model).embed([model.query_prefix + text])[0]
 
 
-def embedded_text(chunk: ChunkDraft, title: str) -> str:
+def embedded_text(text: str, headings: Sequence[str], title: str) -> str:
     """The passage under its title and headings: alone it often does not say what it is about."""
     # Bounded: under a very long title every small chunk would cost as much as a large one.
-    lines = [line[:_MOST_OF_A_TITLE] for line in (title, *chunk.headings[-2:])]
-    above = [line for line in lines if line and line not in chunk.text[:200]]
-    return "\n".join([*dict.fromkeys(above), chunk.text])
+    lines = [line[:_MOST_OF_A_TITLE] for line in (title, *headings[-2:])]
+    above = [line for line in lines if line and line not in text[:200]]
+    return "\n".join([*dict.fromkeys(above), text])
 
 
-def digest(chunk: ChunkDraft, title: str) -> uuid.UUID:
+def digest(text: str, headings: Sequence[str], title: str) -> uuid.UUID:
     """128 bits of SHA-256 over what is embedded and what is stored: two chunks that share it can share a vector."""
-    hashed = hashlib.sha256(embedded_text(chunk, title).encode())
-    hashed.update(len(chunk.text).to_bytes(8, "big"))  # where the title ends and the passage begins
+    hashed = hashlib.sha256(embedded_text(text, headings, title).encode())
+    hashed.update(len(text).to_bytes(8, "big"))  # where the title ends and the passage begins
     return uuid.UUID(bytes=hashed.digest()[:16])

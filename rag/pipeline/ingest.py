@@ -56,7 +56,7 @@ def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions)
     parsed = _parsed(submission)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     chunks = list(chunk(parsed, options))
-    digests = [digest(each, title) for each in chunks]
+    digests = [digest(each.text, each.headings, title) for each in chunks]
     stored = None
     if not source._state.adding:
         stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()
@@ -83,7 +83,8 @@ def embed(cuts: Sequence[Cut], model: EmbeddingModel, *, on_batch: Callable[[int
         for index in each.fresh:
             if places.setdefault(each.digests[index], len(chosen)) == len(chosen):
                 chosen.append((each, index))
-    texts = (embedded_text(one.chunks[index], one.title) for one, index in chosen)
+    chunks = ((one.chunks[index], one.title) for one, index in chosen)
+    texts = (embedded_text(each.text, each.headings, title) for each, title in chunks)
     vectors = embed_texts(texts, len(chosen), model=model, on_batch=on_batch)
     rows = ([places[each.digests[index]] for index in each.fresh] for each in cuts)
     return [Prepared(each, vectors[np.array(row, int)]) for each, row in zip(cuts, rows, strict=True)]
