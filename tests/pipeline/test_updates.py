@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, IngestionDocument
+from rag.pipeline import index, ingest
 from rag.services import ingestion, jobs
 from rag.types import ChunkingOptions, Submission
+from ragsite.db import uuid7
 from tests.factories import World, put
 from tests.provider_server import ProviderServer
 
@@ -144,6 +146,6 @@ def test_however_it_came_about_a_version_is_stored_alike(source: DataSource, ver
         text = "\n\n".join([*version, "end"])
         for each in (path, "fresh-" + path) if version is versions[-1] else (path,):
             submission = Submission(path=each, title="T", text=text)
-            prepared = ingestion.ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
-            ingestion.index.index(prepared, source=source, revision=ingestion.uuid7())
+            prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
+            index.index(prepared, source=source, revision=uuid7())
     assert stored(path) == stored("fresh-" + path)
