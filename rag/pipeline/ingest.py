@@ -8,6 +8,7 @@ from rag.parsing import registry as parsers
 from rag.providers.base import Vectors
 from rag.types import ChunkDraft, ChunkingOptions, Submission
 
+from . import quota
 from .chunk import chunk
 from .embed import embed_chunks
 
@@ -25,8 +26,10 @@ class Prepared:
 def prepare(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, on_batch: Callable[[int], None]
 ) -> Prepared:
-    """The slow part. Raises ParseFailed, UnsupportedFormat, EmbeddingFailed, and what `on_batch` raises."""
+    """The slow part. Raises ParseFailed, UnsupportedFormat, IndexFull, EmbeddingFailed, and what `on_batch` raises."""
     parsed = parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
     chunks = list(chunk(parsed, options))
+    size = quota.size_of(submission.text, submission.original_id)
+    quota.require_room_for(source, submission.path, chunks=len(chunks), bytes=size)
     vectors = embed_chunks(chunks, title=submission.title, model=source.embedding_model, on_batch=on_batch)
     return Prepared(submission, options, chunks, vectors)

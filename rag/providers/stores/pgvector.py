@@ -15,6 +15,10 @@ from rag.types import ChunkDraft, Filters, Hit, Scope
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
 _OVER_FETCH = 100
+# Of a deleted document vectors are left until it is purged. As an array: it is read once, and mostly empty.
+_NOT_DELETED = (
+    "NOT document_id = ANY(ARRAY(SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0))"
+)
 
 
 class PgVectorStore:
@@ -129,7 +133,7 @@ def _filter_columns(document: Document) -> dict[str, Any]:
 def _conditions(scope: Scope) -> tuple[str, list[Any]]:
     """SQL over an embedding table, and its values. Ids travel as one array: a long IN list costs planning time."""
     filters: Filters = scope.filters
-    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s"]
+    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s", _NOT_DELETED]
     values: list[Any] = [list(scope.source_ids), scope.model_id]
     for condition, value in (
         ("tags && %s::text[]", list(filters.tags)),
