@@ -2,9 +2,11 @@
 at a time. Neither is found by anybody meanwhile (docs/architecture.md, "How is something deleted?")."""
 
 import datetime
+import functools
 import time
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -63,7 +65,7 @@ def purge() -> None:
     _while_there_is_some(_purge_documents, end)
     _while_there_is_some(_forget_documents, end)
     for source_id in DataSource.objects.exclude(deleted_at=None).order_by("deleted_at").values_list("pk", flat=True):
-        _while_there_is_some(lambda source_id=source_id: _purge_source(source_id), end)
+        _while_there_is_some(functools.partial(_purge_source, source_id), end)
 
 
 def _while_there_is_some(batch: Callable[[], bool], end: float) -> None:
@@ -84,7 +86,7 @@ def _purge_documents() -> bool:
     batch = list(chunks.values_list("pk", flat=True)[:_BATCH])
     Chunk.objects.filter(pk__in=batch).only("pk").delete()
     if len(batch) < _BATCH:
-        emptied = {"text": "", "title": "", "uri": "", "metadata": {}, "tags": [], "original": None}
+        emptied: dict[str, Any] = {"text": "", "title": "", "uri": "", "metadata": {}, "tags": [], "original": None}
         Document.objects.filter(pk__in=chosen).update(chunk_count=0, **emptied)
         for document_id in chosen:
             logger.info("document_purged", document=str(document_id))
