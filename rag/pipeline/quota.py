@@ -28,8 +28,8 @@ def size_of(text: str, original_id: uuid.UUID | None = None) -> int:
 
 
 def refuse_if_full(organization_id: uuid.UUID) -> None:
-    """Before work is done that could not be stored. Raises IndexFull; not final: nothing is locked."""
-    require_room(organization_id, chunks=1, bytes=1)
+    """Before work is done that makes chunks. Raises IndexFull; not final: nothing is locked."""
+    require_room(organization_id, chunks=1)
 
 
 def require_room(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0) -> None:  # noqa: A002

@@ -15,10 +15,8 @@ from rag.types import ChunkDraft, Filters, Hit, Scope
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
 _OVER_FETCH = 100
-# Of a deleted document vectors are left until it is purged. As an array: it is read once, and mostly empty.
-_NOT_DELETED = (
-    "NOT document_id = ANY(ARRAY(SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0))"
-)
+# Of a deleted document vectors are left until it is purged. PostgreSQL reads these ids once and hashes them.
+_NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
 
 
 class PgVectorStore:
