@@ -51,8 +51,8 @@ def test_documents_are_listed_by_path_with_what_they_count(api: Api, library: Da
     ("query", "expected"),
     [
         ("q=ZEBRA", ["animals/zebra.md"]), ("q=animals", ["animals/löwe.md", "animals/zebra.md"]),
-        ("q=100%25", ["faq"]), ("q=_", []), ("lang=de", ["animals/löwe.md"]), ("tag=africa", ["animals/zebra.md"]), ("type=faq", ["faq"]),
-        ("tag=animals&lang=en", ["animals/zebra.md"]), ("tag=x", []),
+        ("q=100%25", ["faq"]), ("q=%25%25", []), ("lang=de", ["animals/löwe.md"]), ("tag=africa", ["animals/zebra.md"]),
+        ("type=faq", ["faq"]), ("tag=animals&lang=en", ["animals/zebra.md"]), ("tag=x", []),
     ],
 )  # fmt: skip
 def test_filters_narrow_the_list(api: Api, library: DataSource, query: str, expected: list[str]) -> None:
