@@ -259,3 +259,13 @@ def test_a_document_is_deleted_once(live_world: World) -> None:
     with pytest.raises(UnknownSource):
         documents.delete_document(Document.objects.get(path="kept"))
     assert counted() == (0, 0)
+
+
+def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) -> None:
+    source = live_world.source()
+    put(source, "nearest", "Zebras have stripes.")
+    put(source, "next", "Oaks are trees.")
+    documents.delete_document(Document.objects.get(path="nearest"))
+    scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    answer = query.find(Question("zebras with stripes", top_k=1), [scope])
+    assert ([passage.path for passage in answer.passages], answer.total_found) == (["next"], 1)
