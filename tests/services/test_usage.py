@@ -1,7 +1,8 @@
 """Quotas are exact: never over, and what fits is in; and the counters they go by can be checked and repaired."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -26,7 +27,7 @@ def limit(world: World, **most: int | None) -> None:
     world.home.save()
 
 
-def at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
+def at_once(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
     """Each task in a thread and on a connection of its own, begun together: what each gave, IndexFull included."""
     ready, results = threading.Barrier(len(tasks)), []
 
@@ -65,7 +66,7 @@ def test_of_many_writers_exactly_those_get_in_that_fit(live_world: World, most: 
     """Each brings one chunk of ten bytes; into sources that are there already, so that all get as far as the commit."""
     limit(live_world, **most)
     sources = [live_world.source(f"source-{number}") for number in range(7)]
-    results = at_once([lambda each=each: put(each, "a", "0123456789") for each in sources])
+    results = at_once([partial(put, each, "a", "0123456789") for each in sources])
     assert (refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
     assert Usage.objects.values_list("chunks", "bytes").get() == (3, 30)
     assert usage.check() == []
@@ -83,8 +84,8 @@ def test_writers_and_deleters_side_by_side_leave_the_counter_right(live_world: W
     def delete(path: str) -> None:
         documents.delete_document(Document.objects.live().get(source=source, path=path))
 
-    tasks = [*(lambda n=n: rewrite(f"{n}") for n in range(3)), *(lambda n=n: delete(f"{n}") for n in range(3, 6))]
-    tasks += [lambda: rewrite("new"), lambda: rewrite("new")]
+    tasks = [partial(rewrite, path) for path in ("0", "1", "2", "new", "new")]
+    tasks += [partial(delete, path) for path in ("3", "4", "5")]
     at_once(tasks)
     assert usage.check() == []
     assert Usage.objects.get().chunks == Chunk.objects.filter(document__deleted_at=None).count()
@@ -94,7 +95,7 @@ def test_a_job_must_fit_with_all_that_are_still_open(live_world: World) -> None:
     """In bytes: chunks are known only once it is cut. Nothing of a refused job is stored."""
     limit(live_world, max_bytes=25)
     source = live_world.source()
-    results = at_once([lambda n=n: submit(live_world, source, "0123456789", paths=f"{n}") for n in range(6)])
+    results = at_once([partial(submit, live_world, source, "0123456789", paths=f"{n}") for n in range(6)])
     assert (refused(results), IngestionJob.objects.count(), IngestionDocument.objects.count()) == (4, 2, 2)
     work()
     assert set(IngestionDocument.objects.values_list("state", flat=True)) == {"done"}, "what was accepted fits"
