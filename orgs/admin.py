@@ -62,7 +62,7 @@ class OrganizationAdmin(ScopedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         # A slug is unique on the whole platform: choosing one would tell which others exist. How much of the platform
         # an organisation may use is not its own decision.
-        return () if request.user.is_superuser else ("slug", "max_chunks", *_LIMITS)
+        return () if request.user.is_superuser else ("slug", "max_chunks", "max_bytes", *_LIMITS)
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)

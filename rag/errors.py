@@ -56,6 +56,11 @@ class UnknownQuery(RagError):
     words = "No search results found with the provided query ID"
 
 
+class UnknownDocument(RagError):
+    kind, code = Kind.NOT_FOUND, "DOCUMENT_NOT_FOUND"
+    words = "There is no such document in this data source."
+
+
 class UnknownJob(RagError):
     kind, code = Kind.NOT_FOUND, "JOB_NOT_FOUND"
     words = "There is no such job, or it is not visible to you."

@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, recovery, vector_index
+from rag.services import deletion, ingestion, recovery, usage, vector_index
 
 
 @shared_task(name="rag.ingest_documents")
@@ -25,3 +25,8 @@ def tend_vector_index() -> None:
 @shared_task(name="rag.purge_deleted")
 def purge_deleted() -> None:
     deletion.purge()
+
+
+@shared_task(name="rag.check_usage")
+def check_usage() -> None:
+    usage.check()

@@ -8,7 +8,7 @@ from accounts.models import User
 from orgs.api_keys import ApiKey
 from orgs.models import Membership, Role, Team
 from orgs.permissions import Visibility
-from rag.models import DataSource, EmbeddingModel, Grant
+from rag.models import DataSource, EmbeddingModel, Grant, Usage
 from rag.services import ingestion, jobs
 from rag.types import Submission
 from tests.factories import World, put
@@ -81,7 +81,9 @@ def test_foreign_objects_do_not_exist(world: World, foreign: DataSource) -> None
 def test_without_the_permission_there_is_nothing_to_see(world: World, name: str) -> None:
     world.source("domestic")
     client = browser(world.users[name])
-    assert "/admin/rag/" not in client.get("/admin/").content.decode()
+    index = client.get("/admin/").content.decode()
+    assert ("/admin/rag/document/" in index) == (name != "member"), "who may send documents may delete them"
+    assert not any(f"/admin/rag/{page}/" in index for page in ("datasource", "ingestionjob", "embeddingmodel"))
     assert client.get("/admin/rag/datasource/").status_code == 403
     assert client.get("/admin/orgs/membership/").status_code == 403
     assert client.get("/admin/orgs/apikey/").status_code == 403
@@ -323,3 +325,55 @@ def test_pages_say_what_the_handbook_says(world: World) -> None:
     assert ("Groups" in index, "Organisations" in index, "Organizations" in index) == (False, True, False)
     page = root.get(f"/admin/rag/embeddingmodel/{model.pk}/change/").content.decode()
     assert ("D384" in page, ">384<" in page, "Prefix of questions" in page) == (False, True, True)
+
+
+@pytest.mark.parametrize("by_action", [True, False])
+def test_documents_are_deleted_by_those_who_may_replace_them(
+    world: World, foreign: DataSource, by_action: bool
+) -> None:
+    """Editors, who hold sources.ingest alone. What is asked counts chunks, and says nothing of the text."""
+    source = world.source("domestic", visibility=Visibility.PERSONAL)
+    put(source, "a", "Zebras have secret stripes.")
+    document, abroad = source.documents.get(), foreign.documents.get()
+    client = browser(world.users["editor"])
+    if by_action:
+        address = "/admin/rag/document/"
+        values = {"action": "delete_selected", "_selected_action": [document.pk, abroad.pk]}
+    else:
+        address, values = f"/admin/rag/document/{document.pk}/delete/", {}
+    asked = (client.post(address, values) if by_action else client.get(address)).content.decode()
+    assert ("1 documents" in asked, "1 chunks" in asked, "secret" in asked) == (True, True, False)
+    assert client.post(address, {**values, "post": "yes"}).status_code == 302
+    assert not source.documents.filter(deleted_at=None).exists()
+    assert foreign.documents.filter(deleted_at=None).exists()
+    assert Usage.objects.get(organization=world.home).chunks == 0
+    assert client.get(f"/admin/rag/document/{document.pk}/change/").status_code == 302
+    assert "rag/datasource" not in client.get("/admin/").content.decode(), "sending documents is not managing"
+
+
+def test_members_see_no_documents_in_the_admin(world: World) -> None:
+    put(world.source("domestic"), "a", "Zebras.")
+    key = world.home.sources.get().documents.get().pk
+    client = browser(world.users["member"])
+    assert client.get("/admin/rag/document/").status_code == 403
+    assert client.post(f"/admin/rag/document/{key}/delete/", {"post": "yes"}).status_code in (302, 403)
+    assert world.home.sources.get().documents.filter(deleted_at=None).exists()
+
+
+def test_what_is_stored_is_shown_and_warns_when_nearly_full(world: World) -> None:
+    source = world.source("domestic")
+    put(source, "a", "Zebras.")
+    page = f"/admin/orgs/organization/{world.home.pk}/change/"
+    owner = browser(world.users["owner"])
+    world.home.max_chunks, world.home.max_bytes = 10, 7
+    world.home.save()
+    for address in (page, "/admin/orgs/organization/"):
+        text = owner.get(address).content.decode()
+        assert "1 of 10" in text
+        assert text.count("--error-fg") == 1, "seven of seven bytes"
+    values = {"name": "Home", "is_active": "on", "default_visibility": "public", "max_bytes": 5000}
+    owner.post(page, values)
+    world.home.refresh_from_db()
+    assert world.home.max_bytes == 7
+    shown = owner.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
+    assert "1 documents, 1 chunks, 7" in shown

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from rag.services import ingestion, jobs
+from rag.services import ingestion, jobs, metrics
 from rag.types import Submission
-from tests.factories import World
+from tests.factories import World, put
 
 
 def read(client: Client, **headers: str) -> dict[tuple[str, str], float]:
@@ -58,3 +58,20 @@ def test_without_a_token_this_machine_alone(client: Client) -> None:
     assert client.get("/metrics", REMOTE_ADDR="192.0.2.1").status_code == 401
     for name in ("x-forwarded-for", "x-forwarded-proto", "forwarded"):
         assert client.get("/metrics", headers={name: "x"}).status_code == 401, "a proxy's requests all come from here"
+
+
+def test_what_organisations_store_by_their_slugs(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that store most: a platform of ten thousand must not make ten thousand series."""
+    put(world.source(), "a", "Zebras.")
+    world.home.max_bytes = 1000
+    world.home.save()
+    for number in range(2):
+        put(world.source(f"abroad-{number}", organization=world.abroad), "a", "Lions.")
+    told = read(client)
+    assert told["ragsite_organization_chunks", "abroad"] == 2
+    assert told["ragsite_organization_bytes", "home"] == 7
+    assert told["ragsite_organization_max_bytes", "home"] == 1000
+    assert ("ragsite_organization_max_bytes", "abroad") not in told
+    monkeypatch.setattr(metrics, "_NAMED", 1)
+    told = read(client)
+    assert [label for name, label in told if name == "ragsite_organization_chunks"] == ["abroad"]

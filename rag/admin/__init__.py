@@ -1,3 +1,3 @@
-from . import embedding_models, jobs, sources
+from . import documents, embedding_models, jobs, organizations, sources
 
-__all__ = ["embedding_models", "jobs", "sources"]
+__all__ = ["documents", "embedding_models", "jobs", "organizations", "sources"]

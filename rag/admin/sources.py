@@ -1,4 +1,4 @@
-"""Data sources, who may query them, and their documents."""
+"""Data sources, and who may query them."""
 
 from typing import Any
 
@@ -6,11 +6,12 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
 
 from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.models import DataSource, Document, EmbeddingModel, Grant
-from rag.services import deletion
+from rag.services import deletion, documents
 
 from .base import SourceContentAdmin, choices, home_organizations
 
@@ -130,13 +131,18 @@ class DataSourceAdmin(SourceContentAdmin):
     def documents(self, source: Any) -> int:
         return int(source.document_count)
 
+    @admin.display(description="stored")
+    def stored(self, source: DataSource) -> str:
+        count, chunks, size = documents.stored_in(source)
+        return f"{count:,} documents, {chunks:,} chunks, {filesizeformat(size)}"
+
     @admin.display(description="who may query it", ordering="visibility")
     def open_to(self, source: DataSource) -> str:
         return source.visibility
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         # Its chunks lie in the table of its model, and its people in its organisation.
-        return ("organization", "embedding_model") if obj else ()
+        return ("organization", "embedding_model", "stored") if obj else ()
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)
@@ -161,29 +167,3 @@ class DataSourceAdmin(SourceContentAdmin):
         for grant in formset.save(commit=False):
             grant.granted_by = grant.granted_by or request.user
         super().save_formset(request, form, formset, change)
-
-
-@admin.register(Document)
-class DocumentAdmin(SourceContentAdmin):
-    """Read only: documents come in by ingestion. Their text is shown to those who may query the source, not here."""
-
-    list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
-    list_filter = ("source", "source_type", "lang")
-    search_fields = ("title", "path")
-    list_select_related = ("source__organization",)
-    fields = (
-        "title", "path", "uri", "source", "source_type", "content_type", "lang", "tags", "date", "metadata",
-        "content_hash", "chunk_count", "chunk_size", "chunk_overlap", "created_at", "updated_at",
-    )  # fmt: skip
-    readonly_fields = fields
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
-        return super().get_queryset(request).filter(deleted_at=None).defer("text")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    has_delete_permission = has_change_permission

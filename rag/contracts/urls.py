@@ -4,6 +4,7 @@ from django.urls import re_path
 
 from . import schema as _  # noqa: F401  # tells the OpenAPI generator about our fields
 from .agent import views as agent
+from .pipeline.document_views import Documents
 from .pipeline.job_views import IngestionJobs
 from .pipeline.query_views import Query, Retrieve
 from .pipeline.source_views import DataSources
@@ -15,6 +16,8 @@ from .v3.views import Chat
 job = IngestionJobs.as_view({"get": "retrieve", "delete": "destroy"})
 sources = DataSources.as_view({"get": "list", "post": "create"})
 source = DataSources.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})
+documents = Documents.as_view({"get": "list", "delete": "destroy_by_path"})
+document = Documents.as_view({"get": "retrieve", "delete": "destroy"})
 
 urlpatterns = [
     re_path(r"^api/rag/ingest/?$", Ingest.as_view(), name="ingest"),
@@ -22,6 +25,8 @@ urlpatterns = [
     re_path(r"^api/rag/search/?$", Search.as_view(), name="search"),
     re_path(r"^api/rag/sources/?$", sources, name="sources"),
     re_path(r"^api/rag/sources/(?P<reference>[^/]+)/?$", source, name="source"),
+    re_path(r"^api/rag/sources/(?P<reference>[^/]+)/documents/?$", documents, name="documents"),
+    re_path(r"^api/rag/sources/(?P<reference>[^/]+)/documents/(?P<document_id>[^/]+)/?$", document, name="document"),
     re_path(r"^api/rag/retrieve/?$", Retrieve.as_view(), name="retrieve"),
     re_path(r"^api/rag/query/?$", Query.as_view(), name="query"),
     re_path(r"^api/chat/?$", Chat.as_view(), name="chat"),

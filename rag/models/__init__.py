@@ -6,6 +6,7 @@ from .history import SearchRecord
 from .jobs import IngestionDocument, IngestionJob
 from .originals import Original
 from .sources import Action, DataSource, Grant, SourceType
+from .usage import Usage
 
 __all__ = [
     "EMBEDDING_TABLES",
@@ -26,4 +27,5 @@ __all__ = [
     "Original",
     "SearchRecord",
     "SourceType",
+    "Usage",
 ]

@@ -24,8 +24,14 @@ class DocumentQuerySet(SourceContentQuerySet):
     def live(self) -> "DocumentQuerySet":
         return self.filter(deleted_at=None)
 
+    def unpurged(self) -> "DocumentQuerySet":
+        """Deleted, and their chunks may still be there."""
+        return self.filter(deleted_at__isnull=False, chunk_count__gt=0)
+
 
 class Document(UUIDModel):
+    """A deleted one is found by nobody; its row stays for a while to say that its path was deleted, and when."""
+
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="documents")
     path = models.TextField()
     title = models.TextField()
@@ -46,7 +52,10 @@ class Document(UUIDModel):
     chunk_size = models.PositiveIntegerField()
     chunk_overlap = models.PositiveIntegerField()
     chunk_count = models.PositiveIntegerField()
-    # The submission that wrote this version. UUIDv7: an older one that finishes later does not overwrite it.
+    # What it counts in its organisation's quota: its text as UTF-8, and its original.
+    bytes = models.PositiveBigIntegerField(default=0)
+    # The submission that wrote this version, or the deletion that ended it. UUIDv7: an older submission that finishes
+    # later changes nothing.
     revision = models.UUIDField()
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -60,6 +69,13 @@ class Document(UUIDModel):
             models.UniqueConstraint(
                 fields=["source", "path"], condition=Q(deleted_at=None), name="document_path_in_source"
             ),
+        )
+        indexes = (
+            # Every search asks which documents these are; nearly always there is none.
+            models.Index(
+                fields=["id"], condition=Q(deleted_at__isnull=False, chunk_count__gt=0), name="document_unpurged"
+            ),
+            models.Index(fields=["source", "path"], condition=Q(deleted_at__isnull=False), name="document_deleted"),
         )
 
     def __str__(self) -> str:

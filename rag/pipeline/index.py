@@ -32,23 +32,27 @@ def unchanged(
     UnknownSource if the source was deleted meanwhile.
     """
     document = _locked(source, submission.path)
-    return _kept(document, submission, source, options, revision) if document else None
+    if document is None:
+        return _deleted_since(source, submission.path, revision)
+    return _kept(document, submission, source, options, revision)
 
 
 def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> IndexOutcome:
     """Create the document, or give it its new content: chunks that it has already keep their rows and vectors.
 
-    Keeps other writers of this path waiting, likewise. Raises IndexFull, Outdated, and UnknownSource if the source was
-    deleted meanwhile.
+    Keeps other writers of this path waiting, likewise, and towards the end the organisation's other writers: once in a
+    transaction. Raises IndexFull, Outdated, and UnknownSource if the source was deleted meanwhile.
     """
     cut = prepared.cut
     submission, options = cut.submission, cut.options
     document = _locked(source, submission.path)
     if document and (kept := _kept(document, submission, source, options, revision)):
         return kept
+    if document is None and (gone := _deleted_since(source, submission.path, revision)):
+        return gone
     if cut.base != (document.revision if document else None):
         raise Outdated
-    quota.make_room(source.organization_id, growth=len(cut.chunks) - (document.chunk_count if document else 0))
+    had_chunks, had_bytes = (document.chunk_count, document.bytes) if document else (0, 0)
     status = "updated" if document else "created"
     document = document or Document(source=source, path=submission.path)
     content = {
@@ -61,6 +65,7 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         "chunk_size": options.size,
         "chunk_overlap": options.overlap,
         "chunk_count": len(cut.chunks),
+        "bytes": quota.size_of(cut.parsed.text, submission.original_id),
         "revision": revision,
     }
     _save(document, {**_attributes(submission, source), **content})
@@ -75,6 +80,7 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
     )
     if status == "updated":
         store.refresh_filters(document)
+    quota.make_room(source.organization_id, chunks=document.chunk_count - had_chunks, bytes=document.bytes - had_bytes)
     return IndexOutcome(status, document.pk, len(cut.chunks))
 
 
@@ -105,6 +111,13 @@ def _locked(source: DataSource, path: str) -> Document | None:
     source.hold()
     take_turn(f"{source.pk}/{path}")
     return Document.objects.live().filter(source=source, path=path).defer("text").first()
+
+
+def _deleted_since(source: DataSource, path: str, revision: uuid.UUID) -> IndexOutcome | None:
+    """The path was deleted after this was submitted: it is history, as if it had been written and then deleted."""
+    deleted = Document.objects.filter(source=source, path=path, deleted_at__isnull=False, revision__gt=revision)
+    key = deleted.values_list("pk", flat=True).first()
+    return IndexOutcome("unchanged", key, 0) if key else None
 
 
 def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:

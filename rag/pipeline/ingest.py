@@ -13,6 +13,7 @@ from rag.providers import registry
 from rag.providers.base import Halves
 from rag.types import ChunkDraft, ChunkingOptions, Parsed, Submission
 
+from . import quota
 from .chunk import chunk
 from .embed import digest, embed_texts, embedded_text
 
@@ -46,17 +47,20 @@ class Prepared:
 def prepare(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, on_batch: Callable[[int], None]
 ) -> Prepared:
-    """The slow part. Raises ParseFailed, UnsupportedFormat, EmbeddingFailed, and what `on_batch` raises."""
+    """The slow part. Raises ParseFailed, UnsupportedFormat, IndexFull, EmbeddingFailed, and what `on_batch` raises."""
     (prepared,) = embed([cut(submission, source=source, options=options)], source.embedding_model, on_batch=on_batch)
     return prepared
 
 
 def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions) -> Cut:
-    """Parse → chunks, and which of them are new. Raises ParseFailed and UnsupportedFormat."""
+    """Parse → chunks, and which of them are new. Raises ParseFailed, UnsupportedFormat, and IndexFull where there is no
+    room for them."""
     parsed = _parsed(submission)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     chunks = list(chunk(parsed, options))
     digests = [digest(each.text, each.headings, title) for each in chunks]
+    size = quota.size_of(parsed.text, submission.original_id)
+    quota.require_room_for(source, submission.path, chunks=len(chunks), bytes=size)
     stored = None
     if not source._state.adding:
         stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()

@@ -1,47 +1,117 @@
-"""How many chunks an organisation may have (Organization.max_chunks)."""
+"""What an organisation may store (Organization.max_chunks and max_bytes), and what it does (Usage)."""
 
 import uuid
+from dataclasses import dataclass
 
-from django.db.models import Sum
+from django.db.models import F, Func, IntegerField, OuterRef, Subquery, Sum, Value
+from django.db.models.functions import Coalesce, Greatest
 
 from orgs.models import Organization
 from rag.errors import IndexFull
-from rag.models import Document
-from ragsite.db import take_turn
+from rag.models import DataSource, Document, IngestionDocument, Original, Usage
+
+_OPEN = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Most:
+    """None: no limit."""
+
+    chunks: int | None
+    bytes: int | None
+
+
+def size_of(text: str, original_id: uuid.UUID | None = None) -> int:
+    """What a document counts: the bytes of its text, and of the file that it was sent as."""
+    stored = Original.objects.filter(pk=original_id).values_list("size", flat=True).first() if original_id else None
+    return (len(text) if text.isascii() else len(text.encode())) + (stored or 0)
 
 
 def refuse_if_full(organization_id: uuid.UUID) -> None:
-    """Before work is done that could not be stored. Raises IndexFull; not final: nothing is locked."""
+    """Before work is done that makes chunks. Raises IndexFull; not final: nothing is locked."""
+    require_room(organization_id, chunks=1)
+
+
+def require_room(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0) -> None:  # noqa: A002
+    """Raises IndexFull if this much more is too much now; not final, likewise. What shrinks always fits."""
     most = _most(organization_id)
-    if most is not None and _used(organization_id) >= most:
-        raise _full(most)
-
-
-def make_room(organization_id: uuid.UUID, *, growth: int) -> None:
-    """Raises IndexFull if `growth` more chunks are too many.
-
-    With a quota, the organisation's other writers wait until the caller's transaction ends, so that their sum counts.
-    """
-    most = _most(organization_id)
-    if most is None or growth <= 0:
+    if most.chunks is None and most.bytes is None:
         return
-    take_turn(f"quota/{organization_id}")
-    if _used(organization_id) + growth > most:
-        raise _full(most)
+    used = Usage.objects.filter(pk=organization_id).first() or Usage()
+    if most.chunks is not None and chunks > 0 and used.chunks + chunks > most.chunks:
+        raise IndexFull(
+            f"The organisation may have {most.chunks:,} chunks, and has no room for this. "
+            "Delete something, or ask for more.",
+            maxChunks=most.chunks,
+        )
+    if most.bytes is not None and bytes > 0 and used.bytes + bytes > most.bytes:
+        raise _too_many_bytes(most.bytes, used.bytes)
 
 
-def _most(organization_id: uuid.UUID) -> int | None:
-    return Organization.objects.values_list("max_chunks", flat=True).get(pk=organization_id)
+def require_room_for(source: DataSource, path: str, *, chunks: int, bytes: int) -> None:  # noqa: A002
+    """The same for a document of this size: what it replaces makes room for it."""
+    held = Document.objects.live().filter(source_id=source.pk, path=path).values_list("chunk_count", "bytes").first()
+    had_chunks, had_bytes = held or (0, 0)
+    require_room(source.organization_id, chunks=chunks - had_chunks, bytes=bytes - had_bytes)
 
 
-def _used(organization_id: uuid.UUID) -> int:
-    """What was deleted does not count, though its rows may not be purged yet."""
-    counted = Document.objects.live().filter(source__organization=organization_id, source__deleted_at=None)
-    return counted.aggregate(chunks=Sum("chunk_count"))["chunks"] or 0
+def require_room_for_open(organization_id: uuid.UUID) -> None:
+    """Raises IndexFull if the bytes of the documents that wait or are at work, the caller's own among them, are too
+    many. Exact: with such a limit, others who ask or write wait until the caller's transaction ends."""
+    most = _most(organization_id).bytes
+    if most is None:
+        return
+    _make_row(organization_id)
+    used = Usage.objects.select_for_update().get(pk=organization_id)
+    waiting = _growth_of_open(organization_id)
+    if waiting > 0 and used.bytes + waiting > most:
+        raise _too_many_bytes(most, used.bytes, waiting)
 
 
-def _full(most: int) -> IndexFull:
+def make_room(organization_id: uuid.UUID, *, chunks: int, bytes: int) -> None:  # noqa: A002
+    """Count what the caller's transaction has added or, with negative numbers, taken away. Raises IndexFull if it is
+    too much: the transaction must be rolled back then.
+
+    Once in a transaction, and its last statement but for an outcome: the organisation's other writers wait from here
+    until it ends. Exact, because PostgreSQL looks at the condition again once a row that it waited for is free.
+    """
+    if not chunks and not bytes:
+        return
+    most = _most(organization_id)
+    fitting = Usage.objects.filter(pk=organization_id)
+    if most.chunks is not None and chunks > 0:
+        fitting = fitting.filter(chunks__lte=most.chunks - chunks)
+    if most.bytes is not None and bytes > 0:
+        fitting = fitting.filter(bytes__lte=most.bytes - bytes)
+    while not fitting.update(chunks=F("chunks") + chunks, bytes=F("bytes") + bytes):
+        require_room(organization_id, chunks=chunks, bytes=bytes)  # passes if the row is missing, or room was made
+        _make_row(organization_id)
+
+
+def _most(organization_id: uuid.UUID) -> _Most:
+    return _Most(*Organization.objects.values_list("max_chunks", "max_bytes").get(pk=organization_id))
+
+
+def _make_row(organization_id: uuid.UUID) -> None:
+    Usage.objects.bulk_create([Usage(organization_id=organization_id)], ignore_conflicts=True)
+
+
+def _growth_of_open(organization_id: uuid.UUID) -> int:
+    """The bytes of open documents, each without what it will replace."""
+    replaced = Document.objects.live().filter(source=OuterRef("job__source"), path=OuterRef("path")).values("bytes")
+    # octet_length reads no text: PostgreSQL keeps the length where it keeps the text.
+    length = Func(F("text"), function="octet_length", output_field=IntegerField())
+    size = length + Coalesce(F("original__size"), Value(0)) - Coalesce(Subquery(replaced[:1]), Value(0))
+    documents = IngestionDocument.objects.filter(
+        state__in=_OPEN, job__source__organization=organization_id, job__source__deleted_at=None
+    )
+    return documents.aggregate(bytes=Sum(Greatest(size, Value(0))))["bytes"] or 0
+
+
+def _too_many_bytes(most: int, used: int, waiting: int = 0) -> IndexFull:
+    on_their_way = f" and {waiting:,} are on their way" if waiting else ""
     return IndexFull(
-        f"The organisation may have {most:,} chunks, and has no room for this. Delete something, or ask for more.",
-        maxChunks=most,
+        f"The organisation may store {most:,} bytes; {used:,} are stored{on_their_way}, and there is no room for this. "
+        "Delete something, or ask for more.",
+        maxBytes=most,
     )

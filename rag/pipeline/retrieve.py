@@ -42,8 +42,9 @@ def retrieve(question: Question, scopes: Sequence[Scope]) -> list[Hit]:
 
 
 def passages(hits: Sequence[Hit]) -> list[Passage]:
-    """The hits with their texts and documents, in the same order; without those whose chunk is gone."""
-    rows = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits]).values_list("pk", *_COLUMNS)
+    """The hits with their texts and documents, in the same order; without those that are deleted or replaced."""
+    found_now = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits], document__deleted_at=None)
+    rows = found_now.values_list("pk", *_COLUMNS)
     chunks = {key: dict(zip(_COLUMNS.values(), values, strict=True)) for key, *values in rows}
     found = [(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks]
     return [_passage(rank, hit, chunk) for rank, (hit, chunk) in enumerate(found, start=1)]

@@ -1,12 +1,17 @@
-"""Deleting a data source: invisible at once, whatever its size; its rows go afterwards, a batch at a time."""
+"""Deleting a data source, and what is left of deleted ones and of deleted documents: their rows go afterwards, a batch
+at a time. Neither is found by anybody meanwhile (docs/architecture.md, "How is something deleted?")."""
 
+import datetime
+import functools
 import time
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -14,14 +19,17 @@ from orgs.models import Organization
 from rag import queue
 from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob
+from rag.pipeline import quota
 from ragsite.db import take_free_turn
 
-from . import jobs, sources
+from . import documents, jobs, sources
 
 logger = structlog.get_logger(__name__)
 
 # Rows that one transaction of a purge removes: each chunk takes a vector along, each document its text.
 _BATCH = 500
+# For how long a deleted document's path is remembered at least: longer than any request takes that was sent before.
+_REMEMBERED = datetime.timedelta(hours=1)
 
 
 def delete(user: User, reference: str, *, organization: Organization | None = None) -> None:
@@ -44,23 +52,77 @@ def delete_source(source: DataSource) -> None:
     jobs.cancel_all(IngestionJob.objects.filter(source=found))
     queue.send("rag.purge_deleted")
     logger.info("source_deleted", source=str(found.pk))
+    _, chunks, size = documents.stored_in(found)
+    quota.make_room(found.organization_id, chunks=-chunks, bytes=-size)
 
 
 def purge() -> None:
-    """Remove the rows of deleted sources for as long as it takes until the next call is due.
+    """Remove the rows of what was deleted for as long as it takes until the next call is due.
 
     It is asked for by every deletion and, in case that message is lost, at the pace of the sweep.
     """
     end = time.monotonic() + settings.RAG_SWEEP_SECONDS
+    _while_there_is_some(_purge_documents, end)
+    _while_there_is_some(_forget_documents, end)
     for source_id in DataSource.objects.exclude(deleted_at=None).order_by("deleted_at").values_list("pk", flat=True):
-        while time.monotonic() < end:
-            if not _purge_batch(source_id):
-                break
+        _while_there_is_some(functools.partial(_purge_source, source_id), end)
+
+
+def _while_there_is_some(batch: Callable[[], bool], end: float) -> None:
+    while time.monotonic() < end and batch():
+        pass
 
 
 @transaction.atomic
-def _purge_batch(source_id: uuid.UUID) -> bool:
-    """Remove some rows. False if there is nothing left to do here, or another process is at it."""
+def _purge_documents() -> bool:
+    """Remove some chunks of deleted documents, and the content of those that have none left.
+
+    False if there is nothing left to do here, or another process is at it: so for every batch.
+    """
+    if not take_free_turn("purge/documents"):
+        return False
+    chosen = _some_unpurged()
+    chunks = Chunk.objects.filter(document__in=chosen).order_by("document", "position")
+    batch = list(chunks.values_list("pk", flat=True)[:_BATCH])
+    Chunk.objects.filter(pk__in=batch).only("pk").delete()
+    if len(batch) < _BATCH:
+        emptied: dict[str, Any] = {"text": "", "title": "", "uri": "", "metadata": {}, "tags": [], "original": None}
+        Document.objects.filter(pk__in=chosen).update(chunk_count=0, **emptied)
+        for document_id in chosen:
+            logger.info("document_purged", document=str(document_id))
+    return bool(chosen)
+
+
+def _some_unpurged() -> list[uuid.UUID]:
+    """The ids of as many as have a batch of chunks together, the first deleted first."""
+    rows = Document.objects.unpurged().filter(source__deleted_at=None).order_by("deleted_at", "pk")
+    chosen, room = [], _BATCH
+    for document_id, chunks in rows.values_list("pk", "chunk_count")[:_BATCH]:
+        chosen.append(document_id)
+        room -= chunks
+        if room <= 0:
+            break
+    return chosen
+
+
+@transaction.atomic
+def _forget_documents() -> bool:
+    """Remove what is left of documents that were deleted long ago, unless their path is still waited for: an open
+    document that was sent before must find that it is history."""
+    if not take_free_turn("purge/documents"):
+        return False
+    waiting = IngestionDocument.objects.filter(
+        state__in=jobs.OPEN_STATES, job__source=OuterRef("source"), path=OuterRef("path")
+    )
+    old = Document.objects.filter(deleted_at__lt=timezone.now() - _REMEMBERED, chunk_count=0)
+    batch = list(old.exclude(Exists(waiting)).values_list("pk", flat=True)[:_BATCH])
+    Document.objects.filter(pk__in=batch).only("pk").delete()
+    return bool(batch)
+
+
+@transaction.atomic
+def _purge_source(source_id: uuid.UUID) -> bool:
+    """Remove some rows of a deleted source, in the end its own."""
     if not take_free_turn(f"purge/{source_id}"):
         return False
     rows: tuple[QuerySet[Model], ...] = (

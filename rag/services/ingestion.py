@@ -51,7 +51,7 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
         if same is not None:
             return same
     else:
-        quota.refuse_if_full(source.organization_id)
+        quota.require_room(source.organization_id, chunks=1, bytes=size)
     while True:
         prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
         with contextlib.suppress(index.Outdated), transaction.atomic():

@@ -30,7 +30,8 @@ def submit(
 ) -> IngestionJob:
     """Store the job and its documents, and tell the workers once that is committed.
 
-    Raises IndexFull if the organisation has no room at all, UnknownSource if the source was deleted meanwhile.
+    Raises IndexFull if the organisation has no room for its bytes, or none for chunks at all, UnknownSource if the
+    source was deleted meanwhile.
     """
     source.hold()
     quota.refuse_if_full(source.organization_id)
@@ -59,6 +60,7 @@ def submit(
         for number, submission in enumerate(submissions)
     ]
     IngestionDocument.objects.bulk_create(rows, batch_size=500)
+    quota.require_room_for_open(source.organization_id)
     send([row.pk for row in rows if row.state == State.QUEUED])
     close(job.pk)  # if nothing of it can be read
     return job
@@ -102,7 +104,7 @@ def cancel_all(wanted: QuerySet[IngestionJob]) -> None:
 
 def indexed_chunks(job: IngestionJob, limit: int) -> list[uuid.UUID]:
     """The ids of the chunks that this job's documents have now."""
-    documents = job.documents.filter(state=State.DONE).values("document")
+    documents = job.documents.filter(state=State.DONE, document__deleted_at=None).values("document")
     return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
 
 

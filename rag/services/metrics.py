@@ -7,9 +7,18 @@ from django.db.models import Count, Min
 from django.utils import timezone
 
 from rag import queue
-from rag.models import IngestionDocument, IngestionJob
+from rag.models import IngestionDocument, IngestionJob, Usage
 
 from . import health
+
+# Organisations that the gauges name: those that store most.
+_NAMED = 100
+_STORED = (
+    ("chunks", f"Chunks stored, of the {_NAMED} organisations that have most."),
+    ("bytes", "Bytes stored by them, in texts and files."),
+    ("max_chunks", "The most chunks that they may store."),
+    ("max_bytes", "The most bytes, likewise."),
+)
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 
@@ -40,8 +49,18 @@ def gauges() -> Iterator[Gauge]:
     oldest = open_documents.aggregate(oldest=Min("job__created_at"))["oldest"]
     waiting = (timezone.now() - oldest).total_seconds() if oldest else 0.0
     yield Gauge("ragsite_oldest_open_document_seconds", "Since the oldest of them was sent.", values={"": waiting})
+    yield from _stored()
     if (messages := queue.waiting()) is not None:
         yield Gauge("ragsite_queue_messages", "Messages that wait for a worker.", values={"": float(messages)})
+
+
+def _stored() -> Iterator[Gauge]:
+    """By organisation; a limit only where there is one."""
+    columns = ("organization__slug", "chunks", "bytes", "organization__max_chunks", "organization__max_bytes")
+    rows = list(Usage.objects.order_by("-chunks", "pk").values_list(*columns)[:_NAMED])
+    for place, (name, meaning) in enumerate(_STORED, start=1):
+        values = {row[0]: float(row[place]) for row in rows if row[place] is not None}
+        yield Gauge(f"ragsite_organization_{name}", meaning, "organization", values)
 
 
 def _open_jobs() -> dict[str, float]:

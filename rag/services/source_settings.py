@@ -12,7 +12,7 @@ from accounts.models import User
 from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
-from rag.models import Action, DataSource, EmbeddingModel, Grant
+from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 
 from . import jobs, sources
 
@@ -101,7 +101,7 @@ def _require_to_create(user: User, organization: Organization) -> None:
 
 def _require_empty(source: DataSource) -> None:
     """The caller has locked the source, so that nobody sends it a document meanwhile."""
-    if source.documents.exists() or jobs.unfinished().filter(source=source).exists():
+    if Document.objects.live().filter(source=source).exists() or jobs.unfinished().filter(source=source).exists():
         raise InvalidRequest(
             "The source has documents: their vectors were made by its embedding model. Make another source.",
             field="embeddingModel",

@@ -1,5 +1,9 @@
 """Data sources: finding one, making one."""
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
 from django.db.models import Q
 
 from accounts.models import User
@@ -62,7 +66,16 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
 def to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source that the user may send documents to. Raises NotAllowed if they may only see it, else UnknownSource."""
     refusal = "You may query this data source, but not send documents to it."
-    return _allowed(user, reference, Action.INGEST, organization, refusal)
+    return _allowed(user, reference, (Action.INGEST,), organization, refusal)
+
+
+def to_delete_from(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+    """The source whose documents the user may delete: whoever may replace them, and whoever may delete it whole.
+
+    Raises NotAllowed if they may only see it, else UnknownSource.
+    """
+    refusal = "You may see this data source, but not delete its documents."
+    return _allowed(user, reference, (Action.INGEST, Action.MANAGE), organization, refusal)
 
 
 def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None = None) -> DataSource:
@@ -121,13 +134,17 @@ def writing_organization(user: User, *, organization: Organization | None = None
 
 def to_manage(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
-    return _allowed(user, reference, Action.MANAGE, organization, MAY_NOT_CHANGE)
+    return _allowed(user, reference, (Action.MANAGE,), organization, MAY_NOT_CHANGE)
 
 
-def _allowed(user: User, reference: str, action: Action, organization: Organization | None, refusal: str) -> DataSource:
-    """What is not there for the user stays UnknownSource; what they may only see is NotAllowed, with the refusal."""
+def _allowed(
+    user: User, reference: str, actions: Sequence[Action], organization: Organization | None, refusal: str
+) -> DataSource:
+    """actions: any of them will do. What is not there for the user stays UnknownSource; what they may only see is
+    NotAllowed, with the refusal."""
+    allowed = reduce(or_, (visible(user, action, organization=organization) for action in actions))
     try:
-        return named(visible(user, action, organization=organization), reference)
+        return named(allowed, reference)
     except UnknownSource:
         named(visible(user, Action.VIEW, organization=organization), reference)
         raise NotAllowed(refusal) from None

@@ -1,5 +1,6 @@
 """Celery: the rows are the truth and a message is only a hint, so no result backend and late acknowledgement."""
 
+from celery.schedules import crontab
 from kombu import Queue
 
 from .base import REDIS_URL, TIME_ZONE
@@ -26,13 +27,17 @@ CELERY_TIMEZONE = TIME_ZONE
 # A queue of its own: behind ten thousand documents a sweep would come too late for the one whose worker died.
 CELERY_TASK_DEFAULT_QUEUE = "ingestion"
 CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"))
-_MAINTENANCE = {
+_OFTEN = {
     "rag.sweep_ingestion": RAG_SWEEP_SECONDS,
     "rag.purge_deleted": RAG_SWEEP_SECONDS,
     "rag.tend_vector_index": 3 * RAG_SWEEP_SECONDS,
 }
-CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in _MAINTENANCE}
+_NIGHTLY = {
+    "rag.check_usage": crontab(hour=3, minute=10),
+}
+CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)}
 # Without a worker the sweeps of an hour must not pile up.
 CELERY_BEAT_SCHEDULE = {
-    name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _MAINTENANCE.items()
+    **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _OFTEN.items()},
+    **{name: {"task": name, "schedule": when, "options": {"expires": 3600}} for name, when in _NIGHTLY.items()},
 }

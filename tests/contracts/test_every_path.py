@@ -44,6 +44,8 @@ def test_the_paths_are_those_of_the_contracts() -> None:
         ("GET", "/api/rag/ingest/{}"), ("DELETE", "/api/rag/ingest/{}"),
         ("GET", "/api/rag/sources"), ("POST", "/api/rag/sources"), ("GET", "/api/rag/sources/{}"),
         ("PATCH", "/api/rag/sources/{}"), ("DELETE", "/api/rag/sources/{}"),
+        ("GET", "/api/rag/sources/{}/documents"), ("DELETE", "/api/rag/sources/{}/documents"),
+        ("GET", "/api/rag/sources/{}/documents/{}"), ("DELETE", "/api/rag/sources/{}/documents/{}"),
         ("POST", "/api/rag/query"), ("POST", "/api/rag/retrieve"),
         ("POST", "/agent/respond"), ("GET", "/agent/health"),
         ("POST", "/api/v1/search"), ("GET", "/api/v1/search/{}"),
@@ -76,7 +78,7 @@ def scope_of(method: str, path: str) -> str:
     if path.startswith("/api/rag/ingest"):
         return "ingest"
     if path.startswith("/api/rag/sources"):
-        return "" if method == "GET" else "manage"
+        return "" if method == "GET" else "ingest" if "/documents" in path else "manage"
     return "query"
 
 

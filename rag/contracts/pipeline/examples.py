@@ -49,6 +49,22 @@ DONE_JOB: dict[str, Any] = {
 }
 CANCELLED_JOB: dict[str, Any] = {**DONE_JOB, "status": "cancelled", "errors": []}
 CANCELLED_JOB["progress"] = {"documents": 2, "done": 1, "failed": 0}
+DOCUMENT: dict[str, Any] = {
+    "id": _DOCUMENT_ID,
+    "path": "notes/keys.md",
+    "title": "keys.md",
+    "uri": None,
+    "contentType": "text/markdown",
+    "sourceType": "doc",
+    "lang": "en",
+    "tags": [],
+    "date": None,
+    "metadata": {},
+    "chunks": 1,
+    "bytes": 48,
+    "createdAt": "2026-01-31T12:00:00Z",
+    "updatedAt": "2026-01-31T12:00:00Z",
+}
 SOURCE: dict[str, Any] = {
     "id": _SOURCE_ID,
     "slug": "office",

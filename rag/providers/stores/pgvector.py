@@ -20,6 +20,8 @@ from ragsite.db import uuid7
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
 _OVER_FETCH = 100
+# Of a deleted document vectors are left until it is purged. PostgreSQL reads these ids once and hashes them.
+_NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
 
 
 class PgVectorStore:
@@ -193,7 +195,7 @@ def _filter_columns(document: Document) -> dict[str, Any]:
 def _conditions(scope: Scope) -> tuple[str, list[Any]]:
     """SQL over an embedding table, and its values. Ids travel as one array: a long IN list costs planning time."""
     filters: Filters = scope.filters
-    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s"]
+    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s", _NOT_DELETED]
     values: list[Any] = [list(scope.source_ids), scope.model_id]
     for condition, value in (
         ("tags && %s::text[]", list(filters.tags)),

@@ -1,0 +1,69 @@
+"""The documents of data sources."""
+
+import contextlib
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet, Sum
+from django.http import HttpRequest
+
+from orgs.permissions import Permission
+from orgs.scoped import organizations_where
+from rag.errors import UnknownDocument
+from rag.models import Action, DataSource, Document
+from rag.services import documents
+
+from .base import SourceContentAdmin
+
+
+@admin.register(Document)
+class DocumentAdmin(SourceContentAdmin):
+    """Read only but for deleting: documents come in by ingestion. For whoever manages the source or may send documents
+    to it; their text is shown to those who may query it, not here."""
+
+    list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
+    list_filter = ("source", "source_type", "lang")
+    search_fields = ("title", "path")
+    list_select_related = ("source__organization",)
+    fields = (
+        "title", "path", "uri", "source", "source_type", "content_type", "lang", "tags", "date", "metadata",
+        "content_hash", "chunk_count", "bytes", "chunk_size", "chunk_overlap", "created_at", "updated_at",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def visible(self, request: HttpRequest) -> QuerySet[Document]:
+        return Document.objects.live().filter(source__in=self.choices(request, DataSource))
+
+    def allowed(self, request: HttpRequest) -> bool:
+        return super().allowed(request) or organizations_where(request, Permission.SOURCES_INGEST).exists()
+
+    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+        if model is DataSource:
+            mine = (DataSource.objects.visible_to(request.user, each) for each in (Action.MANAGE, Action.INGEST))
+            return reduce(or_, mine)
+        return super().choices(request, model)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return super().get_queryset(request).defer("text")
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Counted, not collected: a document may have a hundred thousand chunks."""
+        chosen = Document.objects.live().filter(pk__in=[document.pk for document in objs])
+        counts = {"documents": chosen.count(), "chunks": chosen.aggregate(sum=Sum("chunk_count", default=0))["sum"]}
+        return [f"{number:,} {name}" for name, number in counts.items()], counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Document) -> None:
+        with contextlib.suppress(UnknownDocument):  # somebody else was first
+            documents.delete_document(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        for document in queryset.select_related("source"):
+            self.delete_model(request, document)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False

@@ -1,0 +1,87 @@
+"""A data source's documents, beside the pipeline contract: /api/rag/sources/{id}/documents."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from accounts.schema import answered
+from orgs.permissions import Scope
+from rag.contracts import pagination
+from rag.contracts.base import caller, organization, organization_to_write, validated
+from rag.services import documents
+from ragsite.db import as_uuid
+
+from . import document_serializers, examples
+from .base import PipelineView
+
+_DOCUMENT_ID = [OpenApiParameter("documentId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
+
+
+class Documents(ViewSetMixin, PipelineView):
+    """Listing them, showing one, deleting one by its id or its path."""
+
+    scopes = {"DELETE": Scope.INGEST}
+    path_names = {"reference": "id", "document_id": "documentId"}
+
+    @extend_schema(
+        operation_id="listDocuments",
+        summary="List a data source's documents",
+        description="By path; for whoever may query the source, send documents to it or manage it.",
+        parameters=[document_serializers.DocumentListIn, *pagination.PARAMETERS],
+        responses={200: document_serializers.DocumentListOut},
+        examples=[answered({"documents": [examples.DOCUMENT], "page": 1, "pageSize": 50, "total": 1}, "Documents")],
+    )
+    def list(self, request: Request, reference: str) -> Response:
+        wanted = validated(document_serializers.DocumentListIn, request.query_params.dict())
+        found = documents.listed(
+            caller(request),
+            reference,
+            organization=organization(request),
+            search=wanted.get("q", ""),
+            lang=wanted.get("lang", ""),
+            tag=wanted.get("tag", ""),
+            source_type=wanted.get("type", ""),
+        )
+        page = pagination.page(request, found)
+        shown = [document_serializers.document_out(document) for document in page.items]
+        return Response({"documents": shown, **page.numbers})
+
+    @extend_schema(
+        operation_id="getDocument",
+        summary="Show a document's fields",
+        description="Without its text, which is what searches are for.",
+        parameters=_DOCUMENT_ID,
+        responses={200: document_serializers.DocumentOut},
+        examples=[answered(examples.DOCUMENT, "Document")],
+    )
+    def retrieve(self, request: Request, reference: str, document_id: str) -> Response:
+        key = as_uuid(document_id)
+        found = documents.listed(caller(request), reference, organization=organization(request))
+        return Response(document_serializers.document_out(documents.named(found, document_id=key)))
+
+    @extend_schema(
+        operation_id="deleteDocument",
+        summary="Delete a document",
+        description="Nothing of it is found any more when this answers; a worker removes its rows. For whoever may "
+        "send documents to the source, or manage it.",
+        parameters=_DOCUMENT_ID,
+        responses={204: None},
+    )
+    def destroy(self, request: Request, reference: str, document_id: str) -> Response:
+        home = organization_to_write(request)
+        documents.delete(caller(request), reference, document_id=as_uuid(document_id), organization=home)
+        return Response(status=204)
+
+    @extend_schema(
+        operation_id="deleteDocumentByPath",
+        summary="Delete the document of a path",
+        description="As by its id. Of other sources' documents of this path nothing changes.",
+        parameters=[document_serializers.DocumentPathIn],
+        responses={204: None},
+    )
+    def destroy_by_path(self, request: Request, reference: str) -> Response:
+        path = validated(document_serializers.DocumentPathIn, request.query_params.dict())["path"]
+        documents.delete(caller(request), reference, path=path, organization=organization_to_write(request))
+        return Response(status=204)
