@@ -19,7 +19,7 @@ from typing import Any
 from rag.errors import ParseFailed, RagError
 from rag.parsing import containers, formats
 from rag.parsing.limits import Limits
-from rag.parsing.readers import reader
+from rag.parsing.readers import reader, web
 from rag.types import Parsed
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -28,6 +28,7 @@ _MAX_ITEMS = 200_000
 
 
 def main() -> None:
+    web.warm_up()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in iter(sys.stdin.readline, ""):

@@ -33,7 +33,7 @@ def extract(content: bytes, media_type: str, limits: Limits, *, mark: str = "", 
     source = xberg.ExtractInput(kind="bytes", bytes=content, mime_type=media_type)
     try:
         result = asyncio.run(xberg.extract(source, _config(limits, mark, pages)))
-    except xberg.XbergError as error:
+    except (xberg.XbergError, RuntimeError) as error:
         raise _understood(str(error), media_type) from error
     if not result.results:
         raise _understood(" ".join(str(error) for error in result.errors), media_type)

@@ -7,6 +7,7 @@ import io
 import posixpath
 import zipfile
 from collections.abc import Iterator
+from typing import Any
 
 from lxml import etree
 
@@ -137,5 +138,6 @@ def _paragraphs(shape: etree._Element) -> Iterator[str]:
             yield words.strip()
 
 
-def _find(element: etree._Element, path: str) -> list:  # type: ignore[type-arg]
-    return element.xpath(path, namespaces=_NAMESPACES)  # type: ignore[return-value]
+def _find(element: etree._Element, path: str) -> list[Any]:
+    found: list[Any] = element.xpath(path, namespaces=_NAMESPACES)
+    return found

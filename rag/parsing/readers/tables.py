@@ -6,6 +6,7 @@ import io
 import itertools
 import re
 import sys
+from collections.abc import Iterable
 
 from rag.errors import ParseFailed
 from rag.parsing import encodings
@@ -28,7 +29,7 @@ def read_csv(content: bytes, limits: Limits) -> Parsed:
         ) from None
 
 
-def _readable(rows: "itertools.chain[list[str]] | csv._reader") -> list[str]:  # type: ignore[name-defined]
+def _readable(rows: Iterable[list[str]]) -> list[str]:
     cleaned = ([" ".join(cell.split()) for cell in row] for row in rows)
     filled = (row for row in cleaned if any(row))
     first = next(filled, [])

@@ -31,6 +31,16 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
 # What is left of a page when its main text was found; below, too much of it was lost.
 _KEPT = 0.6
+# Larger pages are taken whole: looking for the main text takes a second and more for each million characters.
+_LARGE = 4_000_000
+# What is nested deeper is left out by the libraries, without a word.
+_DEEPEST = 200
+_TOO_DEEP = "The elements of the web page are nested too deeply. Send its text."
+
+
+def warm_up() -> None:
+    """Have trafilatura load what it loads at its first use, before there are forks."""
+    trafilatura.extract("<html><body><p>Warm.</p></body></html>", output_format="markdown")
 
 
 def read(content: bytes, limits: Limits) -> Parsed:
@@ -46,20 +56,34 @@ def from_html(html: str, limits: Limits) -> Parsed:
         return Parsed(text="")
     title = " ".join((page.findtext(".//title") or "").split())
     _tidy(page)
+    if _depth(page) > _DEEPEST:
+        raise ParseFailed(_TOO_DEEP)
     main = page.xpath(_MAIN)
     part = main[0] if len(main) == 1 else page
-    found = _main_text(page)  # first: the other one takes the links away, which tell it what is navigation
+    # First: the other one takes the links away, which tell it what is navigation.
+    found = _main_text(page) if len(html) <= _LARGE else None
     whole = _whole(part, limits)
-    return replace(found if _is_complete(found, whole) else whole, title=title)
+    return replace(found if found and _is_complete(found, whole) else whole, title=title)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement | None:
     # As bytes, since text with an encoding declaration of its own is refused.
-    parser = lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
+    parser = lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
     try:
-        return lxml.html.document_fromstring(html.encode("utf-8", "replace"), parser=parser)
+        page = lxml.html.document_fromstring(html.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):  # nothing in it
-        return None
+        page = None
+    if any("depth" in error.message.lower() for error in parser.error_log):  # what is deeper would be left out
+        raise ParseFailed(_TOO_DEEP)
+    return page
+
+
+def _depth(page: lxml.html.HtmlElement) -> int:
+    depth = deepest = 0
+    for event, _ in etree.iterwalk(page, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _tidy(page: lxml.html.HtmlElement) -> None:
