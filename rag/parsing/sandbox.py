@@ -29,6 +29,7 @@ logger = structlog.get_logger(__name__)
 
 _ROOT = Path(__file__).parents[2]
 _START_SECONDS = 60
+_LATE = "Reading the file takes more than {seconds:g} seconds. Send it in parts."
 # Readers that a process keeps ready; each holds about 80 MB.
 _READY = 1
 # Documents that one process has read at the same time; others wait.
@@ -92,16 +93,21 @@ def _read(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
         "folder": str(folder),
         "limits": asdict(limits),
     }
-    reader = _taken()
+    # A reader that waited for work may have been killed meanwhile: that is no fault of the file.
+    for reader in (_taken(), None):
+        with suppress(_Lost):
+            return _asked(reader or _Reader(), request, limits)
+    raise ParseFailed("The process that read the file was ended. Send it again.")
+
+
+def _asked(reader: "_Reader", request: dict[str, Any], limits: Limits) -> int:
     try:
         code = reader.ask(request, seconds=limits.seconds)
     except _Late:
         reader.end()
-        raise ParseFailed(f"Reading the file takes more than {limits.seconds:g} seconds. Send it in parts.") from None
-    except BaseException as error:
+        raise ParseFailed(_LATE.format(seconds=limits.seconds)) from None
+    except BaseException:
         reader.end()
-        if isinstance(error, _Lost):
-            raise ParseFailed("The process that read the file was ended. Send it again.") from None
         raise
     _put_back(reader)
     return code
@@ -232,7 +238,7 @@ def _ended(folder: Path, code: int, media_type: str, limits: Limits) -> ParseFai
             most = limits.memory // 2**20
             return ParseFailed(f"Reading the file needs more than {most:,} MB of memory. Send it in parts.")
     if code == -signal.SIGXCPU or code == -signal.SIGKILL:
-        return ParseFailed(f"Reading the file takes more than {limits.seconds:g} seconds. Send it in parts.")
+        return ParseFailed(_LATE.format(seconds=limits.seconds))
     logger.warning("parser_ended", media_type=media_type, code=code)
     name = formats.title(media_type)
     return ParseFailed(f"The {name} is damaged or too deeply nested: reading it came to no end. Save it again.")

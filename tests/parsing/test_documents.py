@@ -30,7 +30,8 @@ def test_file_holds_what_is_seen_in_it(case: dict[str, Any]) -> None:
     assert [unwanted for unwanted in case.get("must_not_contain", []) if normal(unwanted) in text] == []
     assert not re.match(r"---\n", parsed.text), "front matter"
     if case["file"].endswith((".pdf", ".pptx")):
-        assert parsed.pages and parsed.pages[0].start == 0
+        assert parsed.pages
+        assert parsed.pages[0].start == 0
     for heading in parsed.headings:
         first_line = parsed.text[heading.start :].lstrip("# ").split("\n")[0]
         assert normal(heading.title)[:40] in normal(first_line)

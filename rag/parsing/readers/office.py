@@ -21,6 +21,8 @@ def read_pdf(content: bytes, limits: Limits) -> Parsed:
     found = extract(content, formats.PDF, limits, mark=f"\n\n{mark}:{{page_num}}:\n\n")
     parsed = _paged(re.split(rf"{mark}:(\d+):", found.markdown), _title(found.title))
     if not parsed.text.strip():
+        if b"%%EOF" not in content[-2048:]:
+            raise ParseFailed("The PDF is damaged or cut off. Open it, save it again and send that.")
         raise ParseFailed(
             "The PDF holds no text, only pictures of pages perhaps. Text in pictures is not read (no OCR): send a PDF "
             "with a text layer."

@@ -50,7 +50,6 @@ def _line(header: list[str], row: list[str]) -> str:
 
 
 def _delimiter(text: str) -> str:
-    """The one that splits the first lines most evenly: their number of it is the same, and the largest."""
-    lines = [line for line in text[:_SAMPLE].splitlines()[:20] if line.strip()]
-    complete = lines[:-1] if len(text) > _SAMPLE and len(lines) > 1 else lines
-    return max(",;\t|", key=lambda mark: min((line.count(mark) for line in complete), default=0))
+    """The mark that splits the first line into most values."""
+    first = next((line for line in text[:_SAMPLE].splitlines() if line.strip()), "")
+    return max(",;\t|", key=first.count)
