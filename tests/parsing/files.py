@@ -42,7 +42,7 @@ def relations(*targets: tuple[str, str]) -> str:
     return f'<?xml version="1.0"?><Relationships xmlns="{RELATIONS}">{each}</Relationships>'
 
 
-def docx(body: str, *, doctype: str = "", **members: str | bytes) -> bytes:
+def docx(body: str, *, doctype: str = "", members: Mapping[str, str | bytes] | None = None) -> bytes:
     """`body`: the paragraphs' XML; see `paragraph`."""
     return packed(
         {
@@ -53,7 +53,7 @@ def docx(body: str, *, doctype: str = "", **members: str | bytes) -> bytes:
             "word/styles.xml": f'<?xml version="1.0"?><w:styles xmlns:w="{WORD}"><w:style w:type="paragraph" '
             'w:styleId="Heading1"><w:name w:val="heading 1"/></w:style></w:styles>',
             "word/_rels/document.xml.rels": relations(("styles", "styles.xml")),
-            **members,
+            **(members or {}),
         }
     )
 
@@ -175,7 +175,7 @@ def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", co
         shown = "".join(f"({_pdf_escaped(line)}) Tj 0 -16 Td " for line in page.split("\n"))
         stream = content or f"BT /F1 12 Tf 72 720 Td {shown} ET".encode("latin-1")
         if key:
-            stream = _rc4(hashlib.md5(key + struct.pack("<I", own + 1)[:3] + b"\0\0").digest()[:10], stream)
+            stream = _rc4(_md5(key + struct.pack("<I", own + 1)[:3] + b"\0\0")[:10], stream)
         extra = b" /Filter /FlateDecode" if content else b""
         objects.append(b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(stream), extra, stream))
     trailer = b""
@@ -218,12 +218,16 @@ _PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9
 
 def _pdf_owner(password: str) -> bytes:
     padded = (password.encode("latin-1") + _PADDING)[:32]
-    return _rc4(hashlib.md5(padded).digest()[:5], padded)
+    return _rc4(_md5(padded)[:5], padded)
 
 
 def _pdf_key(password: str) -> bytes:
     padded = (password.encode("latin-1") + _PADDING)[:32]
-    return hashlib.md5(padded + _pdf_owner(password) + struct.pack("<i", -4) + _ID).digest()[:5]
+    return _md5(padded + _pdf_owner(password) + struct.pack("<i", -4) + _ID)[:5]
+
+
+def _md5(data: bytes) -> bytes:
+    return hashlib.md5(data, usedforsecurity=False).digest()
 
 
 def _rc4(key: bytes, data: bytes) -> bytes:
