@@ -1,32 +1,57 @@
-"""Which parser reads what."""
+"""Which parser reads what. Text that is kept as it was sent is read here; everything else in the sandbox."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from rag.errors import UnsupportedFormat
+from django.conf import settings
+
+from rag.errors import ParseFailed, UnsupportedFormat
 from rag.types import Parsed
 
-from . import markdown, text
+from . import detection, formats, markdown, sandbox, text
 
-_MARKDOWN_TYPES = {"text/markdown", "text/x-markdown"}
-_MARKDOWN_SUFFIXES = {".md", ".markdown", ".mdx"}
-# Besides text/*: types whose bytes are text for people to read.
-_TEXT_TYPES = {"application/json", "application/xml", "application/x-ndjson", "application/yaml", "application/toml"}
-
-# What clients call a file whose type they do not know; then its name decides.
-_UNKNOWN_TYPE = "application/octet-stream"
-_TEXT_SUFFIXES = _MARKDOWN_SUFFIXES | {".txt", ".rst", ".csv", ".json", ".xml", ".yaml", ".yml", ".toml"}
+# What is looked at of a file to tell what it is.
+HEAD_BYTES = 16_384
 
 
 def parse(content: str, *, content_type: str, path: str) -> Parsed:
-    """The text as it is searched and cited, with its headings where the format has them."""
-    if _is_markdown(content_type, path):
-        return markdown.parse(content)
-    return text.parse(content)
+    """The text as it is searched and cited, with its headings where the format has them.
+
+    Plain text, Markdown and source code stay as they are, character for character. Raises ParseFailed.
+    """
+    media_type = detection.text_type(content, content_type=content_type, name=path)
+    if media_type in formats.CONVERTED and content.strip():
+        return sandbox.read_text(content, media_type=media_type)
+    return _kept(content, media_type)
 
 
 def read(file: Path, *, content_type: str, name: str) -> Parsed:
-    """A file of any format that is known. Raises UnsupportedFormat and ParseFailed."""
-    return parse(decode(file.read_bytes(), content_type=content_type, path=name), content_type=content_type, path=name)
+    """A file of any format. Takes no longer and no more than RAG_PARSE_SECONDS, RAG_PARSE_MEMORY_MB allow.
+
+    Raises ParseFailed, UnsupportedFormat, with a sentence that says what to do.
+    """
+    with file.open("rb") as opened:
+        head = opened.read(HEAD_BYTES)
+    if not head:
+        raise ParseFailed("The file is empty.")
+    media_type = detect(head, content_type=content_type, name=name)
+    if media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED:
+        return sandbox.read(file, media_type=media_type)
+    if file.stat().st_size > settings.RAG_MAX_TEXT_BYTES:
+        raise ParseFailed(f"The file holds more than {settings.RAG_MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
+    decoded = text.unicode(file.read_bytes())
+    if decoded is None:  # an older encoding, which is guessed
+        return sandbox.read(file, media_type=media_type)
+    if not decoded.strip():
+        raise ParseFailed("The file holds no text.")
+    return _kept(decoded, media_type)
+
+
+def detect(head: bytes, *, content_type: str, name: str) -> str:
+    """The MIME type of a file, from its first bytes (up to HEAD_BYTES). Cheap: nothing is parsed.
+
+    A ZIP or OLE container may turn out to hold something else when it is read. Raises UnsupportedFormat.
+    """
+    return detection.detect(head[:HEAD_BYTES], content_type=content_type, name=name)
 
 
 def decode(data: bytes, *, content_type: str, path: str) -> str:
@@ -34,31 +59,20 @@ def decode(data: bytes, *, content_type: str, path: str) -> str:
 
     Raises UnsupportedFormat for a type that is not text, ParseFailed where the bytes are not.
     """
-    mime = _mime(content_type)
-    if mime == _UNKNOWN_TYPE and _suffix(path) in _TEXT_SUFFIXES:
-        return text.decode(data)
-    if "/" in mime and not mime.startswith("text/") and mime not in _TEXT_TYPES:
+    mime = formats.mime(content_type)
+    if mime and not formats.is_text(mime):
         raise UnsupportedFormat(f"{mime} cannot be read yet. Send its text in `text`, or a text format.")
+    if not mime and "octet-stream" in content_type and not formats.is_text(formats.by_name(path)):
+        raise UnsupportedFormat("application/octet-stream cannot be read. Send its text in `text`, or a text format.")
     return text.decode(data)
 
 
 def media_type(content_type: str, path: str) -> str:
     """The content type as given; without one, the MIME type of what it is read as."""
-    return content_type or ("text/markdown" if _is_markdown("", path) else "text/plain")
+    markdown_name = formats.by_name(path) == formats.MARKDOWN
+    return content_type or (formats.MARKDOWN if markdown_name else formats.PLAIN)
 
 
-def _is_markdown(content_type: str, path: str) -> bool:
-    mime = _mime(content_type)
-    if mime in _MARKDOWN_TYPES:
-        return True
-    # A declared type other than a plain one is believed; `documentation` and the like are not MIME types.
-    undeclared = "/" not in mime or mime in ("text/plain", _UNKNOWN_TYPE)
-    return undeclared and _suffix(path) in _MARKDOWN_SUFFIXES
-
-
-def _suffix(path: str) -> str:
-    return PurePosixPath(path.split("?")[0].split("#")[0]).suffix.lower()
-
-
-def _mime(content_type: str) -> str:
-    return content_type.split(";")[0].strip().lower()
+def _kept(content: str, media_type: str) -> Parsed:
+    parsed = markdown.parse(content) if media_type == formats.MARKDOWN else text.parse(content)
+    return Parsed(parsed.text, parsed.is_markdown, parsed.headings, media_type=media_type)

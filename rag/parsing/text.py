@@ -1,7 +1,17 @@
-"""Plain text."""
+"""Text, and the bytes that it was written as."""
+
+import codecs
 
 from rag.errors import ParseFailed
 from rag.types import Parsed
+
+_BOMS = [
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+]
 
 
 def parse(content: str) -> Parsed:
@@ -9,11 +19,20 @@ def parse(content: str) -> Parsed:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 (with or without a byte-order mark), or UTF-16 with one. Raises ParseFailed for anything else."""
+    """Unicode with or without a byte-order mark. Raises ParseFailed for anything else."""
+    decoded = unicode(data)
+    if decoded is None:
+        raise ParseFailed("The file is not UTF-8 text. Save it as UTF-8.")
+    return decoded
+
+
+def unicode(data: bytes) -> str | None:
+    """The text, if it is UTF-8, or UTF-16 or UTF-32 with a byte-order mark. Raises ParseFailed for NUL characters."""
+    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
-        decoded = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ParseFailed(f"The file is not UTF-8 text (byte {error.start:,}). Save it as UTF-8.") from None
+        decoded = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
     if "\x00" in decoded:
         raise ParseFailed("The file contains NUL bytes, so it is not text.")
     return decoded

@@ -10,6 +10,11 @@ RAG_MAX_BODY_BYTES = env.int("RAG_MAX_BODY_BYTES", default=32 * 1024 * 1024)
 RAG_MAX_SYNC_TEXT_BYTES = env.int("RAG_MAX_SYNC_TEXT_BYTES", default=256 * 1024)
 RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
 
+# Reading one file: seconds (wall clock, and of CPU), memory beyond an idle reader's, and the most text out of it.
+RAG_PARSE_SECONDS = env.float("RAG_PARSE_SECONDS", default=120.0)
+RAG_PARSE_MEMORY_MB = env.int("RAG_PARSE_MEMORY_MB", default=1024)
+RAG_MAX_TEXT_BYTES = env.int("RAG_MAX_TEXT_BYTES", default=200 * 1024 * 1024)
+
 # The contracts' defaults, in OpenAI tokens.
 RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=512)
 RAG_CHUNK_OVERLAP = env.int("RAG_CHUNK_OVERLAP", default=50)

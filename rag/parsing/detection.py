@@ -1,0 +1,150 @@
+"""What a file is, from its content. The declared type and the name decide only among what the content allows."""
+
+import re
+from collections.abc import Callable
+
+from rag.errors import UnsupportedFormat
+
+from . import formats
+
+OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_SEND = "Send a text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, EPUB, e-mail, JSON or subtitle file."
+
+# Beginnings of files that hold no text that is read here.
+_FOREIGN = [
+    (b"\x89PNG\r\n", "a picture (PNG)"),
+    (b"\xff\xd8\xff", "a picture (JPEG)"),
+    (b"GIF8", "a picture (GIF)"),
+    (b"II*\x00", "a picture (TIFF)"),
+    (b"MM\x00*", "a picture (TIFF)"),
+    (b"8BPS", "a picture (Photoshop)"),
+    (b"ID3", "a sound file (MP3)"),
+    (b"OggS", "a sound file (Ogg)"),
+    (b"fLaC", "a sound file (FLAC)"),
+    (b"RIFF", "a sound, film or picture file (RIFF)"),
+    (b"\x1aE\xdf\xa3", "a film (Matroska)"),
+    (b"\x1f\x8b", "a compressed file (gzip)"),
+    (b"BZh", "a compressed file (bzip2)"),
+    (b"\xfd7zXZ\x00", "a compressed file (xz)"),
+    (b"\x28\xb5\x2f\xfd", "a compressed file (zstd)"),
+    (b"7z\xbc\xaf\x27\x1c", "an archive (7z)"),
+    (b"Rar!\x1a", "an archive (RAR)"),
+    (b"\x7fELF", "a program"),
+    (b"\xca\xfe\xba\xbe", "a program"),
+    (b"SQLite format 3\x00", "a database (SQLite)"),
+    (b"{\\rtf", "a rich text file (RTF); save it as .docx"),
+]
+_LEGACY = {".doc": ".docx", ".dot": ".docx", ".xls": ".xlsx", ".ppt": ".pptx", ".pps": ".pptx"}
+
+# Bytes that stand in no text, whatever its encoding (ESC begins a shift in ISO-2022-JP).
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HTML_TAG = re.compile(r"</?(html|head|body|title|p|div|h[1-6]|table|ul|ol|br|span|a|article|section)\b[^>]*>", re.I)
+_SRT_START = re.compile(r"\s*\d+[ \t]*\r?\n\d{1,2}:\d\d:\d\d[,.]\d{3}\s*-->")
+_MAIL_LINE = re.compile(
+    r"^(From|To|Subject|Date|Received|Return-Path|Message-ID|MIME-Version|Delivered-To|Content-Type):", re.I | re.M
+)
+# How much of a text is looked at.
+_LOOK = 16_384
+
+
+def detect(head: bytes, *, content_type: str, name: str) -> str:
+    """The MIME type, from a file's first bytes (1,000 are enough, 16,000 are better).
+
+    A container may be told apart by its name only, or not yet: then it is `formats.ZIP` or `formats.OLE`.
+    Raises UnsupportedFormat.
+    """
+    taken_for = formats.named(content_type, name)
+    if head.lstrip(b"\xef\xbb\xbf\r\n\t \x00").startswith(b"%PDF-"):
+        return formats.PDF
+    if taken_for == formats.PDF and b"%PDF-" in head[:1024]:
+        return formats.PDF
+    if head.startswith(_ZIP_MAGIC):
+        return _zipped(head, taken_for)
+    if head.startswith(OLE_MAGIC):
+        return _stored(taken_for, name)
+    for magic, what in _FOREIGN:
+        if head.startswith(magic):
+            raise UnsupportedFormat(f"The file is {what}, which cannot be read. {_SEND}")
+    if not _looks_like_text(head):
+        raise UnsupportedFormat(f"The file is neither text nor a format that can be read. {_SEND}")
+    declared = formats.mime(content_type)
+    if declared and not formats.is_text(declared) and declared not in formats.BINARY:
+        raise UnsupportedFormat(f"{declared} cannot be read. If the file is text, declare it as text/plain.")
+    return text_type(_readable(head[:_LOOK]), content_type=content_type, name=name)
+
+
+def text_type(text: str, *, content_type: str, name: str) -> str:
+    """The MIME type of a text, from its beginning."""
+    head = text[:_LOOK].lstrip("\ufeff")
+    taken_for = formats.named(content_type, name)
+    declared = formats.mime(content_type)
+    for found, looks_like in _SIGNS.items():
+        if taken_for == found and looks_like(head):
+            return found
+    if head.startswith("WEBVTT"):
+        return formats.VTT
+    unspoken = taken_for in ("", formats.PLAIN) and declared != formats.PLAIN
+    if (unspoken and formats.by_name(name) != formats.PLAIN) or taken_for in formats.BINARY:
+        if _HTML_START.match(head):
+            return formats.HTML
+        if _is_mail(head):
+            return formats.EML
+        if _SRT_START.match(head):
+            return formats.SRT
+    # It was taken for what it is not: it is read as the text that it is.
+    if not taken_for or taken_for in _SIGNS or taken_for in formats.BINARY or not formats.is_text(taken_for):
+        return formats.PLAIN
+    return taken_for
+
+
+def _is_mail(head: str) -> bool:
+    fields = {match.group(1).lower() for match in _MAIL_LINE.finditer(re.split(r"\r?\n\r?\n", head, maxsplit=1)[0])}
+    return bool(_MAIL_LINE.match(head)) and "from" in fields and len(fields) >= 3
+
+
+def _has_headers(head: str) -> bool:
+    return bool(re.match(r"\s*[!-9;-~]+:", head))
+
+
+# What must be there for a text to be what it is called.
+_SIGNS: dict[str, Callable[[str], bool]] = {
+    formats.HTML: lambda head: bool(_HTML_START.match(head) or _HTML_TAG.search(head)),
+    formats.EML: _has_headers,
+    formats.VTT: lambda head: head.startswith("WEBVTT"),
+    formats.SRT: lambda head: "-->" in head,
+    formats.JSON: lambda head: head.lstrip()[:1] in ("{", "["),
+    formats.NOTEBOOK: lambda head: head.lstrip()[:1] == "{",
+}
+
+
+def _zipped(head: bytes, taken_for: str) -> str:
+    if b"mimetypeapplication/epub+zip" in head[:100]:
+        return formats.EPUB
+    if taken_for in formats.ZIPPED:
+        return taken_for
+    if any(sign in head for sign in (b"[Content_Types].xml", b"_rels/.rels", b"word/", b"xl/", b"ppt/", b"META-INF/")):
+        return formats.ZIP
+    raise UnsupportedFormat("The file is a ZIP archive. Unpack it and send the documents in it.")
+
+
+def _stored(taken_for: str, name: str) -> str:
+    if newer := _LEGACY.get(formats.suffix(name)):
+        raise UnsupportedFormat(f"The file is in Office's format of before 2007. Save it as {newer} and send that.")
+    return formats.MSG if taken_for == formats.MSG else formats.OLE
+
+
+def _looks_like_text(head: bytes) -> bool:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    sample = head[:_LOOK]
+    controls = len(_CONTROLS.findall(sample))
+    return b"\x00" not in sample and controls <= len(sample) // 200
+
+
+def _readable(head: bytes) -> str:
+    """For looking at signs only, all of which are ASCII."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return head.decode("utf-16", "replace")
+    return head.decode("utf-8-sig", "replace")

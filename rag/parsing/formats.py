@@ -1,0 +1,157 @@
+"""The formats by name: MIME types, and what file names say about them."""
+
+from pathlib import PurePosixPath
+
+PLAIN = "text/plain"
+MARKDOWN = "text/markdown"
+HTML = "text/html"
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+JSON = "application/json"
+NOTEBOOK = "application/x-ipynb+json"
+VTT = "text/vtt"
+SRT = "application/x-subrip"
+EML = "message/rfc822"
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+EPUB = "application/epub+zip"
+MSG = "application/vnd.ms-outlook"
+
+# Containers of which the first bytes do not tell what they contain.
+ZIP = "application/zip"
+OLE = "application/x-ole-storage"
+
+ZIPPED = frozenset({DOCX, XLSX, PPTX, EPUB})
+BINARY = ZIPPED | {PDF, MSG}
+CONTAINERS = frozenset({ZIP, OLE})
+# Texts of which the form is not for reading; all others are kept as they are.
+CONVERTED = frozenset({HTML, CSV, TSV, JSON, NOTEBOOK, VTT, SRT, EML})
+
+# Names that people know them by, for messages.
+NAMES = {
+    PDF: "PDF",
+    DOCX: "Word document",
+    XLSX: "Excel workbook",
+    PPTX: "PowerPoint presentation",
+    EPUB: "EPUB book",
+    MSG: "Outlook message",
+    EML: "e-mail",
+    HTML: "web page",
+    NOTEBOOK: "notebook",
+}
+
+# Other names of the same types.
+_ALIASES = {
+    "text/x-markdown": MARKDOWN,
+    "application/xhtml+xml": HTML,
+    "application/csv": CSV,
+    "text/json": JSON,
+    "application/x-pdf": PDF,
+    "text/srt": SRT,
+    "application/srt": SRT,
+    "text/x-subrip": SRT,
+    "application/vnd.jupyter": NOTEBOOK,
+    "application/x-zip-compressed": ZIP,
+    "application/x-msg": MSG,
+}
+
+_SUFFIXES = {
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".mdx": MARKDOWN,
+    ".txt": PLAIN,
+    ".text": PLAIN,
+    ".log": PLAIN,
+    ".rst": "text/x-rst",
+    ".html": HTML,
+    ".htm": HTML,
+    ".xhtml": HTML,
+    ".csv": CSV,
+    ".tsv": TSV,
+    ".json": JSON,
+    ".ndjson": "application/x-ndjson",
+    ".jsonl": "application/x-ndjson",
+    ".ipynb": NOTEBOOK,
+    ".vtt": VTT,
+    ".srt": SRT,
+    ".eml": EML,
+    ".msg": MSG,
+    ".pdf": PDF,
+    ".docx": DOCX,
+    ".docm": DOCX,
+    ".xlsx": XLSX,
+    ".xlsm": XLSX,
+    ".pptx": PPTX,
+    ".pptm": PPTX,
+    ".epub": EPUB,
+    ".xml": "application/xml",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".toml": "application/toml",
+    ".ini": PLAIN,
+    ".tex": "text/x-tex",
+    ".c": "text/x-c",
+    ".h": "text/x-c",
+    ".cc": "text/x-c++",
+    ".cpp": "text/x-c++",
+    ".hpp": "text/x-c++",
+    ".cs": "text/x-csharp",
+    ".css": "text/css",
+    ".go": "text/x-go",
+    ".java": "text/x-java",
+    ".js": "text/javascript",
+    ".jsx": "text/javascript",
+    ".kt": "text/x-kotlin",
+    ".lua": "text/x-lua",
+    ".php": "text/x-php",
+    ".pl": "text/x-perl",
+    ".ps1": "text/x-powershell",
+    ".py": "text/x-python",
+    ".r": "text/x-r",
+    ".rb": "text/x-ruby",
+    ".rs": "text/x-rust",
+    ".scala": "text/x-scala",
+    ".sh": "text/x-shellscript",
+    ".sql": "text/x-sql",
+    ".swift": "text/x-swift",
+    ".ts": "text/x-typescript",
+    ".tsx": "text/x-typescript",
+}
+
+# What clients call a file whose type they do not know; then its name decides.
+_UNKNOWN = {"", "application/octet-stream", "binary/octet-stream", "application/unknown"}
+# Besides text/*: types whose bytes are text for people to read.
+_TEXTS = {JSON, NOTEBOOK, SRT, EML, "application/xml", "application/x-ndjson", "application/yaml", "application/toml"}
+
+
+def mime(content_type: str) -> str:
+    """The bare type in lower case; empty where none is declared (`documentation` and the like are not MIME types)."""
+    declared = content_type.split(";")[0].strip().lower()
+    if "/" not in declared or declared in _UNKNOWN:
+        return ""
+    return _ALIASES.get(declared, declared)
+
+
+def suffix(name: str) -> str:
+    return PurePosixPath(name.split("?")[0].split("#")[0]).suffix.lower()
+
+
+def by_name(name: str) -> str:
+    """What a file of this name should be; empty where the name does not say."""
+    return _SUFFIXES.get(suffix(name), "")
+
+
+def named(content_type: str, name: str) -> str:
+    """What the sender takes it for: the declared type, unless it is none or the plainest; then the name."""
+    declared = mime(content_type)
+    return by_name(name) or declared if declared in ("", PLAIN) else declared
+
+
+def is_text(media_type: str) -> bool:
+    return media_type.startswith("text/") or media_type in _TEXTS
+
+
+def title(media_type: str) -> str:
+    return NAMES.get(media_type, "file")

@@ -1,0 +1,37 @@
+"""One module for each family of formats. They run in the sandbox, and know neither Django nor its settings.
+
+A reader takes the bytes of a file and the limits, and returns a Parsed without its media type, or raises ParseFailed.
+"""
+
+from collections.abc import Callable
+
+from rag.parsing import formats
+from rag.parsing.limits import Limits
+from rag.types import Parsed
+
+from . import data, mail, notebooks, office, plain, slides, subtitles, tables, web
+
+Reader = Callable[[bytes, Limits], Parsed]
+
+READERS: dict[str, Reader] = {
+    formats.PDF: office.read_pdf,
+    formats.DOCX: office.read_docx,
+    formats.XLSX: office.read_xlsx,
+    formats.EPUB: office.read_epub,
+    formats.MSG: mail.read_msg,
+    formats.PPTX: slides.read,
+    formats.HTML: web.read,
+    formats.EML: mail.read_eml,
+    formats.CSV: tables.read_csv,
+    formats.TSV: tables.read_csv,
+    formats.JSON: data.read,
+    formats.NOTEBOOK: notebooks.read,
+    formats.VTT: subtitles.read,
+    formats.SRT: subtitles.read,
+    formats.MARKDOWN: plain.read_markdown,
+}
+
+
+def reader(media_type: str) -> Reader:
+    """Every other type is text, kept as it is."""
+    return READERS.get(media_type, plain.read)

@@ -1,0 +1,78 @@
+"""E-mail: the subject as title, who wrote to whom and when, the body, and the names of what is attached."""
+
+import email
+import email.policy
+import re
+from dataclasses import replace
+from email.message import EmailMessage
+
+from rag.errors import ParseFailed
+from rag.parsing import encodings, formats
+from rag.parsing.limits import Limits
+from rag.types import Parsed
+
+from . import web
+from .extraction import extract, readable
+
+_SHOWN = ("From", "To", "Cc", "Date")
+_MAX_FIELD = 10_000
+
+
+def read_eml(content: bytes, limits: Limits) -> Parsed:
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    if not isinstance(message, EmailMessage) or not message.keys():
+        raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
+    subject = _field(message, "Subject")
+    header = [f"{name}: {value}" for name in ("Subject", *_SHOWN) if (value := _field(message, name))]
+    body = _body(message, limits)
+    names = [name for part in message.walk() if (name := _file_name(part))]
+    attached = f"Attachments: {', '.join(names)}" if names else ""
+    return _joined(subject, "\n".join(header), body, attached)
+
+
+def read_msg(content: bytes, limits: Limits) -> Parsed:
+    found = extract(content, formats.MSG, limits)
+    text = readable(found.markdown).strip()
+    subject = re.match(r"Subject\s*: *([^\n]+)", text)
+    return Parsed(text=text, title=found.title or (subject.group(1).strip() if subject else ""))
+
+
+def _joined(title: str, header: str, body: Parsed, attached: str) -> Parsed:
+    before = header + "\n\n" if header else ""
+    text = before + body.text + ("\n\n" + attached if attached else "")
+    headings = tuple(replace(heading, start=heading.start + len(before)) for heading in body.headings)
+    return Parsed(text, body.is_markdown, headings, (), title)
+
+
+def _field(message: EmailMessage, name: str) -> str:
+    try:
+        value = str(message.get(name, ""))
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError):  # the parser of headers is strict
+        value = str(dict(message.raw_items()).get(name, ""))
+    return " ".join(value.split())[:_MAX_FIELD]
+
+
+def _body(message: EmailMessage, limits: Limits) -> Parsed:
+    part = message.get_body(preferencelist=("plain", "html"))
+    if part is None:
+        return Parsed(text="")
+    content = part.get_payload(decode=True)
+    text = _decoded(content if isinstance(content, bytes) else b"", part.get_content_charset())
+    if part.get_content_subtype() == "html":
+        return web.from_html(text, limits)
+    return Parsed(text=text.replace("\r\n", "\n").strip())
+
+
+def _decoded(content: bytes, charset: str | None) -> str:
+    try:
+        return content.decode(charset or "utf-8")
+    except (LookupError, UnicodeDecodeError, ValueError):
+        return encodings.decode(content)
+
+
+def _file_name(part: object) -> str:
+    try:
+        name = part.get_filename() if isinstance(part, EmailMessage) else ""
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return " ".join((name or "").split())[:200]

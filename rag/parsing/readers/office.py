@@ -1,0 +1,72 @@
+"""PDF, Word, Excel and EPUB files."""
+
+import re
+import secrets
+
+from rag.errors import ParseFailed
+from rag.parsing import archives, formats, markdown
+from rag.parsing.limits import Limits
+from rag.types import Page, Parsed
+
+from .extraction import extract, readable
+
+_WORD = re.compile(r"\w+")
+# What programs call a document that has no title.
+_NO_TITLE = re.compile(r"untitled|\(anonymous\)|document\d*|microsoft (word|powerpoint|excel)\b.*|.*\.\w{3,4}", re.I)
+
+
+def read_pdf(content: bytes, limits: Limits) -> Parsed:
+    # The mark cannot be guessed, so that no document can make pages up.
+    mark = f"PAGE{secrets.token_hex(12)}"
+    found = extract(content, formats.PDF, limits, mark=f"\n\n{mark}:{{page_num}}:\n\n")
+    parsed = _paged(re.split(rf"{mark}:(\d+):", found.markdown), _title(found.title))
+    if not parsed.text.strip():
+        if b"%%EOF" not in content[-2048:]:
+            raise ParseFailed("The PDF is damaged or cut off. Open it, save it again and send that.")
+        raise ParseFailed(
+            "The PDF holds no text, only pictures of pages perhaps. Text in pictures is not read (no OCR): send a PDF "
+            "with a text layer."
+        )
+    return parsed
+
+
+def read_docx(content: bytes, limits: Limits) -> Parsed:
+    archives.check(content, limits)
+    found = extract(content, formats.DOCX, limits, pages=True)
+    title = _title(found.title)
+    # Its pages are those of when it was last saved, and are used if nothing is missing in them.
+    if len(found.pages) > 1 and _WORD.findall(" ".join(found.pages)) == _WORD.findall(found.markdown):
+        numbered = [piece for number, page in enumerate(found.pages, 1) for piece in (str(number), page)]
+        return _paged(["", *numbered], title)
+    return _with_title(markdown.parse(readable(found.markdown).strip()), title)
+
+
+def read_xlsx(content: bytes, limits: Limits) -> Parsed:
+    archives.check(content, limits)
+    found = extract(content, formats.XLSX, limits)
+    return _with_title(markdown.parse(found.markdown.replace("\r", "").strip()), _title(found.title))
+
+
+def read_epub(content: bytes, limits: Limits) -> Parsed:
+    archives.check(content, limits)
+    found = extract(content, formats.EPUB, limits)
+    return _with_title(markdown.parse(readable(found.markdown).strip()), _title(found.title))
+
+
+def _paged(pieces: list[str], title: str) -> Parsed:
+    """`pieces`: what stands before the first page, then a number and a text for every page."""
+    text, pages = readable(pieces[0]).strip(), []
+    for number, page in zip(pieces[1::2], pieces[2::2], strict=True):
+        if words := readable(page).strip():
+            text += "\n\n" if text else ""
+            pages.append(Page(len(text), int(number)))
+            text += words
+    return _with_title(markdown.parse(text), title, tuple(pages))
+
+
+def _with_title(parsed: Parsed, title: str, pages: tuple[Page, ...] = ()) -> Parsed:
+    return Parsed(parsed.text, parsed.is_markdown, parsed.headings, pages, title)
+
+
+def _title(title: str) -> str:
+    return "" if _NO_TITLE.fullmatch(title) else title

@@ -1,0 +1,13 @@
+"""Text and Markdown in an older encoding: the registry keeps the Unicode ones to itself."""
+
+from rag.parsing import encodings, markdown, text
+from rag.parsing.limits import Limits
+from rag.types import Parsed
+
+
+def read(content: bytes, limits: Limits) -> Parsed:
+    return text.parse(encodings.decode(content))
+
+
+def read_markdown(content: bytes, limits: Limits) -> Parsed:
+    return markdown.parse(encodings.decode(content))

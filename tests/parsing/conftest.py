@@ -1,0 +1,23 @@
+"""What the tests of parsing share."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.parsing import registry
+from rag.types import Parsed
+
+Read = Callable[..., Parsed]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """read(content, name) reads a file of this content and name."""
+
+    def read(content: bytes, name: str, content_type: str = "") -> Parsed:
+        file = tmp_path / "original"
+        file.write_bytes(content)
+        return registry.read(file, content_type=content_type, name=name)
+
+    return read

@@ -1,0 +1,233 @@
+"""What becomes of each format: text, title, headings and pages."""
+
+import pytest
+
+from rag.errors import RagError, UnsupportedFormat
+from rag.parsing import formats, registry
+from rag.types import Heading, Page
+
+from . import files
+from .conftest import Read
+
+
+def test_word_files_keep_headings_and_pages(read: Read) -> None:
+    first = files.paragraph("Bees", heading=True) + files.paragraph("They ", "remem", "ber.")
+    parsed = read(files.docx(first + files.paragraph("Wasps", heading=True, page=True)), "a.docx")
+    assert parsed.text == "# Bees\n\nThey remember.\n\n# Wasps"
+    assert parsed.headings == (Heading(0, 1, "Bees"), Heading(24, 1, "Wasps"))
+    assert parsed.pages == (Page(0, 1), Page(24, 2))
+    assert parsed.is_markdown
+    assert parsed.media_type == formats.DOCX
+
+
+def test_sheets_are_headings_over_tables(read: Read) -> None:
+    parsed = read(files.xlsx({"Fruit": [["Name", "Price"], ["Apple", "3"]], "Roots": [["Beet", "2"]]}), "a.xlsx")
+    assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
+    assert "| Name | Price |\n| --- | --- |\n| Apple | 3 |" in parsed.text
+    assert parsed.pages == ()
+
+
+def test_large_sheets_are_read_whole(read: Read) -> None:
+    rows = [[f"row {number}", "x", "y", "z"] for number in range(30_000)]
+    assert "row 29999" in read(files.xlsx({"S": [["A", "B", "C", "D"], *rows]}), "a.xlsx").text
+
+
+def test_slides_are_pages_with_the_notes_that_belong_to_them(read: Read) -> None:
+    parsed = read(files.pptx([("First", "alpha"), ("Second", "beta")], notes={2: "say it slowly"}), "a.pptx")
+    assert parsed.text == "# First\n\nalpha\n\n# Second\n\nbeta\n\nNotes: say it slowly"
+    assert parsed.pages == (Page(0, 1), Page(16, 2))
+    assert parsed.headings == (Heading(0, 1, "First"), Heading(16, 1, "Second"))
+
+
+def test_chapters_of_a_book_are_headings(read: Read) -> None:
+    parsed = read(files.epub(["<h1>One</h1><p>It was <em>dark</em>.</p>", "<h1>Two</h1><p>Light.</p>"]), "a.epub")
+    assert parsed.text == "# One\n\nIt was dark.\n\n# Two\n\nLight."
+    assert parsed.title == "The small book"
+
+
+def test_pdf_pages_are_numbered_and_words_joined_at_line_ends(read: Read) -> None:
+    parsed = read(files.pdf(["Bees are remark-\nable insects.", "", "Wasps are too."]), "a.pdf")
+    assert parsed.text == "Bees are remarkable insects.\n\nWasps are too."
+    assert parsed.pages == (Page(0, 1), Page(30, 3))
+
+
+def test_pdf_that_opens_without_a_password_is_read(read: Read) -> None:
+    assert read(files.pdf(["Printing is forbidden."], password=""), "a.pdf").text == "Printing is forbidden."
+
+
+def test_mail_shows_who_wrote_and_prefers_plain_text(read: Read) -> None:
+    parsed = read(files.eml(text="The bridge\nholds.", html="<p>No.</p>", attachment="plan.pdf"), "a.eml")
+    assert parsed.title == "Über die Brücke"
+    assert parsed.text.startswith(
+        "Subject: Über die Brücke\nFrom: Ada Example <ada@example.com>\nTo: ben@example.com\n"
+    )
+    assert "Cc: cleo@example.com\nDate: " in parsed.text
+    assert parsed.text.endswith("\n\nThe bridge\nholds.\n\nAttachments: plan.pdf")
+
+
+def test_mail_in_html_only_keeps_its_headings(read: Read) -> None:
+    parsed = read(files.eml(html="<h1>News</h1><p>The bridge <b>holds</b>.</p>"), "a.eml")
+    (heading,) = parsed.headings
+    assert parsed.text[heading.start :] == "# News\n\nThe bridge holds."
+
+
+def test_outlook_messages_are_read(read: Read) -> None:
+    parsed = read(files.msg("Bridges", "The bridge holds.", "ada@example.com"), "a.msg")
+    assert parsed.title == "Bridges"
+    assert "ada@example.com" in parsed.text
+    assert parsed.text.endswith("The bridge holds.")
+
+
+def test_web_pages_lose_navigation_and_keep_headings_and_tables(read: Read) -> None:
+    page = (
+        "<html><head><title>Bees</title><script>let x = 'no';</script></head><body><nav><a href=/>Home</a></nav>"
+        "<main><h1>Bees</h1><p>They make <b>honey</b>.</p><h2>Yield</h2><table><tr><th>Year</th><th>kg</th></tr>"
+        "<tr><td>2020</td><td>31</td></tr></table></main><footer>Imprint</footer></body></html>"
+    )
+    parsed = read(page.encode(), "a.html")
+    assert parsed.title == "Bees"
+    assert [heading.title for heading in parsed.headings] == ["Bees", "Yield"]
+    assert "They make honey." in parsed.text
+    assert "| 2020 | 31 |" in parsed.text
+    assert not any(word in parsed.text for word in ("Home", "Imprint", "let x", "<", "---\n\n"))
+
+
+def test_rows_of_a_csv_keep_their_columns_names(read: Read) -> None:
+    parsed = read(b'Name;Town\r\nAda;"Kings;\r\nLynn"\r\nBen;\r\n', "a.csv")
+    assert parsed.text == "Name: Ada | Town: Kings; Lynn\nName: Ben"
+
+
+def test_csv_without_names_is_a_line_for_each_row(read: Read) -> None:
+    assert read(b"Ada,31\nBen,29\n", "a.csv").text == "Ada | 31\nBen | 29"
+
+
+def test_subtitles_are_a_transcript(read: Read) -> None:
+    cues = (
+        "WEBVTT\n\nNOTE nothing\n\n1\n00:00.000 --> 00:02.000\n<v Ada>Hello &amp; welcome\n\n"
+        "00:02.000 --> 00:04.000 align:start\n<v Ada>to the <i>show</i>.\n\n00:04.000 --> 00:05.000\n<v Ben>Thanks.\n"
+    )
+    parsed = read(cues.encode(), "a.vtt")
+    assert parsed.text == "Ada: Hello & welcome to the show.\n\nBen: Thanks."
+    srt = "1\r\n00:00:00,000 --> 00:00:02,000\r\nHello\r\n\r\n2\r\n00:00:02,000 --> 00:00:03,000\r\n<i>world</i>.\r\n"
+    assert read(srt.encode(), "a.srt").text == "Hello world."
+
+
+def test_notebooks_are_markdown_and_code(read: Read) -> None:
+    cells = (
+        '{"cells":[{"cell_type":"markdown","source":["# Bees\\n","They hum."]},{"cell_type":"code","source":"1+1"}]}'
+    )
+    parsed = read(cells.encode(), "a.ipynb")
+    assert parsed.text == "# Bees\nThey hum.\n\n```python\n1+1\n```"
+    assert parsed.headings == (Heading(0, 1, "Bees"),)
+
+
+def test_json_is_written_for_reading(read: Read) -> None:
+    assert read(b'{"town":"K\\u00f6ln","people":[1,2]}', "a.json").text.splitlines()[1] == ' "town": "Köln",'
+    assert read(b'{\n  "a": 1\n}\n', "a.json").text == '{\n  "a": 1\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type", "media_type"),
+    [
+        ("a.txt", "", "text/plain"),
+        ("a.py", "", "text/x-python"),
+        ("a.py", "text/plain", "text/x-python"),
+        ("a.md", "", "text/markdown"),
+        ("a", "text/markdown; charset=utf-8", "text/markdown"),
+        ("a", "application/octet-stream", "text/plain"),
+        ("a.xml", "", "application/xml"),
+    ],
+)
+def test_text_is_kept_character_for_character(read: Read, name: str, content_type: str, media_type: str) -> None:
+    text = "# one\r\n\r\n  def two(): pass\t\n"
+    parsed = read(text.encode(), name, content_type)
+    assert (parsed.text, parsed.media_type) == (text, media_type)
+    assert registry.parse(text, content_type=content_type, path=name).text == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])
+def test_text_of_other_encodings_is_read(read: Read, encoding: str) -> None:
+    assert read("Prix: 5 € à payer".encode(encoding), "a.txt").text == "Prix: 5 € à payer"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("名前,年齢,住所\n佐藤太郎,30,東京\n三木英子,25,大阪\n", "cp932"),
+        ("Привет, как дела? Это обычный русский текст.", "cp1251"),
+        ("这是一个中文句子,用于测试编码检测。", "gb18030"),
+    ],
+)
+def test_legacy_encodings_are_told_apart(read: Read, text: str, encoding: str) -> None:
+    assert read(text.encode(encoding), "a.txt").text == text
+
+
+def test_a_page_is_read_in_the_encoding_that_it_declares(read: Read) -> None:
+    page = "<html><head><meta charset=iso-8859-1></head><body><p>Grüße</p></body></html>"
+    assert read(page.encode("latin-1"), "a.html").text == "Grüße"
+
+
+GOOD = {
+    formats.DOCX: files.docx(files.paragraph("Bees hum.")),
+    formats.XLSX: files.xlsx({"S": [["Bees", "hum"]]}),
+    formats.PPTX: files.pptx([("Bees", "hum")]),
+    formats.EPUB: files.epub(["<p>Bees hum.</p>"]),
+    formats.PDF: files.pdf(["Bees hum."]),
+    formats.MSG: files.msg("Bees", "They hum.", "ada@example.com"),
+    formats.EML: files.eml(text="Bees hum."),
+    formats.HTML: b"<!DOCTYPE html><html><body><p>Bees hum.</p></body></html>",
+    formats.VTT: b"WEBVTT\n\n00:00.000 --> 00:02.000\nBees hum.\n",
+}
+
+
+@pytest.mark.parametrize("media_type", GOOD)
+def test_the_content_decides_and_not_the_name(read: Read, media_type: str) -> None:
+    """Without a name, and under the name and type of another format that is not text."""
+    assert read(GOOD[media_type], "").media_type == media_type
+    other = (formats.DOCX, "a.docx") if media_type == formats.PDF else (formats.PDF, "a.pdf")
+    parsed = read(GOOD[media_type], other[1], other[0])
+    assert parsed.media_type == media_type
+    assert "Bees" in parsed.text
+
+
+def test_text_sent_as_text_is_read_as_what_it_is() -> None:
+    parsed = registry.parse("<h1>Bees</h1><p>They hum.</p>", content_type="text/html", path="")
+    assert (parsed.text, parsed.headings) == ("# Bees\n\nThey hum.", (Heading(0, 1, "Bees"),))
+    # Its text, sent under the address of the page: there is nothing to convert.
+    kept = registry.parse("Bees hum. 1 < 2", content_type="", path="https://example.com/bees.html")
+    assert (kept.text, kept.media_type) == ("Bees hum. 1 < 2", "text/plain")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "says"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "a.txt", "picture"),
+        (b"\xff\xd8\xff\xe0" + b"\0" * 50, "a.pdf", "picture"),
+        (b"\x1f\x8b\x08" + b"\0" * 50, "a.docx", "compressed"),
+        (b"{\\rtf1 Bees}", "a.doc", "docx"),
+        (files.ole({"WordDocument": b"x"}), "a.doc", ".docx"),
+        (files.ole({"Workbook": b"x"}), "a.bin", ".xlsx"),
+        (files.packed({"a.txt": "x"}), "a.zip", "Unpack"),
+        (files.packed({"a.txt": "x"}), "a.docx", "Unpack"),
+        (bytes(range(256)) * 4, "a.txt", "neither text"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_advice(read: Read, content: bytes, name: str, says: str) -> None:
+    with pytest.raises(UnsupportedFormat, match=says):
+        read(content, name)
+
+
+def test_a_declared_type_that_is_never_read_is_refused_at_once() -> None:
+    with pytest.raises(UnsupportedFormat, match="image/png"):
+        registry.detect(b"Bees hum.", content_type="image/png", name="a.png")
+
+
+@pytest.mark.parametrize("media_type", GOOD)
+def test_the_first_thousand_bytes_are_enough_to_tell(media_type: str) -> None:
+    found = registry.detect(GOOD[media_type][:1000], content_type="", name="")
+    assert found == media_type or found in formats.CONTAINERS
+
+
+def test_every_refusal_has_a_code() -> None:
+    assert issubclass(UnsupportedFormat, RagError)
+    assert UnsupportedFormat.code == "UNSUPPORTED_FORMAT"

@@ -1,0 +1,289 @@
+"""No file costs more than its bounds, each ends with the right error, and good files are read afterwards."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as properties
+from hypothesis import strategies as st
+
+from rag.errors import ParseFailed, UnsupportedFormat
+from rag.parsing import registry, sandbox
+
+from . import files
+from .conftest import Read
+from .test_formats import GOOD
+
+# Ten entities, each ten times the one before.
+_LAUGHS = "".join(f'<!ENTITY {chr(98 + i)} "{("&" + chr(97 + i) + ";") * 10}">' for i in range(10))
+BOMB = f'<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa">{_LAUGHS}]>'
+SECRET = "nobody-may-read-this"
+# A paragraph's worth, many times over: seconds of work, and hundreds of megabytes.
+HEAVY = b"<html><body>" + b"<p>Bees make honey and hum.</p>\n" * 400_000
+
+
+@pytest.fixture(autouse=True)
+def good_files_are_read_afterwards(read: Read, settings: Any) -> Iterator[None]:
+    before = (settings.RAG_PARSE_SECONDS, settings.RAG_PARSE_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES)
+    yield
+    settings.RAG_PARSE_SECONDS, settings.RAG_PARSE_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES = before
+    assert read(b"<html><body><p>Bees hum.</p></body></html>", "a.html").text == "Bees hum."
+
+
+def refusal(read: Read, content: bytes, name: str) -> str:
+    with pytest.raises(ParseFailed) as caught:
+        read(content, name)
+    return caught.value.message
+
+
+def outcome(read: Read, content: bytes, name: str) -> str:
+    """The text, or the message of the refusal."""
+    try:
+        return read(content, name).text
+    except (ParseFailed, UnsupportedFormat) as error:
+        return f"Refused: {error.message}"
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.epub"])
+def test_zip_bombs_are_not_unpacked(read: Read, name: str, settings: Any) -> None:
+    members = {"a.docx": "word/document.xml", "a.xlsx": "xl/workbook.xml", "a.pptx": "ppt/presentation.xml"}
+    bomb = files.packed({members.get(name, "META-INF/container.xml"): b"\0" * 50_000_000})
+    assert "bomb" in refusal(read, bomb, name)
+    settings.RAG_PARSE_MEMORY_MB = 64
+    assert "unpacks to more than" in refusal(read, bomb, name)
+
+
+def test_declared_sizes_are_not_believed(read: Read) -> None:
+    """The member says that it has 100 bytes, and unpacks to 50 million."""
+    honest = files.packed({"word/document.xml": b"\0" * 50_000_000})
+    lying = honest.replace((50_000_000).to_bytes(4, "little"), (100).to_bytes(4, "little"))
+    assert lying != honest
+    assert "damaged" in refusal(read, lying, "a.docx")
+
+
+def test_a_bomb_inside_stays_packed(read: Read) -> None:
+    inner = files.packed({"a": b"\0" * 100_000_000})
+    body = files.paragraph("Bees hum.")
+    assert read(files.docx(body, members={"word/embeddings/a.zip": inner}), "a.docx").text == "Bees hum."
+
+
+def test_names_of_members_lead_nowhere(read: Read, tmp_path: Path) -> None:
+    target = tmp_path / "evil"
+    hostile = files.docx(
+        files.paragraph("Bees hum."), members={f"../../../../../../../../{target}": b"x", str(target): b"x"}
+    )
+    assert read(hostile, "a.docx").text == "Bees hum."
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("media_type", ["docx", "xlsx", "pptx", "epub", "pdf", "msg"])
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
+def test_files_that_are_cut_off_are_said_to_be(read: Read, media_type: str, part: float) -> None:
+    content = {
+        "docx": files.docx(files.paragraph("Bees hum.")),
+        "xlsx": files.xlsx({"S": [["Bees", "hum"]]}),
+        "pptx": files.pptx([("Bees", "hum")]),
+        "epub": files.epub(["<p>Bees hum.</p>"]),
+        "pdf": files.pdf(["Bees hum."]),
+        "msg": files.msg("Bees", "They hum.", "ada@example.com"),
+    }[media_type]
+    found = outcome(read, content[: int(len(content) * part)], f"a.{media_type}")
+    # PDF and Outlook files can often be read without their ends.
+    assert "cut off" in found or (media_type in ("pdf", "msg") and "hum" in found)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (files.pdf(["Bees hum."], password="secret"), "a.pdf"),
+        (files.ole({"EncryptedPackage": b"x", "EncryptionInfo": b"y"}), "a.docx"),
+        (files.ole({"EncryptedPackage": b"x", "EncryptionInfo": b"y"}), "a.xlsx"),
+    ],
+)
+def test_a_password_is_named_as_the_reason(read: Read, content: bytes, name: str) -> None:
+    assert "protected by a password. Remove the protection and send it again" in refusal(read, content, name)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "says"),
+    [
+        (b"", "a.pdf", "empty"),
+        (b" \n\t", "a.txt", "no text"),
+        (b"\xef\xbb\xbf", "a.txt", "no text"),
+        (b"<html><body></body></html>", "a.html", "no text"),
+        (files.pdf([""]), "a.pdf", "OCR"),
+        (files.docx(""), "a.docx", "no text"),
+    ],
+)
+def test_nothing_in_it_is_named_as_the_reason(read: Read, content: bytes, name: str, says: str) -> None:
+    assert says in refusal(read, content, name)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (files.docx(files.paragraph("x &k; y"), doctype=BOMB), "a.docx"),
+        (files.pptx([("t", "x &k; y")], doctype=BOMB), "a.pptx"),
+        (files.epub(["<p>x &k; y</p>"], doctype=BOMB), "a.epub"),
+        ((BOMB + "<html><body><p>x &k; y</p></body></html>").encode(), "a.html"),
+    ],
+)
+def test_entities_do_not_multiply(read: Read, content: bytes, name: str) -> None:
+    assert len(outcome(read, content, name)) < 2000
+
+
+@pytest.mark.parametrize("kind", ["docx", "pptx", "epub", "html"])
+def test_entities_read_no_files_of_the_machine(read: Read, kind: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    doctype = f'<!DOCTYPE html [<!ENTITY k SYSTEM "{secret.as_uri()}">]>'
+    content = {
+        "docx": files.docx(files.paragraph("Bees &k; hum"), doctype=doctype),
+        "pptx": files.pptx([("t", "Bees &k; hum")], doctype=doctype),
+        "epub": files.epub(["<p>Bees &k; hum</p>"], doctype=doctype),
+        "html": f"{doctype}<html><body><p>Bees &k; hum</p></body></html>".encode(),
+    }[kind]
+    parsed = read(content, f"a.{kind}")
+    assert "Bees" in parsed.text
+    assert SECRET not in parsed.text
+
+
+@pytest.mark.parametrize("tag", ["div", "b", "table><tr><td", "ul><li"])
+def test_pages_nested_without_end_are_refused(read: Read, tag: str) -> None:
+    content = b"<html><body>" + f"<{tag}>".encode() * 100_000 + b"Bees hum."
+    assert "too deeply" in refusal(read, content, "a.html")
+
+
+@pytest.mark.parametrize("depth", [100, 250, 1000])
+def test_nothing_is_left_out_of_nested_pages_in_silence(read: Read, depth: int) -> None:
+    content = b"<html><body>" + b"<div>" * depth + b"Bees hum." + b"</div>" * depth + b"<p>The end.</p>"
+    found = outcome(read, content, "a.html")
+    assert "Bees hum." in found or "too deeply" in found
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        files.pdf(["Bees hum."], kids="2 0 R 2 0 R"),
+        files.pdf(["Bees hum."], kids="4 0 R " * 2),
+        files.pdf(["x"], content=zlib.compress(b"q " * 10_000_000)),
+        files.pdf(["x"], content=zlib.compress(b"(" * 10_000_000)),
+        files.pdf(["Bees hum."]).replace(b"/Count 1", b"/Count 999999999"),
+    ],
+    ids=["recursive", "repeated", "long", "deep", "counted"],
+)
+def test_hostile_pdfs_have_an_end(read: Read, content: bytes) -> None:
+    assert outcome(read, content, "a.pdf")
+
+
+@pytest.mark.parametrize("content", [b"[" * 500_000, b'{"a":' * 500_000], ids=["lists", "objects"])
+def test_json_nested_without_end_stays_text(read: Read, content: bytes) -> None:
+    assert read(content, "a.json").text.startswith(content[:10].decode())
+
+
+def test_what_takes_too_long_is_ended(read: Read, settings: Any) -> None:
+    read(b"<html><body><p>Bees.</p></body></html>", "a.html")  # a reader is ready now
+    settings.RAG_PARSE_SECONDS = 0.5
+    began = time.monotonic()
+    assert "more than 0.5 seconds" in refusal(read, HEAVY, "a.html")
+    assert time.monotonic() - began < 10
+    assert not children()
+
+
+def test_what_needs_too_much_memory_is_ended(read: Read, settings: Any) -> None:
+    settings.RAG_PARSE_MEMORY_MB = 32
+    assert "more than 32 MB of memory" in refusal(read, HEAVY, "a.html")
+
+
+def test_what_holds_too_much_text_is_refused(read: Read, settings: Any) -> None:
+    settings.RAG_MAX_TEXT_BYTES = 10_000
+    rows = b"Name,Town\n" + b"Ada,Lynn\n" * 1000
+    for content, name in ((b"x" * 10_001, "a.txt"), (rows, "a.csv")):
+        assert "10,000 bytes of text" in refusal(read, content, name)
+
+
+def test_a_reader_that_is_killed_is_replaced(read: Read) -> None:
+    read(b"Name,Town\nAda,Lynn\n", "a.csv")
+    for child in children():
+        child.kill()
+    assert read(b"Name,Town\nAda,Lynn\n", "a.csv").text == "Name: Ada | Town: Lynn"
+
+
+def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
+    texts: dict[int, str] = {}
+
+    def read_one(number: int) -> None:
+        file = tmp_path / str(number)
+        file.write_bytes(f"Name,Town\nAda {number},Lynn\n".encode())
+        texts[number] = registry.read(file, content_type="text/csv", name="").text
+
+    threads = [threading.Thread(target=read_one, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert texts == {number: f"Name: Ada {number} | Town: Lynn" for number in range(6)}
+    assert len(children()) <= 1
+
+
+def test_readers_know_no_secrets_and_leave_nothing_behind(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox.close()
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    read(b"<html><body><p>Bees.</p></body></html>", "a.html")
+    (child,) = children()
+    assert SECRET not in "".join(child.environ().values())
+    assert [entry.name for entry in tmp_path.iterdir()] == ["original"]
+    sandbox.close()
+    assert not children()
+
+
+def test_reading_starts_without_django() -> None:
+    script = "import rag.parsing.child, sys; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
+    environment = {**sandbox._environment(), "PATH": os.defpath}
+    assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == 0
+
+
+@properties(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.one_of(
+        st.binary(min_size=1, max_size=2000),
+        st.text(min_size=1, max_size=500).map(str.encode),
+        st.tuples(st.sampled_from(list(GOOD.values())), st.integers(0, 10**6), st.binary(max_size=30)).map(
+            lambda one: one[0][: one[1] % len(one[0])] + one[2] + one[0][one[1] % len(one[0]) + len(one[2]) :]
+        ),
+    ),
+    name=st.sampled_from(
+        ["a.pdf", "a.docx", "a.html", "a.csv", "a.json", "a.eml", "a.srt", "a.ipynb", "a.txt", "a", ""]
+    ),
+)
+def test_random_bytes_raise_nothing_unforeseen(read: Read, content: bytes, name: str) -> None:
+    try:
+        parsed = read(content, name)
+    except (ParseFailed, UnsupportedFormat) as error:
+        message = error.message
+        parsed = None
+    if parsed is None:
+        assert message.endswith(".")
+        return
+    assert parsed.text.strip()
+    assert "\x00" not in parsed.text
+    for starts in ([one.start for one in parsed.headings], [one.start for one in parsed.pages]):
+        assert starts == sorted(starts)
+        assert all(0 <= start < len(parsed.text) for start in starts)
+
+
+def children() -> list[psutil.Process]:
+    found = psutil.Process().children(recursive=True)
+    return [child for child in found if "rag.parsing.child" in " ".join(child.cmdline())]
