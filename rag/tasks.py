@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, recovery
+from rag.services import deletion, ingestion, jobs, recovery
 
 
 @shared_task(name="rag.ingest_documents")
@@ -20,3 +20,8 @@ def sweep_ingestion() -> None:
 @shared_task(name="rag.purge_deleted")
 def purge_deleted() -> None:
     deletion.purge()
+
+
+@shared_task(name="rag.forget_inputs")
+def forget_inputs() -> None:
+    jobs.forget_inputs()

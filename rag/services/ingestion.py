@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError
+from rag.errors import DocumentTooLarge, RagError
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -94,13 +94,9 @@ def _ingest(row: IngestionDocument) -> None:
         connection.close()
         return
     except RagError as error:
-        again = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
-        logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause, again=again)
-        if again:
-            outcomes.postpone(row)
-        else:
-            outcomes.fail(row, error.code, error.message)
+        logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause)
+        outcomes.refuse(row, error)
     except Exception:
         logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
         outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")

@@ -1,17 +1,20 @@
 """Ingestion jobs: submitted, watched, ended. How their documents are worked on is in `ingestion`."""
 
+import datetime
 import uuid
 from collections.abc import Sequence
 
 import structlog
+from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from orgs import choosing
 from orgs.models import Organization
 from rag import queue
-from rag.errors import ParseFailed, UnknownJob
+from rag.errors import NotAllowed, NothingToRetry, ParseFailed, UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import quota
 from rag.types import ChunkingOptions, Submission
@@ -40,6 +43,7 @@ def submit(
     rows = [
         IngestionDocument(
             job=job,
+            source=source,
             index=number,
             path=submission.path,
             title=submission.title,
@@ -55,6 +59,7 @@ def submit(
             state=State.FAILED if submission.unreadable else State.QUEUED,
             error_code=ParseFailed.code if submission.unreadable else "",
             error_message=submission.unreadable,
+            finished_at=job.created_at if submission.unreadable else None,
         )
         for number, submission in enumerate(submissions)
     ]
@@ -73,6 +78,98 @@ def job_visible_to(user: User, job_id: uuid.UUID, *, organization: Organization 
     if job is None:
         raise UnknownJob
     return job
+
+
+def listed(
+    user: User, *, organization: Organization | None = None, source: str = "", status: str = ""
+) -> QuerySet[IngestionJob]:
+    """The jobs that the user may watch, newest first. source: an id or a slug."""
+    jobs = IngestionJob.objects.visible_to(user, Action.VIEW).select_related("source")
+    if organization:
+        jobs = jobs.filter(source__organization=organization)
+    if source:
+        jobs = jobs.filter(source__in=DataSource.objects.filter(choosing.by_reference(source)))
+    return jobs.filter(status=status) if status else jobs
+
+
+def with_progress(shown: Sequence[IngestionJob]) -> list[IngestionJob]:
+    """The same with their progress: counted for those that are shown, not for all that could be."""
+    counted = IngestionJob.objects.with_progress().select_related("source")
+    found = counted.in_bulk([job.pk for job in shown])
+    return [found[job.pk] for job in shown if job.pk in found]
+
+
+def documents(
+    user: User, job_id: uuid.UUID, *, organization: Organization | None = None, status: str = ""
+) -> QuerySet[IngestionDocument]:
+    """The job's documents with their condition, without what was sent. Raises UnknownJob."""
+    jobs = listed(user, organization=organization)
+    if not jobs.filter(pk=job_id).exists():
+        raise UnknownJob
+    rows = IngestionDocument.objects.with_condition().filter(job=job_id).order_by("index").defer("text", "metadata")
+    return rows.filter(state=status) if status else rows
+
+
+@transaction.atomic
+def retry(user: User, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
+    """Try the job's failed documents again. Raises UnknownJob, NotAllowed, NothingToRetry, IndexFull."""
+    job = job_visible_to(user, job_id, organization=organization)
+    if not DataSource.objects.visible_to(user, Action.INGEST).filter(pk=job.source_id).exists():
+        raise NotAllowed("You may watch this job, but not send documents to its source.")
+    failed = IngestionDocument.objects.filter(job=job, state=State.FAILED)
+    if retry_documents(failed):
+        return
+    if job.status == Status.CANCELLED:
+        raise NothingToRetry("The job was cancelled. Send its documents again, as a new job.")
+    if not failed.exists():
+        raise NothingToRetry("No document of this job has failed.")
+    raise NothingToRetry("What was sent of the failed documents is not kept any more. Send them again, as a new job.")
+
+
+@transaction.atomic
+def retry_documents(wanted: QuerySet[IngestionDocument]) -> int:
+    """Put failed documents back into the queue, as often as they failed before; how many there were.
+
+    Left out are those of cancelled jobs and deleted sources, and those of which nothing is kept. Raises IndexFull.
+    """
+    again = wanted.filter(state=State.FAILED).filter(~Q(text="") | Q(original__isnull=False))
+    jobs = IngestionJob.objects.filter(pk__in=again.values("job"), source__deleted_at=None)
+    jobs = jobs.exclude(status=Status.CANCELLED).order_by("pk").select_for_update(of=("self",))
+    locked = list(jobs.select_related("source"))
+    for source in {job.source_id: job.source for job in locked}.values():
+        source.hold()
+        quota.refuse_if_full(source.organization_id)
+    ids = list(again.filter(job__in=locked).order_by("pk").values_list("pk", flat=True))
+    IngestionDocument.objects.filter(pk__in=ids, state=State.FAILED).update(
+        state=State.QUEUED,
+        attempts=0,
+        outages=0,
+        due_at=None,
+        stage="",
+        error_code="",
+        error_message="",
+        queued_at=timezone.now(),
+        finished_at=None,
+    )
+    ended = IngestionJob.objects.filter(pk__in=[job.pk for job in locked], status__in=[Status.COMPLETED, Status.FAILED])
+    ended.update(status=Status.PROCESSING, finished_at=None)
+    send(ids)
+    return len(ids)
+
+
+# Documents that one transaction of forgetting empties.
+_FORGOTTEN = 500
+
+
+def forget_inputs() -> None:
+    """Empty what was sent of documents that ended RAG_JOB_RETENTION_DAYS ago. Their rows, and their jobs', stay."""
+    before = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS)
+    kept = IngestionDocument.objects.filter(finished_at__lt=before).exclude(text="", original=None)
+    while ids := list(kept.order_by("finished_at").values_list("pk", flat=True)[:_FORGOTTEN]):
+        # Not what a retry has put back meanwhile.
+        ended = IngestionDocument.objects.filter(pk__in=ids, finished_at__lt=before)
+        if not ended.update(text="", original=None):
+            return
 
 
 @transaction.atomic
@@ -110,6 +207,23 @@ def failures(job: IngestionJob, limit: int) -> list[IngestionDocument]:
     """The job's failed documents: index, path, error_code, error_message."""
     failed = job.documents.filter(state=State.FAILED).order_by("index")
     return list(failed.only("index", "path", "error_code", "error_message")[:limit])
+
+
+def failures_by_code(job: IngestionJob) -> dict[str, int]:
+    """How many of its documents failed of what, the most frequent first."""
+    failed = job.documents.filter(state=State.FAILED).order_by()
+    counted = failed.values_list("error_code").annotate(number=Count("pk"))
+    return dict(counted.order_by("-number", "error_code"))
+
+
+def conditions(job: IngestionJob) -> dict[str, int]:
+    """How many of its open documents are in which condition."""
+    return counted_by_condition(IngestionDocument.objects.filter(job=job))
+
+
+def counted_by_condition(rows: QuerySet[IngestionDocument]) -> dict[str, int]:
+    still_open = IngestionDocument.objects.filter(pk__in=rows.filter(state__in=OPEN_STATES).values("pk"))
+    return dict(still_open.with_condition().order_by().values_list("condition").annotate(Count("pk")))
 
 
 def send(ids: Sequence[uuid.UUID]) -> None:

@@ -1,5 +1,6 @@
 """Celery: the rows are the truth and a message is only a hint, so no result backend and late acknowledgement."""
 
+from celery.schedules import crontab
 from kombu import Queue
 
 from .base import REDIS_URL, TIME_ZONE
@@ -26,7 +27,9 @@ CELERY_TIMEZONE = TIME_ZONE
 # A queue of its own: behind ten thousand documents a sweep would come too late for the one whose worker died.
 CELERY_TASK_DEFAULT_QUEUE = "ingestion"
 CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"))
-CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in ("rag.sweep_ingestion", "rag.purge_deleted")}
+CELERY_TASK_ROUTES = {
+    name: {"queue": "maintenance"} for name in ("rag.sweep_ingestion", "rag.purge_deleted", "rag.forget_inputs")
+}
 CELERY_BEAT_SCHEDULE = {
     "sweep-ingestion": {
         "task": "rag.sweep_ingestion",
@@ -35,4 +38,5 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60},
     },
     "purge-deleted": {"task": "rag.purge_deleted", "schedule": RAG_SWEEP_SECONDS, "options": {"expires": 60}},
+    "forget-inputs": {"task": "rag.forget_inputs", "schedule": crontab(hour="3", minute="20")},
 }
