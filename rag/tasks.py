@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, jobs, recovery
+from rag.services import deletion, ingestion, recovery, retries
 
 
 @shared_task(name="rag.ingest_documents")
@@ -24,4 +24,4 @@ def purge_deleted() -> None:
 
 @shared_task(name="rag.forget_inputs")
 def forget_inputs() -> None:
-    jobs.forget_inputs()
+    retries.forget_inputs()

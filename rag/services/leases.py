@@ -48,7 +48,7 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     """
     now = timezone.now()
     with transaction.atomic():
-        for source_id, organization_id, model_id, in_outage in _sources_in_turn(now):
+        for source_id, organization_id, model_id, in_outage in _sources_in_turn(now):  # noqa: B007
             waiting = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
             waiting = waiting.order_by("source", "pk").select_for_update(skip_locked=True)
             ids = list(waiting.values_list("pk", flat=True)[: 1 if in_outage else limit])

@@ -93,11 +93,9 @@ def _brought_back(due: QuerySet[IngestionDocument]) -> list[uuid.UUID]:
 def _unheld(
     documents: QuerySet[IngestionDocument],
 ) -> Iterator[tuple[list[uuid.UUID], QuerySet[IngestionDocument]]]:
-    """Those that were due first, locked for the block. Those that somebody else has locked (to cancel them, say) are left to
-    the next sweep: two who lock many rows must not wait for each other."""
+    """Those that were due first, locked for the block. Those that somebody else has locked (to cancel them, say) are
+    left to the next sweep: two who lock many rows must not wait for each other."""
     with transaction.atomic():
-        found = (
-            documents.order_by("due_at").select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
-        )
-        ids = list(found[:_SWEPT])
+        free = documents.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
+        ids = list(free.values_list("pk", flat=True)[:_SWEPT])
         yield ids, IngestionDocument.objects.filter(pk__in=ids)
