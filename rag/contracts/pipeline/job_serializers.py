@@ -187,7 +187,7 @@ class JobOut(TypedDict):
 class JobListIn(serializers.Serializer[Any]):
     """The query of the list of jobs."""
 
-    source = fields.Text("source", max_length=100, required=False)
+    source = fields.Text("source", max_length=100, required=False)  # type: ignore[assignment]
     status = fields.Choice("status", among=IngestionJob.Status.values, required=False)
 
 
@@ -230,12 +230,12 @@ class JobDocument(TypedDict):
     index: Count
     path: str
     status: Annotated[str, {"enum": IngestionDocument.State.values}]
-    condition: Annotated[str, {"enum": Condition.values}] | None
-    stage: Annotated[str, {"enum": IngestionDocument.Stage.values}] | None
+    condition: Annotated[str | None, {"enum": [*Condition.values, None]}]
+    stage: Annotated[str | None, {"enum": [*IngestionDocument.Stage.values, None]}]
     attempts: Count
     error: WhatWentWrong | None
     chunks: Count
-    documentId: Id | None
+    documentId: Annotated[str | None, {"format": "uuid"}]
     timings: dict[str, float]
     retryAt: datetime.datetime | None
 
