@@ -9,7 +9,7 @@ from orgs.models import Organization
 from orgs.permissions import Scope, Visibility
 from orgs.services import add_member, found_organization
 from rag.models import DataSource, EmbeddingModel
-from rag.services import ingestion
+from rag.services import ingestion, leases
 from rag.types import IndexOutcome, Submission
 
 PASSWORD = "correct horse battery"
@@ -62,3 +62,13 @@ def put(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome
     """A document that is searchable when this returns."""
     submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
     return ingestion.ingest_now(source=source, submission=submission)
+
+
+def work(at_once: int = 8) -> int:
+    """What a worker would do until there is nothing to take now; how many documents it took."""
+    taken = 0
+    while rows := leases.claim_next(at_once):
+        for row in rows:
+            ingestion._ingest(row)
+        taken += len(rows)
+    return taken

@@ -1,3 +1,3 @@
-from . import embedding_models, jobs, sources
+from . import embedding_models, job_documents, jobs, sources
 
-__all__ = ["embedding_models", "jobs", "sources"]
+__all__ = ["embedding_models", "job_documents", "jobs", "sources"]

@@ -23,6 +23,10 @@ logger = structlog.get_logger(__name__)
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 OPEN_STATES = [State.QUEUED, State.RUNNING]
+STARVED_ADVICE = (
+    "Documents are waiting, and no worker has taken anything for a while: is one running? "
+    "See its log, and /readyz for the broker."
+)
 # Documents a message carries: enough to make its cost small, few enough to share a job among workers.
 BATCH = 8
 
