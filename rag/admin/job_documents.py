@@ -115,6 +115,7 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
 
 _ADVICE = {
     Condition.QUEUED: "Nothing: a worker takes it when it is its turn.",
+    Condition.STARVED: jobs.STARVED_ADVICE,
     Condition.RUNNING: "Nothing: a worker is at it.",
     Condition.LOST: "Nothing: the next sweep, within seconds, gives it to another worker.",
     Condition.WAITING: "See the error: the embedding model did not answer. It is tried again by itself.",

@@ -1,6 +1,7 @@
 """DELETE /api/rag/ingest/{jobId}: what is indexed stays, and nothing is indexed after the response."""
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -140,3 +141,25 @@ def test_who_may_cancel(api: Api, live_world: World) -> None:
     assert cancel(api(), job).status == 401
     assert cancel(api("owner"), "no-job").status == 404
     assert cancel(api("owner"), job).body["status"] == "cancelled"
+
+
+def test_a_job_of_ten_thousand_documents_is_cancelled_in_a_moment(api: Api, live_world: World) -> None:
+    """A worker holds one of them meanwhile, and waits for nothing that the cancelling holds."""
+    editor = api("editor")
+    job = submitted(editor, live_world, 1)
+    (first,) = IngestionDocument.objects.all()
+    IngestionDocument.objects.bulk_create(
+        IngestionDocument(
+            job=first.job, source=first.source, index=index, path=f"doc-{index}", title="Zebra", text="Zebra. " * 200
+        )
+        for index in range(1, 10_000)
+    )
+    (held,) = leases.claim_next(1)
+    begun = time.monotonic()
+    cancelled = cancel(editor, job).body
+    assert time.monotonic() - begun < 10, "seconds, on any machine"
+    assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
+    assert leases.claim_next(8) == []
+    with pytest.raises(leases.LeaseLost):
+        ingestion._ingest_held(held)
+    assert not chunks()

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from rag import queue
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.providers import registry
 from rag.services import ingestion, jobs, leases, recovery
 from rag.types import ChunkingOptions, Submission
 from tests.conftest import Worker, empty_queue
@@ -77,6 +77,18 @@ def test_a_broker_that_forgot_its_queue_loses_nothing(
     worker.start()
     eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+
+
+def test_the_sweep_tells_again_what_no_message_tells(live_world: World, worker: Worker) -> None:
+    job = submit(live_world, documents(5, words=3))
+    told = queue.waiting()
+    assert told
+    recovery.sweep()
+    assert queue.waiting() == told, "while there are messages none is added"
+    empty_queue()
+    recovery.sweep()
+    assert queue.waiting() == told
+    assert set(job.documents.values_list("state", flat=True)) == {State.QUEUED}
 
 
 def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
@@ -176,31 +188,6 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
     thread.join()
     row.refresh_from_db()
     assert (row.state, row.attempts) == (State.DONE, 1)
-
-
-def test_an_embedding_endpoint_that_is_down_is_tried_later_and_not_for_ever(
-    live_world: World, provider: ProviderServer, settings: Any
-) -> None:
-    settings.EMBEDDING_MAX_RETRIES = 0
-    registry._remote_embedder.cache_clear()
-    source = remote_source(live_world, provider)
-    job = jobs.submit(
-        source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
-    )
-    row = job.documents.get()
-    for attempt in range(1, settings.RAG_MAX_ATTEMPTS + 1):
-        provider.fail(503)
-        ingestion.run(ids=[row.pk])
-        row.refresh_from_db()
-        if attempt < settings.RAG_MAX_ATTEMPTS:
-            assert (row.state, row.attempts) == (State.QUEUED, attempt)
-            assert row.due_at is not None
-            assert row.due_at > timezone.now()
-            ingestion.run(ids=[row.pk])
-            assert len(provider.requests) == attempt, "not before its time"
-            IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-            recovery.sweep()
-    assert (row.state, row.error_code) == (State.FAILED, "EMBEDDING_FAILED")
 
 
 def test_a_database_that_goes_away_fails_no_document(live_world: World, provider: ProviderServer) -> None:

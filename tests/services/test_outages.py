@@ -184,6 +184,5 @@ def test_documents_that_waited_all_the_time_fail_without_asking_for_each(
     assert len(provider.requests) == 1
     waiting.refresh_from_db()
     assert waiting.status == IngestionJob.Status.FAILED
-    codes = waiting.documents.values_list("error_code", "text").exclude(text="").distinct().values_list("error_code")
-    assert list(codes) == [("EMBEDDING_FAILED",)]
+    assert waiting.documents.filter(error_code="EMBEDDING_FAILED").exclude(text="").count() == 30
     assert later.documents.filter(state=State.QUEUED).count() == 2, "its hour is not over"

@@ -1,5 +1,6 @@
 """Whose documents a worker takes next: organisations take turns, and no document is taken twice."""
 
+import itertools
 import threading
 from collections import Counter
 
@@ -47,7 +48,7 @@ def test_organisations_take_turns_with_a_single_worker(world: World) -> None:
         served.append(rows[0].source_id)
         done(rows)
     assert len(served) == 20
-    assert all(one != other for one, other in zip(served, served[1:], strict=False))
+    assert all(one != other for one, other in itertools.pairwise(served))
 
 
 def test_who_has_less_at_work_comes_first(world: World) -> None:
