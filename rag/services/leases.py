@@ -50,7 +50,7 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     with transaction.atomic():
         for source_id, organization_id, model_id, in_outage in _sources_in_turn(now):  # noqa: B007
             waiting = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
-            waiting = waiting.order_by("source", "pk").select_for_update(skip_locked=True)
+            waiting = waiting.order_by("source_id", "pk").select_for_update(skip_locked=True)
             ids = list(waiting.values_list("pk", flat=True)[: 1 if in_outage else limit])
             if ids and (not in_outage or _is_probe(ids[0], model_id, now)):
                 break
