@@ -110,7 +110,8 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
 
     @admin.display(description="time by stage")
     def timings_by_stage(self, row: IngestionDocument) -> str:
-        return ", ".join(f"{stage} {_duration(each)}" for stage, each in row.timings.items()) or "–"
+        taken = [(stage, row.timings[stage]) for stage in IngestionDocument.Stage.values if stage in row.timings]
+        return ", ".join(f"{stage} {_duration(each)}" for stage, each in taken) or "–"
 
 
 _ADVICE = {
