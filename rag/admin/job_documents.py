@@ -114,7 +114,7 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
         return ", ".join(f"{stage} {_duration(each)}" for stage, each in taken) or "–"
 
 
-_ADVICE = {
+_ADVICE: dict[str, str] = {
     Condition.QUEUED: "Nothing: a worker takes it when it is its turn.",
     Condition.STARVED: jobs.STARVED_ADVICE,
     Condition.RUNNING: "Nothing: a worker is at it.",

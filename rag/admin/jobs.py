@@ -43,8 +43,8 @@ def listed(text: Any, **wanted: object) -> SafeString:
 
 class ReadOnlyAdmin(SourceContentAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        own = {each.parameter_name for each in self.list_filter if isinstance(each, type)}
-        return lookup in own or super().lookup_allowed(lookup, value, request)
+        own = [each for each in self.list_filter if isinstance(each, type) and issubclass(each, admin.SimpleListFilter)]
+        return lookup in {each.parameter_name for each in own} or super().lookup_allowed(lookup, value, request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
