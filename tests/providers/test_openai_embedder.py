@@ -105,12 +105,9 @@ def test_retry_after_in_every_spelling() -> None:
         ({"retry-after": "-5"}, 0),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),
-        ({"retry-after": "Wed, 99 Oct 9999 07:28:00 GMT"}, None),
     ):
-        found = retry_after(headers)
-        assert found == (None if seconds is None else pytest.approx(seconds, abs=2 if seconds == 60 else 0.001)), (
-            headers
-        )
+        expected = None if seconds is None else pytest.approx(seconds, abs=2 if seconds == 60 else 0.001)
+        assert retry_after(headers) == expected, headers
 
 
 def test_a_server_that_is_not_there() -> None:
