@@ -20,6 +20,7 @@ TITLES = {
     403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
+    409: "Conflict",
     413: "Payload too large",
     415: "Unsupported media type",
     422: "Unprocessable content",

@@ -96,7 +96,7 @@ class Schema(AutoSchema):
     def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> Any:
         arguments = (path, path_regex, path_prefix, method, registry)
         view: Any = self.view
-        if adapters := getattr(view, "adapters", ()):
+        if (adapters := getattr(view, "adapters", ())) and method == "POST":
             several = [_inspector(adapter, view).get_operation(*arguments) for adapter in adapters]
             operation: Any = {**_together(several), "operationId": view.operation_id}
         else:

@@ -11,6 +11,7 @@ class Kind(enum.Enum):
     TOO_LARGE = "too large"
     UNSUPPORTED = "unsupported"
     UNPROCESSABLE = "unprocessable"
+    CONFLICT = "conflict"  # what is asked for does not fit the state that the thing is in
     FULL = "full"  # a quota
     UNAVAILABLE = "unavailable"  # something that is needed does not answer; trying again may help
 
@@ -64,6 +65,10 @@ class UnknownDocument(RagError):
 class UnknownJob(RagError):
     kind, code = Kind.NOT_FOUND, "JOB_NOT_FOUND"
     words = "There is no such job, or it is not visible to you."
+
+
+class NothingToRetry(RagError):
+    kind, code = Kind.CONFLICT, "NOTHING_TO_RETRY"
 
 
 class NotAllowed(RagError):
@@ -124,15 +129,24 @@ class ProviderFailed(RagError):
     """A model behind HTTP cannot be reached or refuses.
 
     retry: the same call may succeed later. busy: it refused because of too many requests. timed_out: it was too slow.
+    retry_after: seconds after which the provider wants to be asked again, where it said so.
     """
 
     kind = Kind.UNAVAILABLE
 
     def __init__(
-        self, message: str, *, retry: bool = True, busy: bool = False, timed_out: bool = False, **data: Any
+        self,
+        message: str,
+        *,
+        retry: bool = True,
+        busy: bool = False,
+        timed_out: bool = False,
+        retry_after: float | None = None,
+        **data: Any,
     ) -> None:
         super().__init__(message, **data)
         self.retry = retry
+        self.retry_after = retry_after
         self.busy = busy
         self.timed_out = timed_out
 

@@ -30,7 +30,7 @@ def waiting() -> int | None:
     try:
         with app.connection_for_read() as connection:
             channel: Any = connection.default_channel
-            return int(channel.queue_declare(app.conf.task_default_queue, passive=True).message_count)
+            return int(channel._size(app.conf.task_default_queue))  # a passive declaration overlooks our key prefix
     except OperationalError:
         return None
     except ChannelError:  # nothing was ever sent

@@ -1,15 +1,13 @@
-"""What workers do: an id → one service call."""
-
-import uuid
+"""What workers do: one service call each."""
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, recovery, usage, vector_index
+from rag.services import deletion, ingestion, recovery, retries, usage, vector_index
 
 
 @shared_task(name="rag.ingest_documents")
-def ingest_documents(ids: list[str]) -> None:
-    ingestion.run(ids=[uuid.UUID(each) for each in ids])
+def ingest_documents(count: int) -> None:
+    ingestion.run(count=count)
 
 
 @shared_task(name="rag.sweep_ingestion")
@@ -30,3 +28,8 @@ def purge_deleted() -> None:
 @shared_task(name="rag.check_usage")
 def check_usage() -> None:
     usage.check()
+
+
+@shared_task(name="rag.forget_inputs")
+def forget_inputs() -> None:
+    retries.forget_inputs()

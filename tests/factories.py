@@ -1,5 +1,7 @@
 """The people and sources that tests speak of."""
 
+import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +12,7 @@ from orgs.permissions import Scope, Visibility
 from orgs.services import add_member, found_organization
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline import ingest
-from rag.services import ingestion
+from rag.services import ingestion, leases
 from rag.services.clock import Clock
 from rag.types import IndexOutcome, Submission
 
@@ -72,3 +74,17 @@ def carry_on(row: IngestionDocument) -> None:
     cut = ingest.cut(ingestion._submission(row), source=source, options=ingestion._options(row))
     (prepared,) = ingest.embed([cut], source.embedding_model, on_batch=lambda done: None)
     ingestion._write(ingestion._Work(row, cut, Clock()), prepared)
+
+
+def run(*, ids: Sequence[uuid.UUID]) -> None:
+    """What a worker does that was given just these, in this order; those that cannot be taken are left."""
+    ingestion.work_on([row for each in ids if (row := leases.claim(each))])
+
+
+def work(at_once: int = 8) -> int:
+    """What a worker would do until there is nothing to take now; how many documents it took."""
+    taken = 0
+    while rows := leases.claim_next(at_once):
+        ingestion.work_on(rows)
+        taken += len(rows)
+    return taken

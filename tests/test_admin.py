@@ -26,6 +26,7 @@ PAGES = [
     "/admin/rag/datasource/add/",
     "/admin/rag/document/",
     "/admin/rag/ingestionjob/",
+    "/admin/rag/ingestiondocument/",
 ]
 
 

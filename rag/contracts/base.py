@@ -34,6 +34,7 @@ STATUS = {
     Kind.INVALID: 400,
     Kind.FORBIDDEN: 403,
     Kind.NOT_FOUND: 404,
+    Kind.CONFLICT: 409,
     Kind.TOO_LARGE: 413,
     Kind.UNSUPPORTED: 415,
     Kind.UNPROCESSABLE: 422,

@@ -3,13 +3,19 @@
 from typing import Any
 
 from django.http import QueryDict
+from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.parsers import BoundedJSONParser, BoundedMultipartParser
+from accounts.schema import answered
 from orgs.permissions import Scope
 
-from .base import PostView, SharedPath
+from . import pagination
+from .base import ErrorHandler, PostView, SharedPath
 from .limits import INGESTIONS, QUERIES
+from .pipeline import examples, job_serializers
 from .pipeline.job_views import IngestionJobs
 from .retrieval import views as retrieval
 from .v3 import views as v3
@@ -22,14 +28,30 @@ class IngestJob(IngestionJobs, PostView):
 
 
 class Ingest(SharedPath):
-    """`documents`, or a form with files → pipeline; anything else → v3."""
+    """`documents`, or a form with files → pipeline; anything else → v3. GET, the list of jobs, is pipeline's alone."""
 
     adapter = v3.Ingest
     adapters = (v3.Ingest, IngestJob)
     operation_id = "ingestDocumentOrJob"
-    scopes = {"POST": Scope.INGEST}
+    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
     budget = INGESTIONS
     parser_classes = (BoundedJSONParser, BoundedMultipartParser)
+
+    @extend_schema(
+        operation_id="listIngestionJobs",
+        summary="List jobs",
+        description="Those that the caller may watch, newest first; of one source (its id or slug), of one status.",
+        tags=["pipeline"],
+        parameters=[job_serializers.JobListIn, *pagination.PARAMETERS],
+        responses={200: job_serializers.JobListOut},
+        examples=[answered({"jobs": [examples.LISTED_JOB], "page": 1, "pageSize": 50, "total": 1}, "Jobs")],
+    )
+    def get(self, request: Request) -> Response:
+        return IngestionJobs().list(request)
+
+    def get_exception_handler(self) -> ErrorHandler:
+        listing = self.request.method in ("GET", "HEAD")
+        return IngestionJobs.error_handler if listing else super().get_exception_handler()
 
     def choose(self, body: Any) -> type[PostView]:
         if isinstance(body, QueryDict):  # a form

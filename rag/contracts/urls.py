@@ -5,7 +5,7 @@ from django.urls import re_path
 from . import schema as _  # noqa: F401  # tells the OpenAPI generator about our fields
 from .agent import views as agent
 from .pipeline.document_views import Documents
-from .pipeline.job_views import IngestionJobs
+from .pipeline.job_views import IngestionJobDocuments, IngestionJobRetry, IngestionJobs
 from .pipeline.query_views import Query, Retrieve
 from .pipeline.source_views import DataSources
 from .retrieval import views as retrieval
@@ -22,6 +22,8 @@ document = Documents.as_view({"get": "retrieve", "delete": "destroy"})
 urlpatterns = [
     re_path(r"^api/rag/ingest/?$", Ingest.as_view(), name="ingest"),
     re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/?$", job, name="job"),
+    re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/documents/?$", IngestionJobDocuments.as_view(), name="job-documents"),
+    re_path(r"^api/rag/ingest/(?P<job_id>[^/]+)/retry/?$", IngestionJobRetry.as_view(), name="job-retry"),
     re_path(r"^api/rag/search/?$", Search.as_view(), name="search"),
     re_path(r"^api/rag/sources/?$", sources, name="sources"),
     re_path(r"^api/rag/sources/(?P<reference>[^/]+)/?$", source, name="source"),

@@ -1,9 +1,10 @@
 from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072
 from .conversations import Conversation, ConversationMessage
+from .dispatch import IngestionTurn, ModelOutage
 from .documents import Document
 from .embedding_models import EmbeddingModel
 from .history import SearchRecord
-from .jobs import IngestionDocument, IngestionJob
+from .jobs import Condition, IngestionDocument, IngestionJob
 from .originals import Original
 from .sources import Action, DataSource, Grant, SourceType
 from .usage import Usage
@@ -12,6 +13,7 @@ __all__ = [
     "EMBEDDING_TABLES",
     "Action",
     "Chunk",
+    "Condition",
     "Conversation",
     "ConversationMessage",
     "DataSource",
@@ -24,6 +26,8 @@ __all__ = [
     "Grant",
     "IngestionDocument",
     "IngestionJob",
+    "IngestionTurn",
+    "ModelOutage",
     "Original",
     "SearchRecord",
     "SourceType",

@@ -1,5 +1,9 @@
 """The openai client library as all providers use it: opened, closed, and its exceptions as ours."""
 
+import email.utils
+import math
+import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
@@ -30,22 +34,48 @@ def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> 
     """
     import openai
 
+    wait = retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
     match error:
         case openai.APITimeoutError():
             return failure(f"{model} did not answer in time.", timed_out=True)
         case openai.APIConnectionError():
             return failure(f"{model} cannot be reached.")
         case openai.RateLimitError():
-            return failure(f"{model} refuses more requests for now.", busy=True)
+            return failure(f"{model} refuses more requests for now.", busy=True, retry_after=wait)
         case openai.InternalServerError():
-            return failure(f"{model} answered with an error of its own ({error.status_code}).")
+            return failure(f"{model} answered with an error of its own ({error.status_code}).", retry_after=wait)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return failure(f"{model} does not accept the API key.", retry=False)
         case openai.NotFoundError():
             return failure(f"The endpoint knows no model named {model}.", retry=False)
         case openai.APIStatusError() if error.status_code in (408, 409):
-            return failure(f"{model} did not get to the request ({error.status_code}).")
+            return failure(f"{model} did not get to the request ({error.status_code}).", retry_after=wait)
         case openai.APIStatusError():
             return failure(f"{model} refused the request ({error.status_code}).", retry=False)
         case _:
             return failure(f"{model} answered something that is not understood.")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an answer asks to wait, from Retry-After (seconds, or an HTTP date) or Retry-After-Ms."""
+    milliseconds, written = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
+    seconds = _number(milliseconds)
+    seconds = seconds / 1000 if seconds is not None else _number(written)
+    if seconds is None and (date := email.utils.parsedate_tz(written)):
+        seconds = _until(date)
+    return max(0.0, seconds) if seconds is not None else None
+
+
+def _number(written: str) -> float | None:
+    try:
+        number = float(written)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _until(date: tuple[Any, ...]) -> float | None:
+    try:
+        return email.utils.mktime_tz(date) - time.time()
+    except (ValueError, OverflowError):  # no such day
+        return None

@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,9 +16,9 @@ from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
 
-from . import jobs, outcomes, sources
+from . import jobs, leases, outages, outcomes, sources
 from .clock import Clock
-from .leases import Holding, LeaseLost, holding, update_held
+from .leases import Holding, LeaseLost, update_held
 
 logger = structlog.get_logger(__name__)
 
@@ -71,24 +70,35 @@ class _Work:
         return self.row.job.source
 
 
-def run(*, ids: Sequence[uuid.UUID]) -> None:
-    """A worker's part: each document that is still open is claimed, ingested, and its outcome written.
+def run(*, count: int) -> None:
+    """A worker's part: up to so many documents are taken, those of a source at a time, whoever's turn it is."""
+    while count > 0 and (rows := leases.claim_next(count)):
+        count -= len(rows)
+        work_on(rows)
 
-    Small documents of one source are embedded together, since a call for each would cost more than its embedding.
+
+def work_on(rows: Sequence[IngestionDocument]) -> None:
+    """Each of these claimed documents is ingested, and its outcome written.
+
+    Small ones of one source are embedded together, since a call for each would cost more than its embedding; those of
+    many chunks come last, one by one.
     """
-    with _without_waiting_for_disk(), holding() as held:
-        together: list[_Work] = []
-        for document_id in ids:
-            row = held.claim(document_id)
-            work = _begun(row, held) if row else None
-            if work is None:
-                continue
-            if together and (together[0].source != work.source or _texts([*together, work]) > _TOGETHER):
-                _embed_and_write(together, held)
-                together = []
-            together.append(work)
-        if together:
+    with _without_waiting_for_disk(), leases.holding() as held:
+        held.keep(rows)
+        works = [work for row in rows if (work := _begun(row, held))]
+        for together in _grouped(works):
             _embed_and_write(together, held)
+
+
+def _grouped(works: Sequence[_Work]) -> Iterator[list[_Work]]:
+    together: list[_Work] = []
+    for work in sorted(works, key=lambda each: len(each.cut.fresh) > _TOGETHER):
+        if together and (together[0].source != work.source or _texts([*together, work]) > _TOGETHER):
+            yield together
+            together = []
+        together.append(work)
+    if together:
+        yield together
 
 
 def _texts(works: Sequence[_Work]) -> int:
@@ -133,14 +143,14 @@ def _is_unchanged(row: IngestionDocument) -> bool:
         outcome = index.unchanged(submission, source=source, options=_options(row), revision=row.pk)
         if outcome is not None:
             outcomes.finish(row, outcome)
+            outages.pass_on(row.pk)
     return outcome is not None
 
 
 def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
     """What one of them alone is to blame for does not fail the others."""
-    begun = time.monotonic()
+    begun, model = time.monotonic(), works[0].source.embedding_model
     try:
-        model = works[0].source.embedding_model
         prepared = ingest.embed([work.cut for work in works], model, on_batch=_progress(works))
     except Exception as error:
         if len(works) > 1 and not (isinstance(error, EmbeddingFailed) and error.retry):
@@ -152,6 +162,8 @@ def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
                 raise error
     else:
         seconds = time.monotonic() - begun
+        if any(work.cut.fresh for work in works):
+            outages.end(model.pk)
         for work, each in zip(works, prepared, strict=True):
             work.clock.add(Stage.EMBEDDING, seconds)
             with _outcome_of(work.row, held):
@@ -196,13 +208,9 @@ def _outcome_of(row: IngestionDocument, held: Holding) -> Iterator[None]:
         held.let_go(row)
         connection.close()
     except RagError as error:
-        again = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
-        logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause, again=again)
-        if again:
-            outcomes.postpone(row)
-        else:
-            outcomes.fail(row, error.code, error.message)
+        logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause)
+        outcomes.refuse(row, error)
     except Exception:
         logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
         outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")

@@ -2,17 +2,20 @@
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from orgs import choosing
 from orgs.models import Organization
 from rag import queue
 from rag.errors import ParseFailed, UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
+from rag.models.jobs import IngestionDocumentQuerySet
 from rag.pipeline import quota
 from rag.types import ChunkingOptions, Submission
 
@@ -20,6 +23,10 @@ logger = structlog.get_logger(__name__)
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 OPEN_STATES = [State.QUEUED, State.RUNNING]
+STARVED_ADVICE = (
+    "Documents are waiting, and no worker has taken anything for a while: is one running? "
+    "See its log, and /readyz for the broker."
+)
 # Documents a message carries: enough to make its cost small, few enough to share a job among workers.
 BATCH = 8
 
@@ -41,6 +48,7 @@ def submit(
     rows = [
         IngestionDocument(
             job=job,
+            source=source,
             index=number,
             path=submission.path,
             title=submission.title,
@@ -56,12 +64,13 @@ def submit(
             state=State.FAILED if submission.unreadable else State.QUEUED,
             error_code=ParseFailed.code if submission.unreadable else "",
             error_message=submission.unreadable,
+            finished_at=job.created_at if submission.unreadable else None,
         )
         for number, submission in enumerate(submissions)
     ]
     IngestionDocument.objects.bulk_create(rows, batch_size=500)
     quota.require_room_for_open(source.organization_id)
-    send([row.pk for row in rows if row.state == State.QUEUED])
+    tell_workers(sum(row.state == State.QUEUED for row in rows))
     close(job.pk)  # if nothing of it can be read
     return job
 
@@ -75,6 +84,36 @@ def job_visible_to(user: User, job_id: uuid.UUID, *, organization: Organization 
     if job is None:
         raise UnknownJob
     return job
+
+
+def listed(
+    user: User, *, organization: Organization | None = None, source: str = "", status: str = ""
+) -> QuerySet[IngestionJob]:
+    """The jobs that the user may watch, newest first. source: an id or a slug."""
+    jobs = IngestionJob.objects.visible_to(user, Action.VIEW).select_related("source")
+    if organization:
+        jobs = jobs.filter(source__organization=organization)
+    if source:
+        jobs = jobs.filter(source__in=DataSource.objects.filter(choosing.by_reference(source)))
+    return jobs.filter(status=status) if status else jobs
+
+
+def with_progress(shown: Sequence[IngestionJob]) -> list[IngestionJob]:
+    """The same with their progress: counted for those that are shown, not for all that could be."""
+    counted = IngestionJob.objects.with_progress().select_related("source")
+    found = counted.in_bulk([job.pk for job in shown])
+    return [found[job.pk] for job in shown if job.pk in found]
+
+
+def documents(
+    user: User, job_id: uuid.UUID, *, organization: Organization | None = None, status: str = ""
+) -> QuerySet[IngestionDocument]:
+    """The job's documents with their condition, without what was sent. Raises UnknownJob."""
+    jobs = listed(user, organization=organization)
+    if not jobs.filter(pk=job_id).exists():
+        raise UnknownJob
+    rows = IngestionDocument.objects.with_condition().filter(job=job_id).order_by("index").defer("text", "metadata")
+    return rows.filter(state=status) if status else rows
 
 
 @transaction.atomic
@@ -114,11 +153,31 @@ def failures(job: IngestionJob, limit: int) -> list[IngestionDocument]:
     return list(failed.only("index", "path", "error_code", "error_message")[:limit])
 
 
-def send(ids: Sequence[uuid.UUID]) -> None:
-    """Few documents go one by one: they may be long, and every worker shall have a part."""
-    size = max(1, min(BATCH, len(ids) // 16))
-    for start in range(0, len(ids), size):
-        queue.send("rag.ingest_documents", [str(each) for each in ids[start : start + size]])
+def failures_by_code(job: IngestionJob) -> dict[str, int]:
+    """How many of its documents failed of what, the most frequent first."""
+    failed = job.documents.filter(state=State.FAILED).order_by()
+    counted = failed.values_list("error_code").annotate(number=Count("pk"))
+    return dict(counted.order_by("-number", "error_code"))
+
+
+def conditions(job: IngestionJob) -> dict[str, int]:
+    """How many of its open documents are in which condition."""
+    return counted_by_condition(IngestionDocument.objects.filter(job=job, state__in=OPEN_STATES))
+
+
+def counted_by_condition(still_open: IngestionDocumentQuerySet) -> dict[str, int]:
+    counted: Any = still_open.with_condition().order_by()
+    return dict(counted.values_list("condition").annotate(Count("pk")))
+
+
+def tell_workers(documents: int) -> None:
+    """That so many wait. Which ones a worker takes is decided then (leases.claim_next).
+
+    Few go one by one: they may be long, and every worker shall have a part.
+    """
+    size = max(1, min(BATCH, documents // 16))
+    for start in range(0, documents, size):
+        queue.send("rag.ingest_documents", min(size, documents - start))
 
 
 def unfinished() -> QuerySet[IngestionJob]:

@@ -7,9 +7,9 @@ from django.db.models import Count, Min
 from django.utils import timezone
 
 from rag import queue
-from rag.models import IngestionDocument, IngestionJob, Usage
+from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 
-from . import health
+from . import health, jobs
 
 # Organisations that the gauges name: those that store most.
 _NAMED = 100
@@ -46,6 +46,8 @@ def gauges() -> Iterator[Gauge]:
     counted = dict.fromkeys((State.QUEUED.value, State.RUNNING.value), 0.0)
     counted |= dict(open_documents.order_by().values_list("state").annotate(Count("pk")))
     yield Gauge("ragsite_open_documents", "Documents of jobs that are not done.", "state", counted)
+    by_condition = dict.fromkeys(Condition.values, 0.0) | jobs.counted_by_condition(open_documents)
+    yield Gauge("ragsite_document_condition", "The same documents, by how they fare.", "condition", by_condition)
     oldest = open_documents.aggregate(oldest=Min("job__created_at"))["oldest"]
     waiting = (timezone.now() - oldest).total_seconds() if oldest else 0.0
     yield Gauge("ragsite_oldest_open_document_seconds", "Since the oldest of them was sent.", values={"": waiting})

@@ -34,6 +34,7 @@ _OFTEN = {
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
+    "rag.forget_inputs": crontab(hour=3, minute=20),
 }
 CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)}
 # Without a worker the sweeps of an hour must not pile up.

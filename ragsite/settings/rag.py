@@ -27,7 +27,7 @@ RAG_MODEL_CACHE = Path(env.str("RAG_MODEL_CACHE", default=str(DATA_DIR / "models
 RAG_EMBED_THREADS = env.int("RAG_EMBED_THREADS", default=1)
 # A remote embedding call: time for one attempt, and attempts after the first.
 EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
-EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=4)
+EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)
 
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL answers are quoted sentences.
 LLM_MODEL = env.str("LLM_MODEL", default="")
@@ -66,7 +66,13 @@ RAG_CONFIDENCE_MEDIUM_THRESHOLD = env.float("RAG_CONFIDENCE_MEDIUM_THRESHOLD", d
 
 # A worker holds a document for this long unless it says, every third of it, that it is still at work.
 RAG_LEASE_SECONDS = env.int("RAG_LEASE_SECONDS", default=20)
+# Times that a document may lose its worker, and that an embedding endpoint may refuse it: 16 are about an hour.
 RAG_MAX_ATTEMPTS = env.int("RAG_MAX_ATTEMPTS", default=3)
+RAG_MAX_OUTAGES = env.int("RAG_MAX_OUTAGES", default=16)
+# After so long without any worker taking anything, queued documents are called starved.
+RAG_STARVED_SECONDS = env.int("RAG_STARVED_SECONDS", default=60)
+# For so long what was sent of failed documents is kept, so that they can be tried again.
+RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
 RAG_SWEEP_SECONDS = env.int("RAG_SWEEP_SECONDS", default=10)
 
 # Up to this many chunks in scope are compared exactly; above, the HNSW index is asked (docs/architecture.md).

@@ -41,6 +41,7 @@ def test_the_paths_are_those_of_the_contracts() -> None:
     assert {(method, path.replace(UNKNOWN, "{}")) for method, path in OPERATIONS} == {
         ("POST", "/api/rag/ingest"), ("POST", "/api/rag/search"), ("POST", "/api/chat"),
         ("POST", "/api/rag/answer"), ("POST", "/functions/v1/rag-search"), ("POST", "/functions/v1/rag-answer"),
+        ("GET", "/api/rag/ingest"), ("GET", "/api/rag/ingest/{}/documents"), ("POST", "/api/rag/ingest/{}/retry"),
         ("GET", "/api/rag/ingest/{}"), ("DELETE", "/api/rag/ingest/{}"),
         ("GET", "/api/rag/sources"), ("POST", "/api/rag/sources"), ("GET", "/api/rag/sources/{}"),
         ("PATCH", "/api/rag/sources/{}"), ("DELETE", "/api/rag/sources/{}"),

@@ -1,6 +1,7 @@
 """DELETE /api/rag/ingest/{jobId}: what is indexed stays, and nothing is indexed after the response."""
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,8 +10,8 @@ import pytest
 from django.db import connection, transaction
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services import ingestion, leases, recovery
-from tests import snapshots
+from rag.services import leases, recovery
+from tests import factories, snapshots
 from tests.conftest import Worker
 from tests.factories import World, carry_on
 from tests.http import Client, Reply
@@ -50,7 +51,7 @@ def test_nothing_is_indexed_after_the_response(
     editor = api("editor")
     job = submitted(editor, live_world, 6, embedding_model=model)
     first = IngestionDocument.objects.get(index=0)
-    ingestion.run(ids=[first.pk])
+    factories.run(ids=[first.pk])
     before, asked = chunks(), len(provider.requests)
     assert before
     provider.stall.clear()
@@ -103,7 +104,7 @@ def _somebody_waits() -> bool:
 def test_a_job_that_has_ended_stays_as_it_is(api: Api, live_world: World) -> None:
     editor = api("editor")
     job = submitted(editor, live_world, 1)
-    ingestion.run(ids=[IngestionDocument.objects.get().pk])
+    factories.run(ids=[IngestionDocument.objects.get().pk])
     ended = editor.get(f"/api/rag/ingest/{job}").body
     assert ended["status"] == "completed"
     assert cancel(editor, job).body == ended
@@ -125,7 +126,7 @@ def test_a_cancelled_job_is_not_taken_up_again(api: Api, live_world: World) -> N
     snapshots.matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
     recovery.sweep()
-    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert editor.get(f"/api/rag/ingest/{job}").body == cancelled
     assert not chunks()
 
@@ -140,3 +141,25 @@ def test_who_may_cancel(api: Api, live_world: World) -> None:
     assert cancel(api(), job).status == 401
     assert cancel(api("owner"), "no-job").status == 404
     assert cancel(api("owner"), job).body["status"] == "cancelled"
+
+
+def test_a_job_of_ten_thousand_documents_is_cancelled_in_a_moment(api: Api, live_world: World) -> None:
+    """A worker holds one of them meanwhile, and waits for nothing that the cancelling holds."""
+    editor = api("editor")
+    job = submitted(editor, live_world, 1)
+    (first,) = IngestionDocument.objects.all()
+    IngestionDocument.objects.bulk_create(
+        IngestionDocument(
+            job=first.job, source=first.source, index=index, path=f"doc-{index}", title="Zebra", text="Zebra. " * 200
+        )
+        for index in range(1, 10_000)
+    )
+    (held,) = leases.claim_next(1)
+    begun = time.monotonic()
+    cancelled = cancel(editor, job).body
+    assert time.monotonic() - begun < 10, "seconds, on any machine"
+    assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
+    assert leases.claim_next(8) == []
+    with pytest.raises(leases.LeaseLost):
+        carry_on(held)
+    assert not chunks()

@@ -8,8 +8,8 @@ import pytest
 
 from orgs.permissions import Visibility
 from rag.models import Chunk, DataSource, Document, IngestionDocument
-from rag.services import deletion, documents, ingestion
-from tests import snapshots
+from rag.services import deletion, documents
+from tests import factories, snapshots
 from tests.factories import World, put
 from tests.http import Client, Reply
 
@@ -131,7 +131,7 @@ def test_a_deleted_document_is_found_by_nobody_in_no_way(api: Api, live_world: W
     editor = api("editor")
     body = {"dataSourceId": "library", "documents": [{"path": "zebra", "text": "Zebras have gorgeous stripes."}]}
     job = editor.post("/api/rag/ingest", body).body["jobId"]
-    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     query_id = editor.post("/api/v1/search", {"query": "zebra stripes"}).body["query_id"]
     chunk = str(Chunk.objects.get().pk)
 

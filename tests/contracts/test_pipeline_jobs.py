@@ -9,9 +9,8 @@ import pytest
 from orgs.permissions import Visibility
 from rag.contracts.pipeline import job_serializers
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services import ingestion
 from rag.tokens import count_tokens
-from tests import snapshots
+from tests import factories, snapshots
 from tests.conftest import Worker
 from tests.factories import World
 from tests.http import Client
@@ -134,7 +133,7 @@ def test_bytes_that_are_no_text_fail_alone(api: Api, live_world: World) -> None:
     editor = api("editor")
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
     assert [(error["index"], error["code"]) for error in job["errors"]] == [(0, "PARSE_ERROR"), (2, "PARSE_ERROR")]
-    ingestion.run(ids=[IngestionDocument.objects.get(path="good").pk])
+    factories.run(ids=[IngestionDocument.objects.get(path="good").pk])
     job = editor.get(f"/api/rag/ingest/{job['jobId']}").body
     assert (job["status"], job["indexed"], job["progress"]["failed"]) == ("completed", 1, 2)
     snapshots.matches("pipeline-job-errors", job)
@@ -148,7 +147,7 @@ def test_a_document_may_have_a_type_of_its_own(api: Api, live_world: World) -> N
     editor = api("editor")
     documents = [{"path": "own", "text": "Alpha.", "sourceType": "email"}, {"path": "inherited", "text": "Beta."}]
     assert editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).status == 202
-    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert dict(Document.objects.values_list("path", "source_type")) == {"own": "email", "inherited": "faq"}
 
 
@@ -165,7 +164,7 @@ def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_w
         job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
         for _ in ("both together", "a alone"):
             provider.fail(401)
-        ingestion.run(ids=[row.pk for row in IngestionDocument.objects.order_by("index")])
+        factories.run(ids=[row.pk for row in IngestionDocument.objects.order_by("index")])
     state = editor.get(f"/api/rag/ingest/{job}").body
     assert (state["status"], state["indexed"]) == ("completed", 1)
     (error,) = state["errors"]
@@ -199,7 +198,7 @@ def test_long_lists_of_vector_ids_are_cut(api: Api, live_world: World, monkeypat
     editor = api("editor")
     documents = [{"path": path, "text": "Alpha."} for path in ("a", "b")]
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
-    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     for most, shown, truncated in ((2, 2, False), (1, 1, True)):
         monkeypatch.setattr(job_serializers, "MAX_VECTOR_IDS", most)
         state = editor.get(f"/api/rag/ingest/{job}").body
@@ -214,7 +213,7 @@ def test_chunk_size_and_overlap(api: Api, live_world: World) -> None:
     def sizes(path: str, **options: int) -> list[int]:
         body = {"dataSourceId": "handbook", "documents": [{"path": path, "text": text}], **options}
         job = editor.post("/api/rag/ingest", body).body["jobId"]
-        ingestion.run(ids=list(IngestionDocument.objects.filter(job=job).values_list("pk", flat=True)))
+        factories.run(ids=list(IngestionDocument.objects.filter(job=job).values_list("pk", flat=True)))
         chunks = Chunk.objects.filter(document__path=path).order_by("position")
         return [count_tokens(chunk.text) for chunk in chunks]
 

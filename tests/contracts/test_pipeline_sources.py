@@ -20,8 +20,8 @@ from rag.models import (
     IngestionDocument,
     IngestionJob,
 )
-from rag.services import deletion, ingestion
-from tests import snapshots
+from rag.services import deletion
+from tests import factories, snapshots
 from tests.conftest import Worker, empty_queue
 from tests.factories import World, put
 from tests.http import Client, Reply
@@ -219,7 +219,7 @@ def test_the_embedding_model_stays_once_there_are_documents(api: Api, live_world
     owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "a", "text": "Alpha."}]})
     refused = patch(owner, "library", {"embeddingModel": "other"})
     assert (refused.status, refused.body["details"]["field"]) == (400, "embeddingModel"), "a job is open"
-    ingestion.run(ids=[IngestionDocument.objects.get().pk])
+    factories.run(ids=[IngestionDocument.objects.get().pk])
     assert Document.objects.filter(source=source).exists()
     assert patch(owner, "library", {"embeddingModel": "other"}).status == 400
     assert patch(owner, "library", {"embeddingModel": "all-MiniLM-L6-v2", "name": "Same"}).status == 200
@@ -244,7 +244,7 @@ def test_a_deleted_source_is_gone_at_once_and_purged_afterwards(
     source.grants.create(user=live_world.users["member"])
     documents = [{"path": "d", "text": "Lions."}, {"path": "e", "text": "Bears."}]
     job = owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": documents}).body["jobId"]
-    ingestion.run(ids=[IngestionDocument.objects.get(path="d").pk])
+    factories.run(ids=[IngestionDocument.objects.get(path="d").pk])
     assert member.post("/api/rag/retrieve", {"query": "zebras"}).status == 200
     other = live_world.source("other")
     put(other, "kept", "Oaks are trees.")
@@ -298,7 +298,7 @@ def test_nothing_enters_a_source_that_is_deleted_meanwhile(
 
     def work() -> None:
         try:
-            ingestion.run(ids=[row.pk])
+            factories.run(ids=[row.pk])
         finally:
             connection.close()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag.models import Document, IngestionDocument, IngestionJob
-from rag.services import ingestion
+from tests import factories
 from tests.factories import World
 from tests.http import Client, Reply
 
@@ -51,7 +51,7 @@ def test_files_are_the_documents_of_a_job(api: Api, live_world: World) -> None:
         ("zebras.md", "text/markdown"), ("oaks.txt", "text/plain"), ("lions.md", "application/octet-stream"),
         ("bears", ""), ("big.txt", "text/plain"),
     ]  # fmt: skip
-    ingestion.run(ids=list(job.documents.exclude(path="big.txt").values_list("pk", flat=True)))
+    factories.run(ids=list(job.documents.exclude(path="big.txt").values_list("pk", flat=True)))
     assert Document.objects.get(path="oaks.txt").text == "Oaks are trées."
     for path, heading in (("zebras.md", "Zebras"), ("lions.md", "Lions")):
         assert Document.objects.get(path=path).chunks.get().headings == [heading]

@@ -9,7 +9,8 @@ from django.db import connection
 
 from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob
-from rag.services import deletion, ingestion
+from rag.services import deletion
+from tests import factories
 from tests.factories import World, put
 from tests.http import Client
 
@@ -50,7 +51,7 @@ def test_a_document_of_a_job_is_refused_and_the_others_go_on(api: Api, live_worl
     live_world.source()
     editor = api("editor")
     job = editor.post("/api/rag/ingest", job_body(("a", "Alpha."), ("b", LONG), ("c", "Gamma."))).body["jobId"]
-    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     state = editor.get(f"/api/rag/ingest/{job}").body
     assert (state["status"], state["indexed"], state["chunks"]) == ("completed", 2, 2)
     assert [(error["index"], error["path"], error["code"]) for error in state["errors"]] == [(1, "b", "INDEX_FULL")]
@@ -70,7 +71,7 @@ def test_what_is_deleted_makes_room_at_once_and_others_have_their_own(api: Api, 
     deletion.delete_source(source)
     live_world.source()
     assert api("editor").post("/api/rag/ingest", job_body(("b", "Beta."))).status == 202
-    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert IngestionJob.objects.get().status == "completed"
 
 

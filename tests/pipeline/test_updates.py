@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, IngestionDocument
 from rag.pipeline import index, ingest
-from rag.services import ingestion, jobs
+from rag.services import jobs
 from rag.types import ChunkingOptions, Submission
 from ragsite.db import uuid7
+from tests import factories
 from tests.factories import World, put
 from tests.provider_server import ProviderServer
 
@@ -99,7 +100,7 @@ def test_small_documents_of_a_message_share_a_call(
     submissions = [Submission(path=f"{number}", title=f"{number}", text=f"Zebra {number}.") for number in range(8)]
     options = ChunkingOptions(512, 50)
     job = jobs.submit(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
-    ingestion.run(ids=list(job.documents.values_list("pk", flat=True)))
+    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
     assert len(provider.requests) == 1
     rows = IngestionDocument.objects.all()
     assert {row.state for row in rows} == {IngestionDocument.State.DONE}

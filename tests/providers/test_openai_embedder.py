@@ -1,11 +1,13 @@
 """The OpenAI-compatible embedder against a server that misbehaves as real ones do."""
 
+import email.utils
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from rag.errors import EmbeddingFailed
+from rag.providers.openai_client import retry_after
 from tests.provider_server import ProviderServer
 from tests.providers.test_embedders import remote
 
@@ -75,6 +77,37 @@ def test_a_server_that_does_not_answer_is_not_waited_for_long(provider: Provider
     with pytest.raises(EmbeddingFailed, match="in time"):
         remote(provider, timeout=0.2, max_retries=1).embed(["zebra"])
     assert time.monotonic() - begun < 5
+
+
+def test_what_would_take_long_is_left_to_the_caller(provider: ProviderServer) -> None:
+    """A worker has other documents to do meanwhile."""
+    begun = time.monotonic()
+    provider.fail(429, Retry_After="30")
+    with pytest.raises(EmbeddingFailed) as caught:
+        remote(provider).embed(["zebra"])
+    assert (caught.value.retry_after, caught.value.busy) == (30, True)
+    provider.stall.clear()
+    with pytest.raises(EmbeddingFailed, match="in time"):
+        remote(provider, timeout=0.2).embed(["zebra"])
+    assert len(provider.requests) == 2
+    assert time.monotonic() - begun < 5
+
+
+def test_retry_after_in_every_spelling() -> None:
+    in_a_minute = email.utils.formatdate(time.time() + 60, usegmt=True)
+    for headers, seconds in (
+        ({}, None),
+        ({"retry-after": "20"}, 20),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "20"}, 1.5),
+        ({"retry-after": in_a_minute}, 60),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
+        ({"retry-after": "-5"}, 0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+    ):
+        expected = None if seconds is None else pytest.approx(seconds, abs=2 if seconds == 60 else 0.001)
+        assert retry_after(headers) == expected, headers
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -29,6 +29,7 @@ from rag.models import (
 from rag.pipeline import query
 from rag.services import deletion, documents, ingestion, jobs, usage
 from rag.types import ChunkingOptions, Question, Scope, Submission
+from tests import factories
 from tests.factories import World, put
 from tests.provider_server import ProviderServer
 
@@ -193,7 +194,7 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
     def work() -> None:
         try:
             if is_job:
-                ingestion.run(ids=ids)
+                factories.run(ids=ids)
             else:
                 ingestion.ingest_now(source=source, submission=newer)
         finally:
@@ -230,7 +231,7 @@ def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(li
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(hours=2))
     deletion.purge()
     assert list(Document.objects.values_list("path", flat=True)) == ["a"]
-    ingestion.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert (found(source), IngestionJob.objects.get().status) == ({}, "completed")
     deletion.purge()
     assert not Document.objects.exists()

@@ -9,10 +9,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from rag import queue
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.providers import registry
 from rag.services import ingestion, jobs, leases, recovery
 from rag.types import ChunkingOptions, Submission
+from tests import factories
 from tests.conftest import Worker, empty_queue
 from tests.factories import World, carry_on
 from tests.provider_server import ProviderServer
@@ -79,6 +80,18 @@ def test_a_broker_that_forgot_its_queue_loses_nothing(
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
 
 
+def test_the_sweep_tells_again_what_no_message_tells(live_world: World, worker: Worker) -> None:
+    job = submit(live_world, documents(5, words=3))
+    told = queue.waiting()
+    assert told
+    recovery.sweep()
+    assert queue.waiting() == told, "while there are messages none is added"
+    empty_queue()
+    recovery.sweep()
+    assert queue.waiting() == told
+    assert set(job.documents.values_list("state", flat=True)) == {State.QUEUED}
+
+
 def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
     """Who was silent too long and wakes up later writes nothing."""
     job = submit(live_world, documents(1, words=3))
@@ -106,7 +119,7 @@ def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, setti
         recovery.sweep()
     poison.refresh_from_db()
     assert (poison.state, poison.error_code) == (State.FAILED, "WORKER_LOST")
-    ingestion.run(ids=[good.pk, poison.pk])
+    factories.run(ids=[good.pk, poison.pk])
     job.refresh_from_db()
     assert (job.status, Document.objects.count()) == (Status.COMPLETED, 1)
 
@@ -120,8 +133,8 @@ def test_an_older_submission_that_finishes_later_does_not_win(live_world: World)
         options=OPTIONS,
         actor=live_world.users["editor"],
     ).documents.get()
-    ingestion.run(ids=[newer.pk])
-    ingestion.run(ids=[older.pk])
+    factories.run(ids=[newer.pk])
+    factories.run(ids=[older.pk])
     assert Document.objects.get().text == "New text."
 
 
@@ -159,7 +172,7 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
 
     def work() -> None:
         try:
-            ingestion.run(ids=[row.pk])
+            factories.run(ids=[row.pk])
         finally:
             connection.close()
 
@@ -178,31 +191,6 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
     assert (row.state, row.attempts) == (State.DONE, 1)
 
 
-def test_an_embedding_endpoint_that_is_down_is_tried_later_and_not_for_ever(
-    live_world: World, provider: ProviderServer, settings: Any
-) -> None:
-    settings.EMBEDDING_MAX_RETRIES = 0
-    registry._remote_embedder.cache_clear()
-    source = remote_source(live_world, provider)
-    job = jobs.submit(
-        source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
-    )
-    row = job.documents.get()
-    for attempt in range(1, settings.RAG_MAX_ATTEMPTS + 1):
-        provider.fail(503)
-        ingestion.run(ids=[row.pk])
-        row.refresh_from_db()
-        if attempt < settings.RAG_MAX_ATTEMPTS:
-            assert (row.state, row.attempts) == (State.QUEUED, attempt)
-            assert row.due_at is not None
-            assert row.due_at > timezone.now()
-            ingestion.run(ids=[row.pk])
-            assert len(provider.requests) == attempt, "not before its time"
-            IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-            recovery.sweep()
-    assert (row.state, row.error_code) == (State.FAILED, "EMBEDDING_FAILED")
-
-
 def test_a_database_that_goes_away_fails_no_document(live_world: World, provider: ProviderServer) -> None:
     """RESOLUTION: a job survives "a database failover: no document is lost"."""
     source = remote_source(live_world, provider)
@@ -218,7 +206,7 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_backend_pid()")
                 backend.append(cursor.fetchone()[0])
-            ingestion.run(ids=[row.pk])
+            factories.run(ids=[row.pk])
         finally:
             connection.close()
 
@@ -234,6 +222,6 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
     assert row.state == State.RUNNING, "its lease will end, and the sweep brings it back"
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
     recovery.sweep()
-    ingestion.run(ids=[row.pk])
+    factories.run(ids=[row.pk])
     row.refresh_from_db()
     assert row.state == State.DONE

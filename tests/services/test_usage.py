@@ -15,6 +15,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDoc
 from rag.pipeline import quota
 from rag.services import documents, ingestion, jobs, usage
 from rag.types import Submission
+from tests import factories
 from tests.factories import World, put
 from tests.provider_server import ProviderServer
 
@@ -58,7 +59,7 @@ def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh
 
 
 def work() -> None:
-    ingestion.run(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
+    factories.run(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
 
 
 @pytest.mark.parametrize("most", [{"max_chunks": 3}, {"max_bytes": 30}], ids=["chunks", "bytes"])

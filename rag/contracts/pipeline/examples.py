@@ -65,6 +65,45 @@ DOCUMENT: dict[str, Any] = {
     "createdAt": "2026-01-31T12:00:00Z",
     "updatedAt": "2026-01-31T12:00:00Z",
 }
+RETRIED_JOB: dict[str, Any] = {
+    **DONE_JOB,
+    "status": "processing",
+    "progress": {"documents": 2, "done": 1, "failed": 0},
+    "errors": [],
+    "finishedAt": None,
+}
+LISTED_JOB: dict[str, Any] = {
+    "dataSourceId": _SOURCE_ID,
+    **{name: value for name, value in DONE_JOB.items() if name not in ("vectorIds", "vectorIdsTruncated", "errors")},
+}
+JOB_DOCUMENTS: list[dict[str, Any]] = [
+    {
+        "index": 0,
+        "path": "notes/keys.md",
+        "status": "done",
+        "condition": None,
+        "stage": None,
+        "attempts": 1,
+        "error": None,
+        "chunks": 1,
+        "documentId": _DOCUMENT_ID,
+        "timings": {"parsing": 4, "embedding": 52, "indexing": 9},
+        "retryAt": None,
+    },
+    {
+        "index": 1,
+        "path": "notes/bikes.md",
+        "status": "queued",
+        "condition": "waiting",
+        "stage": None,
+        "attempts": 0,
+        "error": {"code": "EMBEDDING_FAILED", "message": "The embedding model cannot be reached."},
+        "chunks": 0,
+        "documentId": None,
+        "timings": {},
+        "retryAt": "2026-01-31T12:00:12Z",
+    },
+]
 SOURCE: dict[str, Any] = {
     "id": _SOURCE_ID,
     "slug": "office",

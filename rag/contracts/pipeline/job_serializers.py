@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from accounts.schema_types import Count, Id
 from rag.contracts import fields
 from rag.errors import ParseFailed
-from rag.models import IngestionJob, SourceType
+from rag.models import Condition, IngestionDocument, IngestionJob, SourceType
 from rag.parsing import registry as parsers
 from rag.types import ChunkingOptions, Submission
 
@@ -182,6 +182,102 @@ class JobOut(TypedDict):
     createdAt: datetime.datetime
     startedAt: datetime.datetime | None
     finishedAt: datetime.datetime | None
+
+
+class JobListIn(serializers.Serializer[Any]):
+    """The query of the list of jobs."""
+
+    source = fields.Text("source", max_length=100, required=False)  # type: ignore[assignment]
+    status = fields.Choice("status", among=IngestionJob.Status.values, required=False)
+
+
+class DocumentListIn(serializers.Serializer[Any]):
+    """The query of the list of a job's documents."""
+
+    status = fields.Choice("status", among=IngestionDocument.State.values, required=False)
+
+
+class JobListed(TypedDict):
+    """A job in a list: without its errors and the ids of its passages."""
+
+    jobId: Id
+    dataSourceId: Id
+    status: Annotated[str, {"enum": IngestionJob.Status.values}]
+    indexed: Count
+    chunks: Count
+    progress: Progress
+    createdAt: datetime.datetime
+    startedAt: datetime.datetime | None
+    finishedAt: datetime.datetime | None
+
+
+class JobListOut(TypedDict):
+    jobs: list[JobListed]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+class WhatWentWrong(TypedDict):
+    code: str
+    message: str
+
+
+class JobDocument(TypedDict):
+    """`condition` and `stage`: null unless it is open, or at work. `error`: why it failed, or waits for another try, at
+    `retryAt`. `timings`: milliseconds by stage."""
+
+    index: Count
+    path: str
+    status: Annotated[str, {"enum": IngestionDocument.State.values}]
+    condition: Annotated[str | None, {"enum": [*Condition.values, None]}]
+    stage: Annotated[str | None, {"enum": [*IngestionDocument.Stage.values, None]}]
+    attempts: Count
+    error: WhatWentWrong | None
+    chunks: Count
+    documentId: Annotated[str | None, {"format": "uuid"}]
+    timings: dict[str, float]
+    retryAt: datetime.datetime | None
+
+
+class JobDocumentsOut(TypedDict):
+    documents: list[JobDocument]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+def job_listed(job: IngestionJob) -> JobListed:
+    """job: with_progress()."""
+    return {
+        "jobId": str(job.pk),
+        "dataSourceId": str(job.source_id),
+        "status": job.status,
+        "indexed": job.done,
+        "chunks": job.chunks,
+        "progress": {"documents": job.total, "done": job.done, "failed": job.failed},
+        "createdAt": job.created_at,
+        "startedAt": job.started_at,
+        "finishedAt": job.finished_at,
+    }
+
+
+def job_document(row: IngestionDocument) -> JobDocument:
+    """row: with_condition()."""
+    at_work = row.state == IngestionDocument.State.RUNNING
+    return {
+        "index": row.index,
+        "path": row.path,
+        "status": row.state,
+        "condition": row.condition or None,
+        "stage": row.stage or None if at_work else None,
+        "attempts": row.attempts,
+        "error": {"code": row.error_code, "message": row.error_message} if row.error_code else None,
+        "chunks": row.chunk_count,
+        "documentId": str(row.document_id) if row.document_id else None,
+        "timings": row.timings,
+        "retryAt": row.retry_at if row.condition == Condition.WAITING else None,
+    }
 
 
 def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[DocumentError]) -> JobOut:

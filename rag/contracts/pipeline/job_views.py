@@ -12,9 +12,11 @@ from rest_framework.viewsets import ViewSetMixin
 
 from accounts.schema import answered, sent
 from orgs.permissions import Scope
+from rag.contracts import pagination
 from rag.contracts.base import caller, organization, organization_to_write, validated
+from rag.contracts.limits import INGESTIONS
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services import jobs, sources
+from rag.services import jobs, retries, sources
 from ragsite.db import as_uuid
 
 from . import examples, job_serializers
@@ -54,6 +56,19 @@ class IngestionJobs(ViewSetMixin, PipelineView):
         )
         return Response(_job(request, job.pk), status=202)
 
+    def list(self, request: Request) -> Response:
+        """Shares its path with v3, and is described there (rag.contracts.shared)."""
+        wanted = validated(job_serializers.JobListIn, request.query_params.dict())
+        found = jobs.listed(
+            caller(request),
+            organization=organization(request),
+            source=wanted.get("source", ""),
+            status=wanted.get("status", ""),
+        )
+        page = pagination.page(request, found)
+        shown = [job_serializers.job_listed(job) for job in jobs.with_progress(page.items)]
+        return Response({"jobs": shown, **page.numbers})
+
     @extend_schema(
         operation_id="getIngestionJob",
         summary="Watch a job",
@@ -76,6 +91,53 @@ class IngestionJobs(ViewSetMixin, PipelineView):
     def destroy(self, request: Request, job_id: str) -> Response:
         jobs.cancel(caller(request), _key(job_id), organization=organization_to_write(request))
         return Response(_job(request, _key(job_id)))
+
+
+class IngestionJobDocuments(PipelineView):
+    """GET /api/rag/ingest/{jobId}/documents."""
+
+    scopes = {"GET": Scope.INGEST}
+    path_names = {"job_id": "jobId"}
+
+    @extend_schema(
+        operation_id="listIngestionJobDocuments",
+        summary="Watch each document of a job",
+        description="In the order in which they were sent. For whoever may watch the job.",
+        parameters=[*_JOB_ID, job_serializers.DocumentListIn, *pagination.PARAMETERS],
+        responses={200: job_serializers.JobDocumentsOut},
+        examples=[
+            answered({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
+        ],
+    )
+    def get(self, request: Request, job_id: str) -> Response:
+        wanted = validated(job_serializers.DocumentListIn, request.query_params.dict())
+        rows = jobs.documents(
+            caller(request), _key(job_id), organization=organization(request), status=wanted.get("status", "")
+        )
+        page = pagination.page(request, rows)
+        return Response({"documents": [job_serializers.job_document(row) for row in page.items], **page.numbers})
+
+
+class IngestionJobRetry(PipelineView):
+    """POST /api/rag/ingest/{jobId}/retry → 202."""
+
+    scopes = {"POST": Scope.INGEST}
+    budget = INGESTIONS
+    error_statuses = (*PipelineView.error_statuses, 409, 507)
+    path_names = {"job_id": "jobId"}
+
+    @extend_schema(
+        operation_id="retryIngestionJob",
+        summary="Try a job's failed documents again",
+        description="For whoever may send documents to the job's source. The body is not read.",
+        parameters=_JOB_ID,
+        request=None,
+        responses={202: job_serializers.JobOut},
+        examples=[answered(examples.RETRIED_JOB, "Job", status=202)],
+    )
+    def post(self, request: Request, job_id: str) -> Response:
+        retries.retry(caller(request), _key(job_id), organization=organization_to_write(request))
+        return Response(_job(request, _key(job_id)), status=202)
 
 
 def _submitted(request: Request) -> dict[str, Any]:

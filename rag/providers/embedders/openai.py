@@ -3,6 +3,8 @@
 import functools
 import json
 import os
+import random
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,12 +14,19 @@ from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
 from rag.providers.openai_client import opened, translated
 
+# Seconds: a longer pause between two attempts is left to the caller, who has better things to do meanwhile.
+_LONGEST_PAUSE = 5.0
+
 if TYPE_CHECKING:
     import openai
 
 
 class OpenAIEmbedder:
-    """Rate limits, time-outs and server errors are tried again with growing pauses, Retry-After honoured (openai)."""
+    """Rate limits, lost connections and server errors are tried again after short pauses, Retry-After honoured.
+
+    What would take long is not waited for here: a time-out is not tried again, nor what asks for a pause of more than 5
+    seconds. The error says what was asked for (retry_after).
+    """
 
     batch_size = 128
 
@@ -40,6 +49,20 @@ class OpenAIEmbedder:
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
     def _embed_batch(self, texts: Sequence[str]) -> Vectors:
+        for attempt in range(self._max_retries):
+            try:
+                return self._asked(texts)
+            except EmbeddingFailed as error:
+                # Half a second, one, two …, up to half longer.
+                pause = error.retry_after
+                pause = 0.5 * 2**attempt * random.uniform(1, 1.5) if pause is None else pause
+                if not error.retry or error.timed_out or pause > _LONGEST_PAUSE:
+                    raise
+                time.sleep(pause)
+        return self._asked(texts)
+
+    def _asked(self, texts: Sequence[str]) -> Vectors:
+        """One attempt."""
         import openai
 
         try:
@@ -69,5 +92,4 @@ class OpenAIEmbedder:
             key = os.environ.get(self._api_key_variable, "") if named_right else ""
             if not key:
                 raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
-        options = {"timeout": self._timeout, "max_retries": self._max_retries}
-        return opened(api_key=key, base_url=self._base_url, **options)
+        return opened(api_key=key, base_url=self._base_url, timeout=self._timeout, max_retries=0)
