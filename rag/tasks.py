@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, recovery
+from rag.services import deletion, ingestion, quality, recovery, reembedder
 
 
 @shared_task(name="rag.ingest_documents")
@@ -20,3 +20,18 @@ def sweep_ingestion() -> None:
 @shared_task(name="rag.purge_deleted")
 def purge_deleted() -> None:
     deletion.purge()
+
+
+@shared_task(name="rag.reembed")
+def reembed() -> None:
+    reembedder.work()
+
+
+@shared_task(name="rag.measure_all_quality")
+def measure_all_quality() -> None:
+    quality.start_night()
+
+
+@shared_task(name="rag.measure_quality")
+def measure_quality(source_id: str) -> None:
+    quality.measure_tonight(uuid.UUID(source_id))

@@ -2,9 +2,11 @@ from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embeddi
 from .conversations import Conversation, ConversationMessage
 from .documents import Document
 from .embedding_models import EmbeddingModel
+from .golden import GoldenQuestion, QualityRun
 from .history import SearchRecord
 from .jobs import IngestionDocument, IngestionJob
 from .originals import Original
+from .reembedding import Reembedding
 from .sources import Action, DataSource, Grant, SourceType
 
 __all__ = [
@@ -20,10 +22,13 @@ __all__ = [
     "Embedding1536",
     "Embedding3072",
     "EmbeddingModel",
+    "GoldenQuestion",
     "Grant",
     "IngestionDocument",
     "IngestionJob",
     "Original",
+    "QualityRun",
+    "Reembedding",
     "SearchRecord",
     "SourceType",
 ]

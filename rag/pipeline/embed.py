@@ -18,7 +18,7 @@ def embed_chunks(
     """float32 (len(chunks), model.dimensions). `on_batch` hears between batches how many are done; what it raises ends
     the work."""
     embedder = registry.embedder(model)
-    texts = [model.document_prefix + _embedded_text(chunk, title) for chunk in chunks]
+    texts = [model.document_prefix + embedded_text(chunk.text, chunk.headings, title) for chunk in chunks]
     vectors = np.empty((len(texts), model.dimensions), np.float32)
     for start in range(0, len(texts), embedder.batch_size):
         if start:
@@ -33,9 +33,9 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
     return registry.embedder(model).embed([model.query_prefix + text])[0]
 
 
-def _embedded_text(chunk: ChunkDraft, title: str) -> str:
+def embedded_text(text: str, headings: Sequence[str], title: str) -> str:
     """The passage under its title and headings: alone it often does not say what it is about."""
     # Bounded: under a very long title every small chunk would cost as much as a large one.
-    lines = [line[:_MOST_OF_A_TITLE] for line in (title, *chunk.headings[-2:])]
-    above = [line for line in lines if line and line not in chunk.text[:200]]
-    return "\n".join([*dict.fromkeys(above), chunk.text])
+    lines = [line[:_MOST_OF_A_TITLE] for line in (title, *headings[-2:])]
+    above = [line for line in lines if line and line not in text[:200]]
+    return "\n".join([*dict.fromkeys(above), text])

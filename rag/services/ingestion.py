@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError
+from rag.errors import DocumentTooLarge, EmbeddingFailed, ModelChanged, RagError
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -32,6 +32,14 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
 
     Raises DocumentTooLarge and what the pipeline raises.
     """
+    try:
+        return _ingest_now(source, submission)
+    except ModelChanged:  # switched meanwhile
+        source.refresh_from_db(fields=["embedding_model"])
+        return _ingest_now(source, submission)
+
+
+def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
     size = len(submission.text.encode())
     if size > settings.RAG_MAX_SYNC_TEXT_BYTES:
         raise DocumentTooLarge(
@@ -94,7 +102,8 @@ def _ingest(row: IngestionDocument) -> None:
         connection.close()
         return
     except RagError as error:
-        again = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
+        passing = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
+        again = passing or isinstance(error, ModelChanged)
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
         logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause, again=again)
         if again:

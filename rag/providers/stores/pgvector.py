@@ -70,8 +70,8 @@ class PgVectorStore:
 
     def refresh_filters(self, document: Document) -> None:
         columns = _filter_columns(document)
-        stale = self._model.objects.filter(document=document).exclude(**columns)
-        stale.update(**columns)
+        for table in EMBEDDING_TABLES.values():  # vectors of a second model may lie in another one
+            table.objects.filter(document=document).exclude(**columns).update(**columns)
 
     def search(self, vector: Vectors, scope: Scope, k: int) -> list[Hit]:
         where, values = _conditions(scope)
