@@ -47,7 +47,7 @@ def _chunks(documents: list[dict[str, str]]) -> list[str]:
     from rag.types import Parsed
 
     return [
-        embed._embedded_text(draft, document["title"])
+        embed.embedded_text(draft.text, draft.headings, document["title"])
         for document in documents
         for draft in chunk(Parsed(document["text"]), default_options())
     ]

@@ -33,5 +33,5 @@ def measure_all_quality() -> None:
 
 
 @shared_task(name="rag.measure_quality")
-def measure_quality(source_id: str) -> None:
-    quality.measure_tonight(uuid.UUID(source_id))
+def measure_quality(source_id: str, again: bool = False) -> None:
+    quality.measure_in_turn(uuid.UUID(source_id), again=again)

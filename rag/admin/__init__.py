@@ -1,3 +1,3 @@
-from . import embedding_models, jobs, sources
+from . import embedding_models, jobs, quality, sources
 
-__all__ = ["embedding_models", "jobs", "sources"]
+__all__ = ["embedding_models", "jobs", "quality", "sources"]

@@ -9,7 +9,10 @@ from django.utils import timezone
 from rag import queue
 from rag.models import IngestionDocument, IngestionJob
 
-from . import health
+from . import health, quality
+
+# Sources whose quality is told: a label for each.
+_MOST_SOURCES = 200
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 
@@ -40,6 +43,8 @@ def gauges() -> Iterator[Gauge]:
     oldest = open_documents.aggregate(oldest=Min("job__created_at"))["oldest"]
     waiting = (timezone.now() - oldest).total_seconds() if oldest else 0.0
     yield Gauge("ragsite_oldest_open_document_seconds", "Since the oldest of them was sent.", values={"": waiting})
+    told = quality.latest(_MOST_SOURCES)
+    yield Gauge("ragsite_quality_ndcg10", "nDCG@10 on a data source's golden questions.", "source", told)
     if (messages := queue.waiting()) is not None:
         yield Gauge("ragsite_queue_messages", "Messages that wait for a worker.", values={"": float(messages)})
 

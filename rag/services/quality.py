@@ -10,7 +10,7 @@ from itertools import groupby
 
 import structlog
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from rag import queue
@@ -133,19 +133,35 @@ def trend(source: DataSource) -> QuerySet[QualityRun]:
 
 def start_night() -> None:
     """A message for each source that has golden questions."""
-    sources = DataSource.objects.filter(deleted_at=None, golden_questions__active=True).distinct()
-    for source_id in sources.order_by("pk").values_list("pk", flat=True):
-        queue.send("rag.measure_quality", str(source_id))
+    for source in measurable():
+        queue.send("rag.measure_quality", str(source.pk))
 
 
-def measure_tonight(source_id: uuid.UUID) -> None:
-    """Once a night, however many schedulers run; what fails is logged, and the next night tries again."""
+def measurable() -> QuerySet[DataSource]:
+    """Sources with golden questions."""
+    asked = GoldenQuestion.objects.filter(active=True)
+    found = DataSource.objects.filter(deleted_at=None, pk__in=asked.values("source"))
+    return found.select_related("organization", "embedding_model").order_by("pk")
+
+
+def latest(limit: int) -> dict[str, float]:
+    """organisation/slug → the last nDCG@10, of at most `limit` sources with golden questions."""
+    runs = QualityRun.objects.filter(source=OuterRef("pk"), is_live=True).order_by("-pk")
+    rows = measurable().annotate(ndcg=Subquery(runs.values("ndcg_at_10")[:1]))[:limit]
+    return {f"{row.organization.slug}/{row.slug}": row.ndcg for row in rows if row.ndcg is not None}
+
+
+def measure_in_turn(source_id: uuid.UUID, *, again: bool = False) -> None:
+    """A worker's part: once a night, however many schedulers run. What fails is logged; the next night tries again.
+
+    again: somebody asks for it now.
+    """
     with hold_turn(f"quality/{source_id}") as is_mine:
         source = DataSource.objects.select_related("embedding_model").filter(pk=source_id, deleted_at=None).first()
         if source is None or not is_mine:
             return
         tonight = timezone.now() - datetime.timedelta(hours=6)
-        if trend(source).filter(at__gt=tonight).exists():
+        if not again and trend(source).filter(at__gt=tonight).exists():
             return
         try:
             measure_now(source)

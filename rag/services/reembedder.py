@@ -15,6 +15,7 @@ from rag import queue
 from rag.errors import IndexUnavailable, ModelChanged, ProviderFailed, RagError, UnknownSource
 from rag.models import Reembedding
 from rag.pipeline import reembed
+from rag.providers.base import Vectors
 from ragsite.db import hold_turn
 
 from . import quality, reembedding
@@ -107,7 +108,7 @@ def _build(row: Reembedding, until: float) -> None:
 
 
 @transaction.atomic
-def _write(row: Reembedding, chunks: list[reembed.StoredChunk], vectors: reembed.Vectors) -> int:
+def _write(row: Reembedding, chunks: list[reembed.StoredChunk], vectors: Vectors) -> int:
     row.source.hold()
     added = reembed.add(row.source, row.to_model, chunks, vectors)
     _update(row, done=F("done") + added, position=chunks[-1].id, outages=0, error="", due_at=None)

@@ -5,6 +5,7 @@ may MANAGE; `by` is noted.
 """
 
 import datetime
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -165,9 +166,8 @@ def refusal(row: Reembedding) -> str:
     )
 
 
-def _begin(source: DataSource, model: EmbeddingModel, **values: object) -> Reembedding:
+def _begin(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
     """In the caller's transaction, which has locked the source."""
-    by = values.pop("by")
     if source.reembeddings.filter(_open()).exists():
         raise _refused("A re-embedding of this source is under way, or its vectors are still being removed.")
     row = Reembedding.objects.create(

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from rag.errors import InvalidRequest
 from rag.models import EMBEDDING_TABLES, Chunk, DataSource, EmbeddingModel, IngestionDocument, Reembedding
-from rag.pipeline import index
+from rag.pipeline import index, reembed
 from rag.providers import registry
 from rag.services import deletion, ingestion, jobs, queries, reembedder, reembedding, source_settings
 from rag.types import ChunkingOptions, Question, Submission
+from ragsite.db import hold_turn
 from tests.conftest import Worker
 from tests.factories import World, put
 from tests.provider_server import ProviderServer
@@ -151,7 +152,8 @@ def test_the_same_text_is_embedded_as_ingestion_would(live_world: World, models:
     rebuild(source, second)
     other = live_world.source("other", embedding_model=second)
     put(other, "a", text, title="Habitats", content_type="text/markdown")
-    rows = EMBEDDING_TABLES[384].objects.filter(model=second).order_by("chunk__position")
+    table: Any = EMBEDDING_TABLES[384]
+    rows = table.objects.filter(model=second).order_by("chunk__position")
     built, ingested = ([row.embedding for row in rows.filter(source=each)] for each in (source, other))
     assert len(built) == len(ingested) > 0
     assert built == ingested
@@ -271,8 +273,8 @@ def test_a_batch_that_was_under_way_when_it_was_cancelled_is_not_written(
     first, second = models("first", 384), models("second", 384)
     source = filled(live_world, first)
     row = reembedding.start(source, second)
-    batch = reembedder.reembed.missing(source, second, after=None)
-    made = reembedder.reembed.embed(batch, second)
+    batch = reembed.missing(source, second, after=None)
+    made = reembed.embed(batch, second)
     reembedding.cancel(row)
     with pytest.raises(reembedder.Ended):
         reembedder._write(row, batch, made)
@@ -326,7 +328,12 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
 
     def switched_meanwhile(*arguments: Any, **options: Any) -> Any:
         monkeypatch.setattr(index, "index", real)
-        thread = threading.Thread(target=lambda: (reembedding.switch(row), connection.close()))
+
+        def switch() -> None:
+            reembedding.switch(row)
+            connection.close()
+
+        thread = threading.Thread(target=switch)
         thread.start()
         thread.join()
         return real(*arguments, **options)
@@ -384,7 +391,9 @@ def test_the_api_says_where_a_model_is_changed_and_keeps_out_meanwhile(
         source_settings.change(live_world.users["owner"], "library", wanted)
 
 
-def test_one_process_builds_at_a_time(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
+def test_one_process_builds_at_a_time(
+    live_world: World, models: Callable[..., EmbeddingModel], eventually: Eventually
+) -> None:
     """Ingestion never waits for more than one worker; and the turn ends with the connection that has it."""
     server = ProviderServer(384)
     source = filled(live_world, models("first", 384))
@@ -392,7 +401,7 @@ def test_one_process_builds_at_a_time(live_world: World, models: Callable[..., E
     held, let_go = threading.Event(), threading.Event()
 
     def other() -> None:
-        with reembedder.hold_turn("reembedding") as is_mine:
+        with hold_turn("reembedding") as is_mine:
             assert is_mine
             held.set()
             let_go.wait(10)
@@ -405,5 +414,4 @@ def test_one_process_builds_at_a_time(live_world: World, models: Callable[..., E
     assert server.requests == []
     let_go.set()
     thread.join()
-    reembedder.work()
-    assert state(row) == State.READY
+    eventually(lambda: reembedder.work() or state(row) == State.READY)
