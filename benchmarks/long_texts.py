@@ -71,7 +71,7 @@ def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str,
     for line in (folder / "corpus.jsonl").read_text().splitlines():
         row = json.loads(line)
         for draft in chunk(Parsed(row["text"]), default_options()):
-            texts.append(embed._embedded_text(draft, row["title"]))
+            texts.append(embed.embedded_text(draft.text, draft.headings, row["title"]))
             owners.append(row["id"])
     judged: dict[str, dict[str, float]] = {}
     for line in (folder / "qrels.tsv").read_text().splitlines():

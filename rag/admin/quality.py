@@ -90,7 +90,7 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         _act(request, source)
         return HttpResponseRedirect(request.path)
     runs = list(quality.trend(source)[: _SHOWN + 1])
-    before = [*runs[1:], None]
+    before = [*runs[1:], None][: len(runs)]
     table = [(run, old, bool(old and quality.has_fallen(old, run))) for run, old in zip(runs, before, strict=True)]
     return render(
         request,

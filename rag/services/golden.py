@@ -17,6 +17,7 @@ from ragsite.db import take_turn
 from .quality import MOST_QUESTIONS
 
 COLUMNS = ("question", "path", "passage")
+Row = tuple[str, str, str]
 MOST_BYTES = 2 * 1024 * 1024
 _MOST_ERRORS = 20
 _READERS_ONLY = "a passage can be given only by somebody who may query the source"
@@ -53,19 +54,16 @@ def import_csv(source: DataSource, content: bytes, *, by: User) -> int:
     UTF-8, with a header; commas or semicolons. Raises InvalidRequest; `errors` in its data names the lines.
     """
     rows, errors = _read(content)
-    for line, row in rows:
-        errors += [
-            f"Line {line}: {each}."
-            for each in objections(source, by, question=row["question"], path=row["path"], passage=row["passage"])
-        ]
+    for line, (question, path, passage) in rows:
+        found = objections(source, by, question=question, path=path, passage=passage)
+        errors += [f"Line {line}: {each}." for each in found]
     if errors:
         more = [f"… and {len(errors) - _MOST_ERRORS} more."] if len(errors) > _MOST_ERRORS else []
         raise _refused("Nothing was imported.", *errors[:_MOST_ERRORS], *more)
     with transaction.atomic():
         take_turn(f"golden/{source.pk}")
         there = set(GoldenQuestion.objects.filter(source=source).values_list(*COLUMNS))
-        new = dict.fromkeys(tuple(row[name] for name in COLUMNS) for _, row in rows)
-        wanted = [each for each in new if each not in there]
+        wanted = [each for each in dict.fromkeys(row for _, row in rows) if each not in there]
         if len(there) + len(wanted) > MOST_QUESTIONS:
             raise _refused(f"A source may have {MOST_QUESTIONS} golden questions, and has {len(there)} already.")
         GoldenQuestion.objects.bulk_create(
@@ -87,7 +85,7 @@ def export_csv(source: DataSource, user: Caller) -> str:
     return output.getvalue()
 
 
-def _read(content: bytes) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
+def _read(content: bytes) -> tuple[list[tuple[int, Row]], list[str]]:
     """(line, row) of every row that is not empty, and errors."""
     if len(content) > MOST_BYTES:
         raise _refused(f"The file has {len(content):,} bytes; at most {MOST_BYTES:,} are read.")
@@ -104,13 +102,13 @@ def _read(content: bytes) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
         raise _refused(f"Line {reader.line_num}: this is no CSV ({error}).") from None
 
 
-def _rows(reader: Iterable[list[str]], line: Callable[[], int]) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
+def _rows(reader: Iterable[list[str]], line: Callable[[], int]) -> tuple[list[tuple[int, Row]], list[str]]:
     lines = iter(reader)
     names = [name.strip().lower() for name in next(lines, [])]
     unknown = sorted(set(names) - set(COLUMNS))
     if "question" not in names or unknown or len(set(names)) < len(names):
         raise _refused("Line 1: the columns must be question, and path or passage or both.")
-    rows: list[tuple[int, dict[str, str]]] = []
+    rows: list[tuple[int, Row]] = []
     errors: list[str] = []
     for values in lines:
         if len(rows) > MOST_QUESTIONS:
@@ -121,7 +119,7 @@ def _rows(reader: Iterable[list[str]], line: Callable[[], int]) -> tuple[list[tu
             errors.append(f"Line {line()}: {len(values)} values under {len(names)} columns.")
             continue
         given = dict(zip(names, (each.strip() for each in values), strict=True))
-        rows.append((line(), {name: given.get(name, "") for name in COLUMNS}))
+        rows.append((line(), (given["question"], given.get("path", ""), given.get("passage", ""))))
     return rows, errors
 
 

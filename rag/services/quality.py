@@ -97,7 +97,7 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
             {
                 "question": each.question,
                 "expected": [path or "a passage" for path, _ in each.expected],
-                "ranks": each.ranks,
+                "ranks": list(each.ranks),
                 "ndcg": round(each.ndcg, 4),
             }
             for each in asked

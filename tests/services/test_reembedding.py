@@ -414,4 +414,9 @@ def test_one_process_builds_at_a_time(
     assert server.requests == []
     let_go.set()
     thread.join()
-    eventually(lambda: reembedder.work() or state(row) == State.READY)
+
+    def is_ready() -> bool:
+        reembedder.work()
+        return state(row) == State.READY
+
+    eventually(is_ready)
