@@ -34,7 +34,7 @@ class StartForm(forms.Form):
     )
 
     def __init__(self, source: DataSource, data: Any = None) -> None:
-        super().__init__(data)
+        super().__init__(data, label_suffix="")
         field = self.fields["model"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = EmbeddingModel.objects.exclude(pk=source.embedding_model_id)

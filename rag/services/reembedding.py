@@ -117,7 +117,8 @@ def switch_if_complete(row: Reembedding) -> bool:
 
 def drop(row: Reembedding) -> None:
     """Remove the vectors of the model that the source had before, in the background. There is no way back then."""
-    assert row.switched_at is not None
+    if row.switched_at is None:
+        raise _refused("There are no old vectors to drop.")
     with transaction.atomic():
         source = _locked(row.source)
         if source.reembeddings.filter(_open()).exists():

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from rag.errors import InvalidRequest
@@ -350,6 +350,35 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
     assert vectors(second) == chunks()
     assert len(vectors(first)) == 6
     assert found(live_world, "latecomer")[0] == "late"
+
+
+def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
+    live_world: World, models: Callable[..., EmbeddingModel], eventually: Eventually
+) -> None:
+    first, second = models("first", 384), models("second", 768)
+    source = filled(live_world, first)
+    row = rebuild(source, second)
+    switched: list[bool] = []
+
+    def switch() -> None:
+        switched.append(reembedding.switch(row))
+        connection.close()
+
+    def somebody_waits() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+            return cursor.fetchone()[0] > 0
+
+    thread = threading.Thread(target=switch)
+    with transaction.atomic():
+        put(source, "late", "A latecomer.")
+        thread.start()
+        eventually(somebody_waits)
+    thread.join()
+    assert switched == [False]
+    assert DataSource.objects.get().embedding_model == first
+    reembedder.work()
+    assert (state(row), vectors(second)) == (State.SWITCHED, chunks())
 
 
 def test_a_document_that_is_answered_at_once_does_not_notice_the_switch(
