@@ -175,5 +175,11 @@ class IndexUnavailable(RagError):
     kind, code = Kind.UNAVAILABLE, "INDEX_UNAVAILABLE"
 
 
+class ModelChanged(IndexUnavailable):
+    """The source was switched to another embedding model while its vectors were being made: make them again."""
+
+    words = "The data source got another embedding model meanwhile. Send the document again."
+
+
 class DatabaseUnavailable(IndexUnavailable):
     """PostgreSQL itself does not answer."""

@@ -13,14 +13,17 @@ from ragsite.celery import app
 logger = structlog.get_logger(__name__)
 
 
-def send(task: str, *arguments: Any) -> None:
-    """Publish after the commit. With the broker down nothing is lost: the sweep finds the rows and sends again."""
-    transaction.on_commit(functools.partial(_publish, task, arguments))
+def send(task: str, *arguments: Any, expires: float | None = None) -> None:
+    """Publish after the commit. With the broker down nothing is lost: the sweep finds the rows and sends again.
+
+    expires: seconds after which no worker needs to begin.
+    """
+    transaction.on_commit(functools.partial(_publish, task, arguments, expires))
 
 
-def _publish(task: str, arguments: Sequence[Any]) -> None:
+def _publish(task: str, arguments: Sequence[Any], expires: float | None) -> None:
     try:
-        app.send_task(task, args=arguments)
+        app.send_task(task, args=arguments, expires=expires)
     except OperationalError as error:
         logger.warning("broker_unreachable", task=task, reason=type(error).__name__)
 

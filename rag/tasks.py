@@ -1,8 +1,10 @@
 """What workers do: one service call each."""
 
+import uuid
+
 from celery import shared_task
 
-from rag.services import deletion, ingestion, recovery, retries, usage, vector_index
+from rag.services import deletion, ingestion, quality, recovery, reembedder, retries, usage, vector_index
 
 
 @shared_task(name="rag.ingest_documents")
@@ -33,3 +35,18 @@ def check_usage() -> None:
 @shared_task(name="rag.forget_inputs")
 def forget_inputs() -> None:
     retries.forget_inputs()
+
+
+@shared_task(name="rag.reembed")
+def reembed() -> None:
+    reembedder.work()
+
+
+@shared_task(name="rag.measure_all_quality")
+def measure_all_quality() -> None:
+    quality.start_night()
+
+
+@shared_task(name="rag.measure_quality")
+def measure_quality(source_id: str, again: bool = False) -> None:
+    quality.measure_in_turn(uuid.UUID(source_id), again=again)

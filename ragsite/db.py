@@ -1,9 +1,11 @@
 """What every model shares: a time-ordered identifier and how one is read; turns for what has no row to lock."""
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import uuid_utils.compat
-from django.db import connection, models
+from django.db import DatabaseError, InterfaceError, connection, models
 
 
 def uuid7() -> uuid.UUID:
@@ -39,3 +41,22 @@ def take_free_turn(name: str) -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
         return bool(cursor.fetchone()[0])
+
+
+@contextmanager
+def hold_turn(name: str) -> Iterator[bool]:
+    """A turn for longer than a transaction, without waiting: False if another connection has it.
+
+    It ends with the connection, and so with its process. If the database goes away meanwhile, somebody else may get it
+    before this process has noticed.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
+        is_mine = bool(cursor.fetchone()[0])
+    session = connection.connection
+    try:
+        yield is_mine
+    finally:
+        if is_mine and connection.connection is session:
+            with suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [name])

@@ -15,7 +15,7 @@ def worker() -> list[str]:
 def keeper(*, folder: Path) -> list[str]:
     """A second one with beat, for all that keeps the first going: it must never wait behind documents. Beat keeps its
     schedule in the folder."""
-    command = [*_CELERY, "--pool", "threads", "--concurrency", "4", "--queues", "maintenance"]
+    command = [*_CELERY, "--pool", "threads", "--concurrency", "8", "--queues", "maintenance,background"]
     return [*command, "--hostname", "maintenance@%h", "--beat", "--schedule", str(folder / "celerybeat-schedule")]
 
 

@@ -1,3 +1,3 @@
-from . import documents, embedding_models, job_documents, jobs, organizations, sources
+from . import documents, embedding_models, job_documents, jobs, organizations, quality, sources
 
-__all__ = ["documents", "embedding_models", "job_documents", "jobs", "organizations", "sources"]
+__all__ = ["documents", "embedding_models", "job_documents", "jobs", "organizations", "quality", "sources"]

@@ -7,12 +7,14 @@ from django.contrib import admin
 from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
+from django.urls import URLPattern, path
 
 from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.models import DataSource, Document, EmbeddingModel, Grant
 from rag.services import deletion, documents
 
+from . import quality, reembedding
 from .base import SourceContentAdmin, choices, home_organizations
 
 
@@ -122,6 +124,17 @@ class DataSourceAdmin(SourceContentAdmin):
         live = Count("documents", filter=Q(documents__deleted_at=None))
         return super().get_queryset(request).annotate(document_count=live)
 
+    def get_urls(self) -> list[URLPattern]:
+        """Pages of one source, beside Django's own."""
+        pages = (
+            ("reembed", "reembed", reembedding.page),
+            ("quality", "quality", quality.page),
+            ("golden-questions.csv", "golden_export", quality.export),
+        )
+        view = self.admin_site.admin_view
+        own = [path(f"<uuid:source_id>/{end}/", view(call), name=f"rag_datasource_{name}") for end, name, call in pages]
+        return [*own, *super().get_urls()]
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         homes = list(home_organizations(request)[:2])
         given = super().get_changeform_initial_data(request)
@@ -141,7 +154,7 @@ class DataSourceAdmin(SourceContentAdmin):
         return source.visibility
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        # Its chunks lie in the table of its model, and its people in its organisation.
+        # Its vectors were made by its model (Re-embed moves them to another), its people belong to its organisation.
         return ("organization", "embedding_model", "stored") if obj else ()
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
@@ -155,6 +168,13 @@ class DataSourceAdmin(SourceContentAdmin):
             "documents": Document.objects.live().filter(source__in=sources).count(),
         }
         return [f"{number} {name}" for name, number in counts.items()], counts, set(), []
+
+    def save_model(self, request: HttpRequest, obj: DataSource, form: Any, change: bool) -> None:
+        """What was changed, and no more: the source may have been switched to another model since it was read."""
+        if change:
+            obj.save(update_fields=[*form.changed_data, "updated_at"])
+        else:
+            super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: DataSource) -> None:
         deletion.delete_source(obj)

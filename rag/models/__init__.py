@@ -3,9 +3,11 @@ from .conversations import Conversation, ConversationMessage
 from .dispatch import IngestionTurn, ModelOutage
 from .documents import Document
 from .embedding_models import EmbeddingModel
+from .golden import GoldenQuestion, QualityRun
 from .history import SearchRecord
 from .jobs import Condition, IngestionDocument, IngestionJob
 from .originals import Original
+from .reembedding import Reembedding
 from .sources import Action, DataSource, Grant, SourceType
 from .usage import Usage
 
@@ -23,12 +25,15 @@ __all__ = [
     "Embedding1536",
     "Embedding3072",
     "EmbeddingModel",
+    "GoldenQuestion",
     "Grant",
     "IngestionDocument",
     "IngestionJob",
     "IngestionTurn",
     "ModelOutage",
     "Original",
+    "QualityRun",
+    "Reembedding",
     "SearchRecord",
     "SourceType",
     "Usage",

@@ -15,7 +15,7 @@ from .sources import DataSource, SourceContentQuerySet
 class Chunk(UUIDModel):
     """A passage. `text == document.text[start:end]`, in characters."""
 
-    source = models.ForeignKey(DataSource, models.CASCADE, related_name="chunks")
+    source = models.ForeignKey(DataSource, models.CASCADE, related_name="chunks", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="chunks", db_index=False)
     position = models.PositiveIntegerField()
     start = models.PositiveIntegerField()
@@ -39,6 +39,8 @@ class Chunk(UUIDModel):
                 fields=["document", "position"], name="chunk_position", deferrable=models.Deferrable.IMMEDIATE
             ),
         )
+        # By key within a source: how a purge and a re-embedding go through one, however large.
+        indexes = (models.Index(fields=["source", "id"], name="chunk_of_source"),)
 
     def __str__(self) -> str:
         return f"{self.document_id}#{self.position}"

@@ -13,7 +13,7 @@ from accounts.models import User
 from orgs.access import Standing, standing_of
 from orgs.models import Caller, Organization, Role, Team
 from orgs.permissions import Permission, Visibility
-from rag.errors import IndexUnavailable, UnknownSource
+from rag.errors import ModelChanged, UnknownSource
 from ragsite.db import UUIDModel
 
 from .embedding_models import EmbeddingModel
@@ -132,10 +132,11 @@ class DataSource(UUIDModel):
     def __str__(self) -> str:
         return f"{self.slug} · {self.organization}"
 
-    def hold(self) -> None:
+    def hold(self, *, any_model: bool = False) -> None:
         """Until the transaction ends, nobody deletes the source or gives it another embedding model.
 
-        Raises UnknownSource if it is deleted already, IndexUnavailable if it has another model than this instance.
+        Raises UnknownSource if it is deleted already, and, unless any model will do, ModelChanged if it has another
+        one than this instance.
         """
         with connection.cursor() as cursor:
             # Held by many at a time; whoever deletes or changes the model waits for all of them (SELECT FOR UPDATE).
@@ -146,8 +147,8 @@ class DataSource(UUIDModel):
             row = cursor.fetchone()
         if row is None:
             raise UnknownSource
-        if row[0] != self.embedding_model_id:
-            raise IndexUnavailable("The data source got another embedding model meanwhile. Send the document again.")
+        if row[0] != self.embedding_model_id and not any_model:
+            raise ModelChanged
 
 
 class SourceContentQuerySet(models.QuerySet):

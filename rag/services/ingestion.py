@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError
+from rag.errors import DocumentTooLarge, EmbeddingFailed, ModelChanged, RagError
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -36,6 +36,14 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
 
     Raises DocumentTooLarge and what the pipeline raises.
     """
+    try:
+        return _ingest_now(source, submission)
+    except ModelChanged:  # switched meanwhile
+        source.refresh_from_db(fields=["embedding_model"])
+        return _ingest_now(source, submission)
+
+
+def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
     size = len(submission.text.encode())
     if size > settings.RAG_MAX_SYNC_TEXT_BYTES:
         raise DocumentTooLarge(

@@ -40,7 +40,7 @@ def submit(
     Raises IndexFull if the organisation has no room for its bytes, or none for chunks at all, UnknownSource if the
     source was deleted meanwhile.
     """
-    source.hold()
+    source.hold(any_model=True)
     quota.refuse_if_full(source.organization_id)
     job = IngestionJob.objects.create(
         source=source, created_by=actor, chunk_size=options.size, chunk_overlap=options.overlap

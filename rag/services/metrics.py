@@ -9,7 +9,7 @@ from django.utils import timezone
 from rag import queue
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 
-from . import health, jobs
+from . import health, jobs, quality
 
 # Organisations that the gauges name: those that store most.
 _NAMED = 100
@@ -19,6 +19,8 @@ _STORED = (
     ("max_chunks", "The most chunks that they may store."),
     ("max_bytes", "The most bytes, likewise."),
 )
+# Sources whose quality is told: a label for each.
+_MOST_SOURCES = 200
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 
@@ -52,6 +54,8 @@ def gauges() -> Iterator[Gauge]:
     waiting = (timezone.now() - oldest).total_seconds() if oldest else 0.0
     yield Gauge("ragsite_oldest_open_document_seconds", "Since the oldest of them was sent.", values={"": waiting})
     yield from _stored()
+    told = quality.latest(_MOST_SOURCES)
+    yield Gauge("ragsite_quality_ndcg10", "nDCG@10 on a data source's golden questions.", "source", told)
     if (messages := queue.waiting()) is not None:
         yield Gauge("ragsite_queue_messages", "Messages that wait for a worker.", values={"": float(messages)})
 

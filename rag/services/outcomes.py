@@ -8,7 +8,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from rag.errors import EmbeddingFailed, RagError
+from rag.errors import EmbeddingFailed, ModelChanged, RagError
 from rag.models import IngestionDocument
 from rag.types import IndexOutcome
 
@@ -38,10 +38,21 @@ def finish(row: IngestionDocument, outcome: IndexOutcome, *, timings: Mapping[st
 
 def refuse(row: IngestionDocument, error: RagError) -> None:
     """An error that was to be expected: another try later if it may help, else the document has failed."""
-    if isinstance(error, EmbeddingFailed) and error.retry and row.outages + 1 < settings.RAG_MAX_OUTAGES:
+    if isinstance(error, ModelChanged):
+        put_back(row)
+    elif isinstance(error, EmbeddingFailed) and error.retry and row.outages + 1 < settings.RAG_MAX_OUTAGES:
         postpone(row, error)
     else:
         fail(row, error.code, error.message)
+
+
+def put_back(row: IngestionDocument) -> None:
+    """Another try soon: what it was prepared for is not there any more. That costs no attempt."""
+    outages.pass_on(row.pk)
+    with contextlib.suppress(LeaseLost):
+        soon = timezone.now() + outages.pause(1)
+        attempts = Greatest(F("attempts") - 1, 0)
+        update_held(row, state=State.QUEUED, lease=None, due_at=soon, attempts=attempts, stage="", chunk_count=0)
 
 
 def postpone(row: IngestionDocument, error: EmbeddingFailed) -> None:

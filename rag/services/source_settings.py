@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils.text import slugify
 
 from accounts.models import User
 from orgs.models import Organization
 from orgs.permissions import Visibility
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
-from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
+from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reembedding
 
 from . import jobs, sources
 
@@ -101,9 +102,12 @@ def _require_to_create(user: User, organization: Organization) -> None:
 
 def _require_empty(source: DataSource) -> None:
     """The caller has locked the source, so that nobody sends it a document meanwhile."""
-    if Document.objects.live().filter(source=source).exists() or jobs.unfinished().filter(source=source).exists():
+    moving = source.reembeddings.filter(Q(state__in=Reembedding.OPEN) | Q(clearing__isnull=False))
+    filled = Document.objects.live().filter(source=source)
+    if filled.exists() or jobs.unfinished().filter(source=source).exists() or moving.exists():
         raise InvalidRequest(
-            "The source has documents: their vectors were made by its embedding model. Make another source.",
+            "The source has documents: their vectors were made by its embedding model. In the admin, Re-embed on the "
+            "source's page moves them to another one (or manage.py reembed).",
             field="embeddingModel",
         )
 

@@ -63,6 +63,23 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
     return found[0]
 
 
+def anywhere(reference: str) -> DataSource:
+    """For whoever runs commands on the server: the source of this id, slug, or organisation/slug.
+
+    Raises UnknownSource, and InvalidRequest if the slug stands for several.
+    """
+    home, _, name = reference.rpartition("/")
+    found = DataSource.objects.filter(deleted_at=None)
+    if home:
+        found = found.filter(organization__slug=home)
+    try:
+        return named(found, name)
+    except InvalidRequest:
+        raise InvalidRequest(
+            "Several organisations have it: write organisation/slug, or its id.", field="source"
+        ) from None
+
+
 def to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source that the user may send documents to. Raises NotAllowed if they may only see it, else UnknownSource."""
     refusal = "You may query this data source, but not send documents to it."

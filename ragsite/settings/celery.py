@@ -4,7 +4,7 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from .base import REDIS_URL, TIME_ZONE
-from .rag import RAG_SWEEP_SECONDS
+from .rag import RAG_QUALITY_HOUR, RAG_SWEEP_SECONDS
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -26,17 +26,24 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = TIME_ZONE
 # A queue of its own: behind ten thousand documents a sweep would come too late for the one whose worker died.
 CELERY_TASK_DEFAULT_QUEUE = "ingestion"
-CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"))
+# And one for what may take long and can wait.
+CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"), Queue("background"))
 _OFTEN = {
     "rag.sweep_ingestion": RAG_SWEEP_SECONDS,
     "rag.purge_deleted": RAG_SWEEP_SECONDS,
     "rag.tend_vector_index": 3 * RAG_SWEEP_SECONDS,
+    "rag.reembed": RAG_SWEEP_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
     "rag.forget_inputs": crontab(hour=3, minute=20),
+    "rag.measure_all_quality": crontab(hour=RAG_QUALITY_HOUR, minute=0),
 }
-CELERY_TASK_ROUTES = {name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)}
+_BACKGROUND = ("rag.reembed", "rag.measure_all_quality", "rag.measure_quality", "rag.tend_vector_index")
+CELERY_TASK_ROUTES = {
+    **{name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)},
+    **{name: {"queue": "background"} for name in _BACKGROUND},
+}
 # Without a worker the sweeps of an hour must not pile up.
 CELERY_BEAT_SCHEDULE = {
     **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _OFTEN.items()},

@@ -80,5 +80,11 @@ RAG_EXACT_SEARCH_LIMIT = env.int("RAG_EXACT_SEARCH_LIMIT", default=20_000)
 # Memory for building that index: one that does not fit is built several times as slowly. 1 KB a chunk and more.
 RAG_INDEX_MEMORY_MB = env.int("RAG_INDEX_MEMORY_MB", default=512)
 
+# How much worse (nDCG@10, 0 to 1) a new embedding model may be than the old one, and tonight than the last time.
+RAG_GATE_TOLERANCE = env.float("RAG_GATE_TOLERANCE", default=0.02)
+# When golden questions are asked every night (hour, UTC), and for how long those of one source at most.
+RAG_QUALITY_HOUR = env.int("RAG_QUALITY_HOUR", default=3)
+RAG_QUALITY_SECONDS = env.int("RAG_QUALITY_SECONDS", default=300)
+
 # The password of the demo accounts that `make run` makes, on loopback only.
 DEMO_PASSWORD = env.str("DEMO_PASSWORD", default="ragsite-demo")

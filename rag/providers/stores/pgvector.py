@@ -81,7 +81,7 @@ class PgVectorStore:
 
     def refresh_filters(self, document: Document) -> None:
         columns = _filter_columns(document)
-        for table in EMBEDDING_TABLES.values():
+        for table in EMBEDDING_TABLES.values():  # vectors of a second model may lie in another one
             table.objects.filter(document=document).exclude(**columns).update(**columns)
 
     def search(self, vector: Vectors, scope: Scope, k: int) -> list[Hit]:

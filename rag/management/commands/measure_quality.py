@@ -1,0 +1,38 @@
+"""manage.py measure_quality: ask the golden questions now."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from rag.errors import RagError
+from rag.services import quality, sources
+
+
+class Command(BaseCommand):
+    help = "Ask the golden questions of a data source, or of all that have some, and store the figures."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("source", nargs="?", help="its id, its slug, or organisation/slug; default: all")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            chosen = [sources.anywhere(options["source"])] if options["source"] else quality.measurable()
+        except RagError as error:
+            raise CommandError(error.message) from None
+        failed = 0
+        for source in chosen:
+            try:
+                run = quality.measure_now(source)
+            except (RagError, TimeoutError) as error:
+                failed += 1
+                self.stderr.write(f"{source}: {error or 'it took longer than RAG_QUALITY_SECONDS'}")
+                continue
+            if run is None:
+                self.stdout.write(f"{source}: no golden questions.")
+                continue
+            self.stdout.write(
+                f"{source}: nDCG@10 {run.ndcg_at_10:.3f}, Recall@10 {run.recall_at_10:.3f}, MRR@10 "
+                f"{run.mrr_at_10:.3f}, {run.questions} golden questions."
+            )
+        if failed:
+            raise CommandError(f"{failed} of {len(chosen)} sources could not be measured.")
