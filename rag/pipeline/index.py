@@ -68,7 +68,9 @@ def _kept(
     made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
     if document.content_hash != effective_hash(submission) or not made_alike:
         return None
-    _save(document, {**_attributes(submission, source), "revision": revision})
+    # A repeat that names no language says nothing new about it: what was detected stays.
+    lang = submission.lang or document.lang
+    _save(document, {**_attributes(submission, source), "lang": lang, "revision": revision})
     registry.vector_store(source.embedding_model).refresh_filters(document)
     return outcome
 

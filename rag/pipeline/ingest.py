@@ -1,8 +1,9 @@
 """A document's way in: parse → chunk → embed, without a transaction; then `index`, in a short one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rag import languages
 from rag.models import DataSource
 from rag.parsing import registry as parsers
 from rag.providers.base import Vectors
@@ -27,6 +28,7 @@ def prepare(
 ) -> Prepared:
     """The slow part. Raises ParseFailed, UnsupportedFormat, EmbeddingFailed, and what `on_batch` raises."""
     parsed = parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
+    submission = replace(submission, lang=submission.lang or languages.detect(parsed.text))
     chunks = list(chunk(parsed, options))
     vectors = embed_chunks(chunks, title=submission.title, model=source.embedding_model, on_batch=on_batch)
     return Prepared(submission, options, chunks, vectors)
