@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ class Endpoint(ProviderServer):
         self._word = ""
         self._opened = threading.Event()
         self._reached = threading.Event()
+        self.latency = 0.0  # seconds for a request
         self.answered: list[int] = []  # texts of each answered request since the last `hold`
 
     def hold(self, word: str) -> None:
@@ -39,6 +41,7 @@ class Endpoint(ProviderServer):
         if self._word and any(self._word in text for text in texts):
             self._reached.set()
             self._opened.wait(25)
+        time.sleep(self.latency)
         self.answered.append(len(texts))
         return super().answer(path, body)
 

@@ -65,7 +65,7 @@ def rows(connection: "psycopg.Connection[Any]", source: UUID) -> tuple[int, int,
 
 @dataclass
 class Verdict:
-    """What became of the documents, beside an undisturbed run. Paths, but for `spare`: rows that nothing accounts for."""
+    """What became of the documents, beside an undisturbed run: paths; and `spare`, rows that nothing accounts for."""
 
     documents: int = 0
     lost: list[str] = field(default_factory=list)
@@ -109,14 +109,14 @@ def reader(source: UUID, allowed: Callable[[str, Image | None], bool]) -> Iterat
 
     def look(connection: "psycopg.Connection[Any]") -> None:
         seen: set[str] = set()
-        while not finished.wait(0.15):
+        while not finished.wait(0.3):
             found = images(connection, source)
             reading.snapshots += 1
             for path, own in found.items():
                 if len(own) > 1 or not allowed(path, own[0]):
                     reading.mixtures.append(path)
             # Once there, a document is never missing.
-            reading.mixtures += [path for path in seen - found.keys()]
+            reading.mixtures += list(seen - found.keys())
             seen |= found.keys()
 
     def watch() -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from rag.types import Submission
 
-_WORDS = [first + second for first in "ba de fi go lu ma ne po ri su ta ve".split() for second in "ck ld mp nt rk st".split()]  # fmt: skip
+_BEGINNINGS = ("ba", "de", "fi", "go", "lu", "ma", "ne", "po", "ri", "su", "ta", "ve")
+_ENDS = ("ck", "ld", "mp", "nt", "rk", "st")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,10 @@ class Author:
         return "\n\n".join([*parts, f"# {self.prose(2)}", self.prose(40)])
 
     def prose(self, words: int) -> str:
-        return " ".join(self._random.choice(_WORDS) + str(self._random.randrange(100)) for _ in range(words))
+        return " ".join(self._word() for _ in range(words))
+
+    def _word(self) -> str:
+        return f"{self._random.choice(_BEGINNINGS)}{self._random.choice(_ENDS)}{self._random.randrange(100)}"
 
 
 def waves(books: Iterable[Book]) -> list[list[Submission]]:

@@ -10,12 +10,19 @@ import psycopg
 
 from .images import connect
 
+# Who waits for us, and who waits behind them: a worker's heartbeat may have come first.
 _WAITING = """
-SELECT pid, query, EXISTS (
+WITH RECURSIVE waiting AS (
+    SELECT pid, query FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))
+    UNION
+    SELECT behind.pid, behind.query FROM pg_stat_activity AS behind
+    JOIN waiting ON waiting.pid = ANY(pg_blocking_pids(behind.pid))
+)
+SELECT query, EXISTS (
     SELECT FROM pg_locks
-    WHERE pg_locks.pid = pg_stat_activity.pid AND relation = 'rag_chunk'::regclass AND mode = 'RowExclusiveLock'
+    WHERE pg_locks.pid = waiting.pid AND relation = 'rag_chunk'::regclass AND mode = 'RowExclusiveLock'
 ) AS has_written_chunks
-FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))
+FROM waiting
 """
 
 
@@ -45,13 +52,17 @@ class Holder:
         def waits() -> bool:
             with connect() as observer:
                 found = observer.execute(_WAITING, [self._connection.info.backend_pid]).fetchall()
-            return any(statement in query and (wrote or not chunks_written) for _, query, wrote in found)
+            return any(statement in query and (wrote or not chunks_written) for query, wrote in found)
 
         eventually(waits, f"nobody waits with: {statement}")
 
 
 @contextlib.contextmanager
 def locked(table: str, ids: list[UUID]) -> Iterator[Holder]:
-    with connect() as connection, connection.transaction(force_rollback=True):
+    connection = connect()
+    try:
+        connection.execute("BEGIN")
         connection.execute(f"SELECT FROM {table} WHERE id = ANY(%s) FOR UPDATE", [ids])
         yield Holder(connection)
+    finally:
+        connection.close()  # and with it, or with the server, the locks

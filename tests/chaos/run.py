@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from django.db import connection
+
 from accounts.models import User
 from orgs.permissions import Visibility
 from orgs.services import found_organization
@@ -15,9 +17,8 @@ from rag.types import Submission
 
 from . import images
 from .endpoint import Endpoint
-from .images import Image, Images, Reading, Verdict
+from .images import Image, Reading, Verdict
 from .library import Book, waves
-from .locks import eventually
 from .site import Site
 
 State, Status = IngestionDocument.State, IngestionJob.Status
@@ -124,8 +125,8 @@ class Run:
         found: dict[str, list[Image]] = {book.path: [] for book in books}
         for submissions in [[book.before for book in books if book.before], *waves(books)]:
             self._ingest(submissions, self.calm)
-            with images.connect() as connection:
-                for path, (image,) in images.images(connection, self.calm.pk).items():
+            with images.connect() as database:
+                for path, (image,) in images.images(database, self.calm.pk).items():
                     found[path].append(image)
         return found
 
@@ -145,19 +146,13 @@ class Run:
             self.report.unfinished = documents.exclude(state=State.DONE).count() or 1
 
     def _judge(self, reading: Reading) -> None:
-        with images.connect() as connection:
-            found, expected = (self._of(connection, source) for source in (self.disturbed, self.calm))
-            sizes = [images.rows(connection, source.pk) for source in (self.disturbed, self.calm)]
+        with images.connect() as database:
+            found, expected = (images.images(database, source.pk) for source in (self.disturbed, self.calm))
+            sizes = [images.rows(database, source.pk) for source in (self.disturbed, self.calm)]
         spare = sum(max(0, own - wanted) for own, wanted in zip(*sizes, strict=True))
         self.report.verdict = images.compare(found, expected, spare)
         self.report.snapshots, self.report.mixtures = reading.snapshots, set(reading.mixtures)
 
-    @staticmethod
-    def _of(connection: "images.psycopg.Connection[object]", source: DataSource) -> Images:
-        return images.images(connection, source.pk)
-
-    def count(self, fault: str) -> None:
+    def struck(self, fault: str) -> None:
         self.report.faults[fault] += 1
-
-    def eventually(self, question: object, what: str) -> None:
-        eventually(question, what)  # type: ignore[arg-type]
+        connection.close()  # the server may be another one now

@@ -41,9 +41,11 @@ class Site:
         )
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.kill_worker()
-        self._remove()
+        services.stop(self.folder)
+        if error is None:  # else the worker's log says more
+            self._remove()
 
     def _remove(self) -> None:
         services.forget(self.folder)

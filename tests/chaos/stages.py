@@ -4,11 +4,14 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
+
+from django.db import connection
 
 from rag.models import Document, IngestionDocument, IngestionJob
 
-from .library import Author, Book
+from .library import Author
 from .locks import NotReached, eventually, locked
 from .run import Run, State, Status
 
@@ -19,14 +22,18 @@ _QUEUE, _UNACKED = "ragsite:ingestion", "ragsite:unacked"
 class Scene:
     """A job of a few documents; the last one, whose new version has the scene's word in it, is where it happens."""
 
-    def __init__(self, run: Run, name: str, author: Author, *, count: int = 4, sections: int = 6) -> None:
-        self.run, self.name, self.word = run, name, f"stop{name.replace('-', '')}"
+    def __init__(
+        self, run: Run, name: str, author: Author, *, count: int = 4, sections: int = 6, everywhere: bool = False
+    ) -> None:
+        """sections: of the last document. everywhere: the word is in all of them."""
+        self.run, self.name, self.word = run, name, name.replace(" ", "")
+        self._everywhere = everywhere
         # Half of them exist already, the last one among these.
         self.books = [
             author.book(
                 f"{name}/{number}.md",
                 exists=number % 2 == 1,
-                mark=self.word if number == count - 1 else "",
+                mark=self.word if everywhere or number == count - 1 else "",
                 sections=sections if number == count - 1 else 3,
             )
             for number in range(count)
@@ -54,7 +61,9 @@ class Scene:
         try:
             self.submit()
             eventually(self.run.endpoint.reached, f"{self.name}: no embedding was asked for")
-            self.require(self.rows()[-1].state == State.RUNNING, "the document is not held")
+            if not self._everywhere:
+                eventually(lambda: {row.state for row in self.rows()[:-1]} == {State.DONE}, f"{self.name}: the others")
+                self.require(self.rows()[-1].state == State.RUNNING, "the document is not held")
             yield
         finally:
             self.run.endpoint.release()
@@ -125,32 +134,29 @@ def before_the_acknowledgement(scene: Scene) -> None:
     scene.require(scene.job.status == Status.PROCESSING, "the job was closed")
 
 
-def postgres_restarts(scene: Scene) -> None:
+def while_postgres_restarts(scene: Scene) -> None:
     with scene.embedding_held():
         scene.run.site.restart_postgres()
+        connection.close()
         scene.require(scene.is_old(), "it is written already")
 
 
-def postgres_crashes(scene: Scene) -> None:
-    """In the middle of the commit, all of its processes at once; the worker lives."""
-    with scene.embedding_held(), _lost_with_the_server(_DOCUMENTS, scene.ids()[-1]) as wait_for:
+def while_postgres_crashes(scene: Scene) -> None:
+    """In the middle of the commit. The worker lives."""
+    with scene.embedding_held(), locked(_DOCUMENTS, [scene.ids()[-1]]) as holder:
         scene.run.endpoint.release()
-        wait_for(f'UPDATE "{_DOCUMENTS}"', chunks_written=True)
+        holder.wait_for(f'UPDATE "{_DOCUMENTS}"', chunks_written=True)
         scene.run.site.crash_postgres()
-    scene.require(scene.is_old(), "it was committed")
+        connection.close()
 
 
-def redis_is_flushed(scene: Scene) -> None:
+def while_redis_forgets(scene: Scene) -> None:
+    """The worker is at work, and the messages of all other documents wait in the queue."""
     with scene.embedding_held(), scene.run.site.redis() as client:
-        # Behind the one that is held others wait: sent to the broker, and nowhere else but in the rows.
-        more = scene.run.submit([book.sent[0] for book in scene.books] * 1)
-        eventually(lambda: client.llen(_QUEUE) or client.hlen(_UNACKED), f"{scene.name}: nothing is queued")
+        scene.require(client.llen(_QUEUE) > 0, "nothing is queued")
         scene.run.site.flush_redis()
         scene.require(client.llen(_QUEUE) == 0, "the queue is still there")
-        del more
-
-
-STAGES: dict[str, Callable[[Scene], None]] = {}
+        scene.require(State.QUEUED in {row.state for row in scene.rows()}, "every document is taken")
 
 
 def _unacknowledged(scene: Scene, document: UUID) -> bool:
@@ -159,10 +165,35 @@ def _unacknowledged(scene: Scene, document: UUID) -> bool:
     return any(str(document) in base64.b64decode(message["body"]).decode() for message in messages)
 
 
-def books(scenes: list[Scene]) -> list[Book]:
-    return [book for scene in scenes for book in scene.books]
+def inject_all(run: Run) -> None:
+    """Every stage once, each on documents of its own."""
+    author = Author(seed=4)
+    scenes = {name: Scene(run, name, author, **options) for name, (_, options) in STAGES.items()}
+    with run.judged([book for scene in scenes.values() for book in scene.books]):
+        import time
+
+        begun = time.time()
+        for name, scene in scenes.items():
+            run.keep_worker_running()
+            STAGES[name][0](scene)
+            run.struck(name)
+            run.keep_worker_running()
+            scene.require(run.wait_for(scene.job), "its job did not end as it should")
+            import time
+
+            print(name, time.time() - begun)
+            begun = time.time()
 
 
-@contextmanager
-def _lost_with_the_server(table: str, document: UUID) -> Iterator[Callable[..., None]]:
-    yield lambda *_, **__: None
+Options = dict[str, Any]
+STAGES: dict[str, tuple[Callable[[Scene], None], Options]] = {
+    "killed before the claim": (before_the_claim, {}),
+    "killed after parsing": (after_parsing, {}),
+    "killed in the middle of embedding": (in_the_middle_of_embedding, {"sections": 90}),
+    "killed before the first write": (before_the_first_write, {}),
+    "killed in the middle of the commit": (in_the_middle_of_the_commit, {}),
+    "killed before the acknowledgement": (before_the_acknowledgement, {}),
+    "Postgres restarted": (while_postgres_restarts, {}),
+    "Postgres crashed in the middle of the commit": (while_postgres_crashes, {}),
+    "Redis flushed": (while_redis_forgets, {"count": 12, "everywhere": True}),
+}
