@@ -14,6 +14,7 @@ from tests.provider_server import ProviderServer
 class Endpoint(ProviderServer):
     def __init__(self) -> None:
         super().__init__(dimensions=384)
+        self._server.handle_error = _nothing  # type: ignore[method-assign]
         self._word = ""
         self._opened = threading.Event()
         self._reached = threading.Event()
@@ -47,6 +48,10 @@ class Endpoint(ProviderServer):
 
     def _vector(self, text: str) -> np.ndarray:
         return np.sum([_direction(word, self.dimensions) for word in text.split() or [""]], axis=0)
+
+
+def _nothing(*_: object) -> None:
+    """Clients that are killed break their connections: no news."""
 
 
 @functools.lru_cache(maxsize=20_000)
