@@ -47,7 +47,7 @@ class Endpoint(ProviderServer):
         return super().answer(path, body)
 
     def _vector(self, text: str) -> np.ndarray:
-        return np.sum([_direction(word, self.dimensions) for word in text.split() or [""]], axis=0)
+        return np.sum([_direction(word, self.dimensions) for word in text.split() or [""]], axis=0).round(2)
 
 
 def _nothing(*_: object) -> None:

@@ -29,17 +29,16 @@ class Author:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
-    def book(self, path: str, *, exists: bool, mark: str = "", sections: int = 6) -> Book:
-        """mark: a word that is in the last section of what is sent, and nowhere else."""
+    def book(self, path: str, *, exists: bool, mark: str = "", sections: int = 2, rewritten: bool = False) -> Book:
+        """mark: a word that is in the last section of what is sent, and nowhere else. rewritten: as a whole."""
         text = self.text(sections)
-        before = self.submission(path, text) if exists else None
-        # As people edit: a section is rewritten, another one is added, the others stay.
+        before = self.submission(path, self.text(2) if rewritten else text) if exists else None
         edited = self.edited(text) if exists else text
-        return Book(path, before, (self.submission(path, edited + (f"\n\n{self.prose(30)} {mark}." if mark else "")),))
+        return Book(path, before, (self.submission(path, edited + (f"\n\n{self.prose(20)} {mark}." if mark else "")),))
 
     def any_book(self, path: str) -> Book:
         """New, changed, sent again unchanged, or changed twice in a row."""
-        text = self.text(self._random.choice([1, 3, 6, 40]))
+        text = self.text(self._random.choice([1, 2, 3, 20]))
         first = self.submission(path, text)
         edited = self.submission(path, self.edited(text))
         again = self.submission(path, self.edited(edited.text))
@@ -50,15 +49,18 @@ class Author:
 
     def submission(self, path: str, text: str) -> Submission:
         tags = tuple(sorted(self._random.sample(["blue", "green", "red"], k=2)))
-        return Submission(path=path, title=f"About {path}", text=text, tags=tags, metadata={"words": len(text.split())})
+        metadata = {"words": len(text.split())}
+        # No language on earth: nothing to be detected.
+        return Submission(path=path, title=f"About {path}", text=text, lang="eo", tags=tags, metadata=metadata)
 
     def text(self, sections: int) -> str:
-        return "\n\n".join(f"# {self.prose(2)}\n\n{self.prose(60)}" for _ in range(sections))
+        return "\n\n".join(f"# {self.prose(2)}\n\n{self.prose(40)}" for _ in range(sections))
 
     def edited(self, text: str) -> str:
+        """As people do: a section is rewritten, another one is added, the others stay."""
         parts = text.split("\n\n")
-        parts[self._random.randrange(1, len(parts), 2)] = self.prose(50)
-        return "\n\n".join([*parts, f"# {self.prose(2)}", self.prose(40)])
+        parts[self._random.randrange(1, len(parts), 2)] = self.prose(40)
+        return "\n\n".join([*parts, f"# {self.prose(2)}", self.prose(30)])
 
     def prose(self, words: int) -> str:
         return " ".join(self._word() for _ in range(words))

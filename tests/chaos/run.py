@@ -109,6 +109,7 @@ class Run:
         """The block injects faults while it sends the books to the disturbed source; then the sources are compared."""
         begun = time.monotonic()
         versions = self._undisturbed(books)
+        print(f"{len(books)} documents undisturbed: {time.monotonic() - begun:.0f} s", flush=True)
         self._ingest([book.before for book in books if book.before], self.disturbed)
 
         def allowed(path: str, image: Image) -> bool:

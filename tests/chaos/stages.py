@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +24,7 @@ class Scene:
     """A job of a few documents; the last one, whose new version has the scene's word in it, is where it happens."""
 
     def __init__(
-        self, run: Run, name: str, author: Author, *, count: int = 4, sections: int = 6, everywhere: bool = False
+        self, run: Run, name: str, author: Author, *, count: int = 4, sections: int = 2, everywhere: bool = False
     ) -> None:
         """sections: of the last document. everywhere: the word is in all of them."""
         self.run, self.name, self.word = run, name, name.replace(" ", "")
@@ -34,7 +35,8 @@ class Scene:
                 f"{name}/{number}.md",
                 exists=number % 2 == 1,
                 mark=self.word if everywhere or number == count - 1 else "",
-                sections=sections if number == count - 1 else 3,
+                rewritten=sections > 2,
+                sections=sections if number == count - 1 else 2,
             )
             for number in range(count)
         ]
@@ -170,26 +172,21 @@ def inject_all(run: Run) -> None:
     author = Author(seed=4)
     scenes = {name: Scene(run, name, author, **options) for name, (_, options) in STAGES.items()}
     with run.judged([book for scene in scenes.values() for book in scene.books]):
-        import time
-
-        begun = time.time()
         for name, scene in scenes.items():
+            begun = time.monotonic()
             run.keep_worker_running()
             STAGES[name][0](scene)
             run.struck(name)
             run.keep_worker_running()
             scene.require(run.wait_for(scene.job), "its job did not end as it should")
-            import time
-
-            print(name, time.time() - begun)
-            begun = time.time()
+            print(f"  {name}: recovered, {time.monotonic() - begun:.0f} s", flush=True)
 
 
 Options = dict[str, Any]
 STAGES: dict[str, tuple[Callable[[Scene], None], Options]] = {
     "killed before the claim": (before_the_claim, {}),
     "killed after parsing": (after_parsing, {}),
-    "killed in the middle of embedding": (in_the_middle_of_embedding, {"sections": 90}),
+    "killed in the middle of embedding": (in_the_middle_of_embedding, {"sections": 40}),
     "killed before the first write": (before_the_first_write, {}),
     "killed in the middle of the commit": (in_the_middle_of_the_commit, {}),
     "killed before the acknowledgement": (before_the_acknowledgement, {}),

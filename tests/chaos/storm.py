@@ -18,11 +18,11 @@ _LATENCY = 0.4
 
 
 def storm(site: Site, endpoint: Endpoint, *, seconds: float, seed: int) -> Report:
-    """Rounds until the time is over, at least one. The same seed chooses the same documents and faults."""
+    """Rounds until the time is over. The same seed chooses the same documents and faults."""
     total, number, end = Report(), 0, time.monotonic() + seconds
     endpoint.latency = _LATENCY
     try:
-        while number == 0 or time.monotonic() < end:
+        while time.monotonic() < end:
             number += 1
             total.add(_round(Run(site, endpoint, f"storm-{number}"), seed=seed + number))
     finally:
