@@ -14,7 +14,7 @@ from tests.provider_server import ProviderServer
 class Endpoint(ProviderServer):
     def __init__(self) -> None:
         super().__init__(dimensions=384)
-        self._server.handle_error = _nothing  # type: ignore[method-assign]
+        self._server.handle_error = _nothing  # type: ignore[method-assign,assignment]
         self._word = ""
         self._opened = threading.Event()
         self._reached = threading.Event()

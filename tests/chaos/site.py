@@ -67,15 +67,9 @@ class Site:
 
     def kill_worker(self) -> None:
         """SIGKILL to the whole family at once, as when the machine dies."""
-        self._signal(signal.SIGKILL)
-        if self._worker is not None:
+        if self._worker is not None and self.worker_runs():
+            os.killpg(self._worker.pid, signal.SIGKILL)
             self._worker.wait()
-
-    def pause_worker(self) -> None:
-        self._signal(signal.SIGSTOP)
-
-    def resume_worker(self) -> None:
-        self._signal(signal.SIGCONT)
 
     def kill_child(self) -> bool:
         """One of the processes that do the work, as when the kernel runs out of memory. False if there is none yet."""
@@ -86,10 +80,6 @@ class Site:
             with contextlib.suppress(psutil.NoSuchProcess):
                 children[-1].kill()
         return bool(children)
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self.worker_runs() and self._worker is not None:
-            os.killpg(self._worker.pid, number)
 
     # The services.
 
