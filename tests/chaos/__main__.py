@@ -1,7 +1,7 @@
 """make chaos: ingestion under real faults beside an undisturbed run; ends with 1 if a document was lost or doubled.
 
-First every stage of a document's way once, then rounds of random faults for CHAOS_SECONDS (120; 0 for none), chosen by CHAOS_SEED
-(printed). CHAOS_REPORT: a file for the figures as JSON.
+First every stage of a document's way once, then rounds of random faults for CHAOS_SECONDS (120; 0 for none), chosen by
+CHAOS_SEED (printed). CHAOS_REPORT: a file for the figures as JSON.
 """
 
 import dataclasses
