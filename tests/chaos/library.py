@@ -34,7 +34,7 @@ class Author:
         text = self.text(sections)
         before = self.submission(path, self.text(2) if rewritten else text) if exists else None
         edited = self.edited(text) if exists else text
-        return Book(path, before, (self.submission(path, edited + (f"\n\n{self.prose(20)} {mark}." if mark else "")),))
+        return Book(path, before, (self.submission(path, edited + (f"\n\n{self.prose(2)} {mark}." if mark else "")),))
 
     def any_book(self, path: str) -> Book:
         """New, changed, sent again unchanged, or changed twice in a row."""

@@ -27,7 +27,7 @@ class Scene:
         self, run: Run, name: str, author: Author, *, count: int = 4, sections: int = 2, everywhere: bool = False
     ) -> None:
         """sections: of the last document. everywhere: the word is in all of them."""
-        self.run, self.name, self.word = run, name, name.replace(" ", "")
+        self.run, self.name, self.word = run, name, "halt" + "".join(word[0].lower() for word in name.split())
         self._everywhere = everywhere
         # Half of them exist already, the last one among these.
         self.books = [
