@@ -1,4 +1,7 @@
-"""Words and their stems: what ranking, grounding and quoting compare texts by, besides their meaning."""
+"""Words and their stems: what ranking, grounding and quoting compare texts by, besides their meaning.
+
+`lang` is a text's language as its document has it; where it is unknown, or none of Snowball's, English rules hold.
+"""
 
 import functools
 import math
@@ -7,47 +10,72 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import snowballstemmer
+
+from rag import languages
+from rag.function_words import FUNCTION_WORDS
 
 # Possessive, and only at the start of a run: what does not match is left after one look at it.
 SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-# Words that hold a sentence together and say nothing of its subject.
-_FUNCTION_WORD_LIST = """
-a about above after again all also am an and any are as at be because been before being below between both but
-by can could did do does doing down during each either else ever every few for from further get gets got had
-has have having he her here hers herself him himself his how i if in into is it its itself just let like made
-make many may me might more most much must my myself no nor not now of off on once one only or other our ours
-ourselves out over own per please same shall she should so some such tell than that the their theirs them
-themselves then there these they thing this those through to too under until up upon us use used using very
-via was we were what when where whether which while who whom whose why will with within without would you your
-yours yourself
-"""
-_FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
+_WORD_WITHOUT_APOSTROPHE = re.compile(r"[^\W_]+")
+_ENGLISH = FUNCTION_WORDS["english"]
+_OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
 # Stemming takes time by the square of a word's length, and stems are remembered.
 _MOST_LETTERS = 64
 _K1, _B = 1.2, 0.75
 
 
-def words(text: str) -> list[str]:
-    """The words of a text in lower case, in order; of a very long one its beginning."""
-    return [word[:_MOST_LETTERS] for word in _WORD.findall(text.lower())]
+def words(text: str, lang: str = "") -> list[str]:
+    """The words of a text in lower case, in order; of a very long one its beginning.
+
+    In English an apostrophe is inside a word, elsewhere between two: l'hôtel, dell'azienda.
+    """
+    pattern = _WORD if _algorithm(lang) == "english" else _WORD_WITHOUT_APOSTROPHE
+    return [word[:_MOST_LETTERS] for word in pattern.findall(text.lower())]
+
+
+def stem(word: str, lang: str = "") -> str:
+    return _stem(word, _algorithm(lang))
 
 
 @functools.lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    return str(_stemmers.english.stemWord(word.replace("’", "'")))
+def _stem(word: str, algorithm: str) -> str:
+    # As PostgreSQL does: a word in Latin letters in a Russian text is stemmed as an English one.
+    foreign = algorithm in _OTHER_SCRIPTS and word.isascii()
+    return str(_stemmers.named("english" if foreign else algorithm).stemWord(word.replace("’", "'")))
+
+
+def _algorithm(lang: str) -> str:
+    return languages.snowball(lang) or "english"
 
 
 class _Stemmers(threading.local):
     """A stemmer keeps the word that it works on in itself: each thread needs its own."""
 
     def __init__(self) -> None:
-        self.english = snowballstemmer.stemmer("english")
+        self._made: dict[str, Any] = {}
+
+    def named(self, algorithm: str) -> Any:
+        if algorithm not in self._made:
+            self._made[algorithm] = snowballstemmer.stemmer(algorithm)
+        return self._made[algorithm]
 
 
 _stemmers = _Stemmers()
+
+
+def language_of(text: str, langs: Sequence[str]) -> str:
+    """Of a question about texts of these languages, or an answer from them: its own if that can be told, else theirs.
+
+    Where they are all English or unknown nothing is looked for.
+    """
+    others = Counter(lang for lang in langs if _algorithm(lang) != "english")
+    if not others:
+        return ""
+    return languages.detect(text) or others.most_common(1)[0][0]
 
 
 def sentences(text: str) -> list[str]:
@@ -59,32 +87,37 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def content_words(text: str) -> list[str]:
+def content_words(text: str, lang: str = "") -> list[str]:
     """Its words without function words, each once; all of them if there are no others."""
-    found = list(dict.fromkeys(words(text)))
-    return [word for word in found if word not in _FUNCTION_WORDS and len(word) > 1] or found
+    found = list(dict.fromkeys(words(text, lang)))
+    function_words = FUNCTION_WORDS.get(_algorithm(lang), _ENGLISH)
+    return [word for word in found if word not in function_words and len(word) > 1] or found
 
 
-def stems(text: str) -> Counter[str]:
+def stems(text: str, lang: str = "") -> Counter[str]:
     """How often each stem occurs."""
-    return Counter(stem(word) for word in words(text))
+    return Counter(stem(word, lang) for word in words(text, lang))
 
 
-def stems_among(text: str, wanted: Iterable[str]) -> Counter[str]:
+def stems_among(text: str, wanted: Iterable[str], lang: str = "") -> Counter[str]:
     """As stems, but only the wanted ones. Words that begin otherwise are not stemmed: most of a long text."""
-    chosen = frozenset(wanted)
-    beginnings = frozenset(each[:3] for each in chosen)
-    found = (stem(word) for word in words(text) if word[:3] in beginnings)
-    return Counter(each for each in found if each in chosen)
+    chosen, algorithm = frozenset(wanted), _algorithm(lang)
+    found = words(text, lang)
+    if algorithm == "english":  # others cut beginnings off, or change their letters
+        beginnings = frozenset(each[:3] for each in chosen)
+        found = [word for word in found if word[:3] in beginnings]
+    return Counter(each for word in found if (each := _stem(word, algorithm)) in chosen)
 
 
-def bm25(query: str, texts: Sequence[str]) -> list[float]:
+def bm25(query: str, texts: Sequence[str], langs: Sequence[str] = ()) -> list[float]:
     """How well each text matches any of the query's content words (Robertson & Zaragoza, 2009), 0 for not at all.
 
-    What is rare and what is long is judged among these texts alone.
+    langs: the texts' languages. What is rare and what is long is judged among these texts alone.
     """
-    wanted = {stem(word) for word in content_words(query)}
-    counts = [stems_among(text, wanted) for text in texts]
+    langs = langs or [""] * len(texts)
+    asked = content_words(query, language_of(query, langs))
+    wanted = {lang: {stem(word, lang) for word in asked} for lang in set(langs)}
+    counts = [stems_among(text, wanted[lang], lang) for text, lang in zip(texts, langs, strict=True)]
     lengths = [len(text) or 1 for text in texts]
     mean = sum(lengths) / max(1, len(lengths))
     holding = Counter(each for count in counts for each in count)

@@ -57,7 +57,8 @@ def _answered(question: Question, context: Context, grounding: Grounding, terms:
     if not used:
         return _declined(grounding, CONTEXT_IGNORED, model=chosen.name)
     # Not against the prompt: what the question itself says is no support for the answer.
-    checked = validate(text, "\n\n".join(passage.searched_text for passage in context.passages))
+    known = "\n\n".join(passage.searched_text for passage in context.passages)
+    checked = validate(text, known, [passage.lang for passage in context.passages])
     if not checked.is_valid:
         if terms.strict:
             raise NotGrounded(f"The answer that was made is not carried by the sources: {checked.details}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from rag.errors import GenerationFailed, GroundingFailed
-from rag.lexical import content_words, stem, stems_among
+from rag.lexical import content_words, language_of, stem, stems_among
 from rag.providers import registry
 from rag.providers.bounded import storable
 from rag.types import Context, Grounding, Message, Passage
@@ -43,10 +43,9 @@ def ground(query: str, context: Context) -> Grounding:
 
 
 def _by_words(query: str, passages: Sequence[Passage]) -> Grounding:
-    words = content_words(query)
-    stems = {word: stem(word) for word in words}
-    held = [frozenset(stems_among(passage.searched_text, stems.values())) for passage in passages]
-    supports = [_support(passage, own, stems) for passage, own in zip(passages, held, strict=True)]
+    words = content_words(query, language_of(query, [passage.lang for passage in passages]))
+    held = [_held(words, passage) for passage in passages]
+    supports = [_support(passage, own, words) for passage, own in zip(passages, held, strict=True)]
     relevant = [index for index, support in enumerate(supports) if support >= _RELEVANT]
     score = max(supports, default=0.0)
     covered = frozenset().union(*(held[index] for index in relevant))
@@ -54,12 +53,20 @@ def _by_words(query: str, passages: Sequence[Passage]) -> Grounding:
         is_groundable=score >= _GROUNDABLE,
         score=score,
         relevant=tuple(passages[index] for index in relevant),
-        gaps=tuple(word for word in words if stems[word] not in covered),
+        gaps=tuple(word for word in words if word not in covered),
     )
 
 
-def _support(passage: Passage, held: frozenset[str], stems: dict[str, str]) -> float:
+def _held(words: Sequence[str], passage: Passage) -> frozenset[str]:
+    """Those of the question's words that the passage has, by the rules of its own language."""
+    stems = {word: stem(word, passage.lang) for word in words}
+    found = stems_among(passage.searched_text, stems.values(), passage.lang)
+    return frozenset(word for word in words if stems[word] in found)
+
+
+def _support(passage: Passage, held: frozenset[str], words: Sequence[str]) -> float:
     """0…1: half how near the passage is, half how many of the question's words it has."""
-    coverage = len(held) / max(1, len(set(stems.values())))
+    own, asked = ({stem(word, passage.lang) for word in each} for each in (held, words))
+    coverage = len(own) / max(1, len(asked))
     nearness = min(1.0, max(0.0, (passage.score - _NOISE) / (_NEAR - _NOISE)))
     return (nearness + coverage) / 2

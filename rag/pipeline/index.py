@@ -58,7 +58,7 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
     content = {
         "title": cut.title,
         "content_type": submission.content_type or cut.parsed.media_type or parsers.media_type("", submission.path),
-        "lang": submission.lang,
+        "lang": cut.lang,
         "text": cut.parsed.text,
         "original_id": submission.original_id,
         "content_hash": effective_hash(submission),

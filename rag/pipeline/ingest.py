@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag import languages
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import registry as parsers
 from rag.providers import registry
@@ -30,6 +31,7 @@ class Cut:
     options: ChunkingOptions
     parsed: Parsed
     title: str
+    lang: str
     chunks: list[ChunkDraft]
     digests: list[uuid.UUID]
     fresh: list[int]
@@ -72,7 +74,8 @@ def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions)
             known[each] -= 1
         else:
             fresh.append(index)
-    return Cut(submission, options, parsed, title, chunks, digests, fresh, stored.revision if stored else None)
+    lang = submission.lang or languages.detect(parsed.text)
+    return Cut(submission, options, parsed, title, lang, chunks, digests, fresh, stored.revision if stored else None)
 
 
 def embed(cuts: Sequence[Cut], model: EmbeddingModel, *, on_batch: Callable[[int], None]) -> list[Prepared]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rag.lexical import content_words, sentences, stem, stems_among
+from rag.lexical import content_words, language_of, sentences, stem, stems_among
 from rag.types import Passage
 
 NAME = "extractive"
@@ -39,16 +39,18 @@ def quoted_plainly(query: str, passages: Sequence[Passage]) -> str:
 
 
 def _chosen(query: str, passages: Sequence[Passage]) -> list[_Sentence]:
-    wanted = {stem(word) for word in content_words(query)}
-    offered = enumerate(passages[:_MOST_PASSAGES], start=1)
-    found = [each for number, passage in offered for each in _sentences(number, passage, wanted)]
+    offered = passages[:_MOST_PASSAGES]
+    words = content_words(query, language_of(query, [passage.lang for passage in offered]))
+    numbered = enumerate(offered, start=1)
+    found = [each for number, passage in numbered for each in _sentences(number, passage, words)]
     prose = [each for each in found if not _is_markup(each.text)]
-    return sorted(_best(prose or found, wanted, passages), key=lambda each: (each.number, each.position))
+    return sorted(_best(prose or found, passages), key=lambda each: (each.number, each.position))
 
 
-def _sentences(number: int, passage: Passage, wanted: set[str]) -> list[_Sentence]:
+def _sentences(number: int, passage: Passage, words: Sequence[str]) -> list[_Sentence]:
+    wanted = {stem(word, passage.lang) for word in words}
     return [
-        _Sentence(number, position, text[:_MOST_CHARACTERS], frozenset(stems_among(text, wanted)))
+        _Sentence(number, position, text[:_MOST_CHARACTERS], frozenset(stems_among(text, wanted, passage.lang)))
         for position, text in enumerate(sentences(passage.text))
     ]
 
@@ -58,7 +60,7 @@ def _is_markup(text: str) -> bool:
     return text.startswith(("#", "|", "```")) or set(text) <= set("-=*_~`| :")
 
 
-def _best(found: Sequence[_Sentence], wanted: set[str], passages: Sequence[Passage]) -> list[_Sentence]:
+def _best(found: Sequence[_Sentence], passages: Sequence[Passage]) -> list[_Sentence]:
     """What each sentence adds counts: the rarer its words among the sentences, and the better its passage."""
     holding = Counter(each for sentence in found for each in sentence.stems)
     rarity = {each: math.log(1 + len(found) / held) for each, held in holding.items()}
@@ -67,7 +69,7 @@ def _best(found: Sequence[_Sentence], wanted: set[str], passages: Sequence[Passa
         return sum(rarity[each] for each in sentence.stems & missing) * (0.5 + passages[sentence.number - 1].relevance)
 
     chosen: list[_Sentence] = []
-    missing, first = set(wanted), 0.0
+    missing, first = set(holding), 0.0
     while found and len(chosen) < _MOST_SENTENCES:
         candidate = max(found, key=lambda each: (worth(each, missing), -each.number, -each.position))
         gain = worth(candidate, missing)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from rag.lexical import content_words, sentences, stem, stems
+from rag.lexical import content_words, language_of, sentences, stem, stems
 from rag.types import Passage, Validation
 
 # Of a sentence's words, how many the context must have for the sentence to count as carried.
@@ -16,11 +16,12 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _CITATION = re.compile(r"\[\d+\]")
 
 
-def validate(answer: str, context: str) -> Validation:
-    """Sentence by sentence: its words, and every number in it, must be in the context."""
-    known, numbers = stems(context), set(_NUMBER.findall(context))
-    checked = [each for each in sentences(_CITATION.sub("", answer)) if content_words(each)]
-    shares = [_share(each, known) for each in checked]
+def validate(answer: str, context: str, langs: Sequence[str] = ()) -> Validation:
+    """Sentence by sentence: its words, and every number in it, must be in the context, whose languages are `langs`."""
+    lang = language_of(answer, langs)
+    known, numbers = stems(context, lang), set(_NUMBER.findall(context))
+    checked = [each for each in sentences(_CITATION.sub("", answer)) if content_words(each, lang)]
+    shares = [_share(content_words(each, lang), known, lang) for each in checked]
     invented = sorted({number for each in checked for number in _NUMBER.findall(each)} - numbers)
     carried = sum(share >= _CARRIED for share in shares)
     score = sum(shares) / len(shares) if shares else 0.0
@@ -33,15 +34,16 @@ def validate(answer: str, context: str) -> Validation:
 
 def carriers(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
     """The passages that an answer without citations rests on: for each sentence the one that has most of its words."""
-    known = [stems(passage.text) for passage in passages]
+    known = [(stems(passage.text, passage.lang), passage.lang) for passage in passages]
+    lang = language_of(answer, [passage.lang for passage in passages])
     chosen = set()
     for sentence in sentences(_CITATION.sub("", answer)):
-        shares = [_share(sentence, each) for each in known] if content_words(sentence) else []
+        words = content_words(sentence, lang)
+        shares = [_share(words, *each) for each in known] if words else []
         if shares and max(shares) >= _RESTS:
             chosen.add(shares.index(max(shares)))
     return tuple(passages[index] for index in sorted(chosen))
 
 
-def _share(sentence: str, known: dict[str, int]) -> float:
-    words = content_words(sentence)
-    return sum(stem(word) in known for word in words) / len(words)
+def _share(words: Sequence[str], known: dict[str, int], lang: str) -> float:
+    return sum(stem(word, lang) in known for word in words) / len(words)

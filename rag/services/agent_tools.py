@@ -82,7 +82,7 @@ class Toolbox:
         sources = arguments.get("sources", [])
         if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
             raise InvalidRequest("sources must be an array of strings", field="sources")
-        checked = validate(response, context)
+        checked = validate(response, context, [passage.lang for passage in self.passages])
         unknown = set(sources) - {source_url(passage) for passage in self.passages}
         details = checked.details
         if unknown:

@@ -13,7 +13,7 @@ class LocalReranker:
     name = "local"
 
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        words = bm25(query, [passage.searched_text for passage in passages])
+        words = bm25(query, [each.searched_text for each in passages], [each.lang for each in passages])
         if not any(words):  # no word in common with anything: the cosine stands
             return [passage.score for passage in passages]
         dense = _spread([passage.score for passage in passages])

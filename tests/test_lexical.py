@@ -1,0 +1,70 @@
+"""A question finds its passage in the passage's own language: inflected words meet, function words do not count."""
+
+import dataclasses
+
+import pytest
+
+from rag import lexical
+from rag.pipeline.ground import ground
+from rag.pipeline.quote import quoted_plainly
+from rag.pipeline.validate import carriers, validate
+from rag.providers.rerankers.local import LocalReranker
+from rag.services.agent import _selected
+from rag.types import Context, Passage
+
+# Language, question, the passage that answers it, and one that shares only the question's function words.
+QUESTIONS = [
+    ("de", "Wo stehen die Häuser der Gärtner?", "Das Haus des Gärtners steht am Bach.", "Wo die Liebe hinfällt."),
+    ("fr", "Où sont les hôtels des régions fermées ?", "L'hôtel de la région est fermé.", "Les gens sont de la ville."),
+    ("es", "¿Dónde están las bicicletas nuevas?", "La bicicleta nueva llega hoy.", "Las personas están donde deben."),
+    ("it", "Dove sono le aziende agricole?", "Dell'azienda agricola resta poco.", "Le donne sono dove sono."),
+    ("nl", "Waar zijn de sleutels van het huis?", "De sleutel van alle huizen.", "Waar de wil is, is de weg."),
+    ("sv", "Var finns nycklarna till bilarna?", "Nyckeln till bilen finns här.", "Var och en till sitt."),
+    ("ru", "Где стоят велосипеды соседей?", "Велосипед соседа стоит во дворе.", "Где это было?"),
+    ("fi", "Missä ovat talojen polkupyörät?", "Talon polkupyörä on pihalla.", "Missä ovat he?"),
+]  # fmt: skip
+
+
+def passage(text: str, lang: str, score: float = 0.3) -> Passage:
+    return dataclasses.replace(_selected(text), lang=lang, score=score)
+
+
+@pytest.mark.parametrize(("lang", "question", "answer", "other"), QUESTIONS, ids=[each[0] for each in QUESTIONS])
+def test_an_inflected_question_finds_its_passage(lang: str, question: str, answer: str, other: str) -> None:
+    found = [passage(other, lang, 0.32), passage(answer, lang, 0.3)]
+    assert lexical.bm25(question, [other, answer], [lang] * 2)[0] == 0
+    assert LocalReranker().rank(question, found) == [0.5, 0.5], "the words weigh as much as the cosine"
+    grounding = ground(question, Context("", tuple(found), 0))
+    assert grounding.is_groundable
+    assert grounding.relevant == (found[1],)
+    assert quoted_plainly(question, found) == answer
+
+
+def test_what_is_missing_is_named_without_function_words() -> None:
+    grounding = ground("Wann fahren die Züge nach Ulm?", Context("", (passage("Der Zug fährt.", "de"),), 0))
+    assert grounding.gaps == ("fahren", "ulm")
+
+
+def test_an_answer_is_carried_by_a_context_in_its_language() -> None:
+    known = passage("Die Gärtner pflegen die alten Häuser am Bach.", "de-DE")
+    answer = "Das alte Haus am Bach pflegt ein Gärtner."
+    assert validate(answer, known.text, [known.lang]).is_valid
+    assert not validate("Der Bürgermeister verkauft am Bach Fahrräder.", known.text, [known.lang]).is_valid
+    assert carriers(answer, [passage("Ein Boot.", "de"), known]) == (known,)
+
+
+def test_each_passage_is_read_in_its_own_language() -> None:
+    texts = ["The houses of the gardeners.", "Das Haus des Gärtners.", "Nothing of that."]
+    scores = lexical.bm25("Wo stehen die Häuser der Gärtner?", texts, ["en", "de", ""])
+    assert scores[1] > 0
+    assert (scores[0], scores[2]) == (0, 0)
+
+
+def test_english_and_unknown_languages_are_read_alike() -> None:
+    """Where no passage has another language nothing changes, and no model is loaded to look for one."""
+    text, question = "The keeper's keys hung in the hall.", "Where are the keepers' keys?"
+    for lang in ("", "en", "en-GB", "English", "ja"):
+        assert lexical.language_of(question, [lang, ""]) == ""
+        assert lexical.bm25(question, [text, "Tea."], [lang] * 2) == lexical.bm25(question, [text, "Tea."])
+        assert lexical.stems(text, lang) == lexical.stems(text)
+        assert lexical.content_words(text, lang) == ["keeper's", "keys", "hung", "hall"]
