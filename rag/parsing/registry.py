@@ -1,6 +1,6 @@
 """Which parser reads what."""
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from rag.errors import UnsupportedFormat
 from rag.types import Parsed
@@ -14,6 +14,7 @@ _TEXT_TYPES = {"application/json", "application/xml", "application/x-ndjson", "a
 
 # What clients call a file whose type they do not know; then its name decides.
 _UNKNOWN_TYPE = "application/octet-stream"
+_MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office files", b"\xd0\xcf\x11\xe0": "Old Office files"}
 _TEXT_SUFFIXES = _MARKDOWN_SUFFIXES | {".txt", ".rst", ".csv", ".json", ".xml", ".yaml", ".yml", ".toml"}
 
 
@@ -24,17 +25,22 @@ def parse(content: str, *, content_type: str, path: str) -> Parsed:
     return text.parse(content)
 
 
-def decode(data: bytes, *, content_type: str, path: str) -> str:
-    """The text of a file sent as bytes.
-
-    Raises UnsupportedFormat for a type that is not text, ParseFailed where the bytes are not.
-    """
+def detect(head: bytes, *, content_type: str, name: str) -> str:
+    """The MIME type that a file is read as, told by its beginning. Raises UnsupportedFormat."""
     mime = _mime(content_type)
-    if mime == _UNKNOWN_TYPE and _suffix(path) in _TEXT_SUFFIXES:
-        return text.decode(data)
-    if "/" in mime and not mime.startswith("text/") and mime not in _TEXT_TYPES:
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            raise UnsupportedFormat(f"{kind} cannot be read yet. Send its text in `text`, or a text format.")
+    if mime == _UNKNOWN_TYPE and _suffix(name) not in _TEXT_SUFFIXES:
         raise UnsupportedFormat(f"{mime} cannot be read yet. Send its text in `text`, or a text format.")
-    return text.decode(data)
+    if "/" in mime and not mime.startswith("text/") and mime not in {*_TEXT_TYPES, _UNKNOWN_TYPE}:
+        raise UnsupportedFormat(f"{mime} cannot be read yet. Send its text in `text`, or a text format.")
+    return media_type(content_type, name)
+
+
+def read(file: Path, *, content_type: str, name: str) -> Parsed:
+    """The file as it is searched and cited. Raises UnsupportedFormat, ParseFailed."""
+    return parse(text.decode(file.read_bytes()), content_type=content_type, path=name)
 
 
 def media_type(content_type: str, path: str) -> str:

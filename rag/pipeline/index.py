@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from rag.models import DataSource, Document
+from rag.models import DataSource, Document, Original
 from rag.models.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
@@ -46,11 +46,13 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
     content = {
         "text": submission.text,
         "content_hash": effective_hash(submission),
+        "original_id": submission.original_id,
         "chunk_size": options.size,
         "chunk_overlap": options.overlap,
         "chunk_count": len(prepared.chunks),
         "revision": revision,
     }
+    Original.objects.filter(pk=document.original_id).exclude(pk=submission.original_id).release()
     _save(document, {**_attributes(submission, source), **content})
     store = registry.vector_store(source.embedding_model)
     if status == "updated":
@@ -65,6 +67,8 @@ def _kept(
     outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
     if document.revision > revision:  # a later submission has been written already: this one is history
         return outcome
+    if submission.again:
+        return None
     made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
     if document.content_hash != effective_hash(submission) or not made_alike:
         return None

@@ -1,12 +1,13 @@
 """A document's way in: parse → chunk → embed, without a transaction; then `index`, in a short one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rag.models import DataSource
+from rag import storage
+from rag.models import DataSource, Original
 from rag.parsing import registry as parsers
 from rag.providers.base import Vectors
-from rag.types import ChunkDraft, ChunkingOptions, Submission
+from rag.types import ChunkDraft, ChunkingOptions, Parsed, Submission
 
 from .chunk import chunk
 from .embed import embed_chunks
@@ -25,8 +26,17 @@ class Prepared:
 def prepare(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, on_batch: Callable[[int], None]
 ) -> Prepared:
-    """The slow part. Raises ParseFailed, UnsupportedFormat, EmbeddingFailed, and what `on_batch` raises."""
-    parsed = parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
+    """The slow part. Raises ParseFailed, UnsupportedFormat, StorageFailed, EmbeddingFailed, and what `on_batch` does."""
+    parsed = _parsed(submission)
+    submission = replace(submission, text=parsed.text)
     chunks = list(chunk(parsed, options))
     vectors = embed_chunks(chunks, title=submission.title, model=source.embedding_model, on_batch=on_batch)
     return Prepared(submission, options, chunks, vectors)
+
+
+def _parsed(submission: Submission) -> Parsed:
+    if submission.original_id is None:
+        return parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
+    original = Original.objects.get(pk=submission.original_id)
+    with storage.local_copy(original) as file:
+        return parsers.read(file, content_type=submission.content_type, name=original.name)

@@ -13,10 +13,10 @@ from accounts.models import User
 from orgs.models import Organization
 from rag import queue
 from rag.errors import UnknownSource
-from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob
+from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
 from ragsite.db import take_free_turn
 
-from . import jobs, sources
+from . import jobs, originals, sources
 
 logger = structlog.get_logger(__name__)
 
@@ -56,6 +56,7 @@ def purge() -> None:
         while time.monotonic() < end:
             if not _purge_batch(source_id):
                 break
+    originals.purge_unused(end=end)
 
 
 @transaction.atomic
@@ -73,6 +74,8 @@ def _purge_batch(source_id: uuid.UUID) -> bool:
         if batch := list(each.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
             each.model._default_manager.filter(pk__in=batch).only("pk").delete()
             return True
+    if Original.objects.filter(source=source_id).exists():
+        return originals.remove_some_of(source_id)
     DataSource.objects.filter(pk=source_id).exclude(deleted_at=None).delete()
     logger.info("source_purged", source=str(source_id))
     return False

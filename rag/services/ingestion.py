@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError
+from rag.errors import DocumentTooLarge, EmbeddingFailed, RagError, StorageFailed
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -94,7 +94,11 @@ def _ingest(row: IngestionDocument) -> None:
         connection.close()
         return
     except RagError as error:
-        again = isinstance(error, EmbeddingFailed) and error.retry and row.attempts < settings.RAG_MAX_ATTEMPTS
+        again = (
+            isinstance(error, EmbeddingFailed | StorageFailed)
+            and error.retry
+            and row.attempts < settings.RAG_MAX_ATTEMPTS
+        )
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
         logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause, again=again)
         if again:
@@ -137,4 +141,6 @@ def _submission(row: IngestionDocument) -> Submission:
         date=row.date,
         metadata=row.metadata,
         content_hash=row.content_hash,
+        original_id=row.original_id,
+        again=row.job.again,
     )

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from orgs.models import Organization
 from rag import queue
-from rag.errors import ParseFailed, UnknownJob
+from rag.errors import UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import quota
 from rag.types import ChunkingOptions, Submission
@@ -35,7 +35,11 @@ def submit(
     source.hold()
     quota.refuse_if_full(source.organization_id)
     job = IngestionJob.objects.create(
-        source=source, created_by=actor, chunk_size=options.size, chunk_overlap=options.overlap
+        source=source,
+        created_by=actor,
+        chunk_size=options.size,
+        chunk_overlap=options.overlap,
+        again=any(submission.again for submission in submissions),
     )
     rows = [
         IngestionDocument(
@@ -44,6 +48,7 @@ def submit(
             path=submission.path,
             title=submission.title,
             text="" if submission.unreadable else submission.text,
+            original_id=submission.original_id,
             content_type=submission.content_type,
             uri=submission.uri,
             lang=submission.lang,
@@ -53,8 +58,9 @@ def submit(
             metadata=dict(submission.metadata),
             content_hash=submission.content_hash,
             state=State.FAILED if submission.unreadable else State.QUEUED,
-            error_code=ParseFailed.code if submission.unreadable else "",
+            error_code=submission.unreadable_code if submission.unreadable else "",
             error_message=submission.unreadable,
+            finished_at=timezone.now() if submission.unreadable else None,
         )
         for number, submission in enumerate(submissions)
     ]

@@ -14,7 +14,7 @@ from accounts.schema import answered, sent
 from orgs.permissions import Scope
 from rag.contracts.base import caller, organization, organization_to_write, validated
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services import jobs, sources
+from rag.services import jobs, sources, uploads
 from ragsite.db import as_uuid
 
 from . import examples, job_serializers
@@ -46,9 +46,9 @@ class IngestionJobs(ViewSetMixin, PipelineView):
                 f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
                 field="embeddingModel",
             )
-        job = jobs.submit(
+        job = uploads.submit(
             source=source,
-            submissions=job_serializers.submissions(values),
+            documents=job_serializers.documents(values),
             options=job_serializers.options(values),
             actor=caller(request),
         )
