@@ -72,15 +72,17 @@ class Spool(FileUploadHandler):
 
     def __init__(self, request: Any = None) -> None:
         super().__init__(request)
-        # Django's parser closes `file` when it fails, and the request's end closes it through its parts.
-        self.file = SpooledTemporaryFile(  # noqa: SIM115
-            max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=settings.FILE_UPLOAD_TEMP_DIR
-        )
-        self._start = self._end = 0
+        # Django's parser closes it when it fails, and the request's end closes it through its parts.
+        self.file: Any = io.BytesIO()
+        self._start = self._end = self._complete = 0
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         super().new_file(*args, **kwargs)
         self._start = self._end
+        if isinstance(self.file, io.BytesIO):
+            self.file = SpooledTemporaryFile(  # noqa: SIM115 (closed with the request)
+                max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=settings.FILE_UPLOAD_TEMP_DIR
+            )
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         limit = settings.RAG_MAX_FILE_BYTES
@@ -90,9 +92,14 @@ class Spool(FileUploadHandler):
         self._end += len(raw_data)
 
     def file_complete(self, file_size: int) -> UploadedFile:
+        self._complete += 1
         part: Any = _Part(self.file, self._start, file_size)
         return UploadedFile(part, self.file_name, self.content_type, file_size, self.charset, self.content_type_extra)
 
     def upload_interrupted(self) -> None:
         self._end = self._start
         self.file.seek(self._end)
+
+    def upload_complete(self) -> None:
+        if not self._complete:
+            self.file.close()

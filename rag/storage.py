@@ -50,10 +50,12 @@ def remove(name: str) -> None:
         default_storage.delete(name)
 
 
-def pieces(original: Original) -> Iterator[bytes]:
-    """Raises StorageFailed."""
-    with _translated(), default_storage.open(original.file.name) as file:
-        yield from file.chunks(PIECE)
+def opened(original: Original) -> File:
+    """To be read and closed. Raises StorageFailed, also while it is not read yet."""
+    with _translated():
+        file: File = default_storage.open(original.file.name)
+        file.seek(0)  # a bucket's is fetched only now
+        return file
 
 
 @contextlib.contextmanager
@@ -87,12 +89,13 @@ _LOST = "The stored file is not there any more, or not whole. Send the document 
 
 def _download(original: Original, copy: IO[bytes]) -> None:
     count, digest = 0, hashlib.sha256()
-    for piece in pieces(original):
-        count += len(piece)
-        if count > original.size:
-            break
-        digest.update(piece)
-        copy.write(piece)
+    with opened(original) as file:
+        for piece in file.chunks(PIECE):
+            count += len(piece)
+            if count > original.size:
+                break
+            digest.update(piece)
+            copy.write(piece)
     copy.flush()
     if count != original.size or digest.hexdigest() != original.sha256:
         raise StorageFailed(_LOST, retry=False)

@@ -3,16 +3,35 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, Model, Q, QuerySet
-from django.http import HttpRequest
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.urls import path, reverse
 
+from accounts.models import User
 from orgs.models import Organization
 from orgs.permissions import Visibility
-from rag.models import DataSource, Document, EmbeddingModel, Grant
-from rag.services import deletion
+from rag import storage
+from rag.errors import RagError
+from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
+from rag.services import deletion, reparsing
+from ragsite.db import as_uuid
 
 from .base import SourceContentAdmin, choices, home_organizations
+from .uploads import UploadPage
+
+
+def parse_again(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySet[Document]) -> None:
+    """For an action: from their stored originals or texts, where the user may send documents."""
+    assert isinstance(request.user, User)
+    try:
+        jobs = reparsing.parse_again(request.user, documents)
+    except RagError as error:
+        page.message_user(request, error.message, messages.ERROR)
+        return
+    count = sum(job.documents.count() for job in jobs)
+    level = messages.SUCCESS if jobs else messages.WARNING
+    page.message_user(request, f"{count} documents are parsed again, by {len(jobs)} jobs.", level)
 
 
 class SourceForm(forms.ModelForm):
@@ -108,7 +127,7 @@ class GrantInline(admin.TabularInline):
 
 
 @admin.register(DataSource)
-class DataSourceAdmin(SourceContentAdmin):
+class DataSourceAdmin(UploadPage, SourceContentAdmin):
     form = SourceForm
     inlines = (GrantInline,)
     list_display = ("name", "slug", "organization", "open_to", "owner", "embedding_model", "documents")
@@ -116,6 +135,17 @@ class DataSourceAdmin(SourceContentAdmin):
     search_fields = ("name", "slug", "description")
     list_select_related = ("organization", "owner", "embedding_model")
     prepopulated_fields = {"slug": ("name",)}
+    actions = ("parse_again",)
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        allowed = DataSource.objects.visible_to(request.user, Action.INGEST).filter(pk=as_uuid(object_id))
+        address = reverse("admin:rag_datasource_upload", args=[object_id]) if allowed.exists() else ""
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "upload_address": address}
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    @admin.action(description="Parse all their documents again")
+    def parse_again(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
+        parse_again(self, request, Document.objects.filter(source__in=[source.pk for source in queryset]))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
         live = Count("documents", filter=Q(documents__deleted_at=None))
@@ -176,6 +206,31 @@ class DocumentAdmin(SourceContentAdmin):
         "content_hash", "chunk_count", "chunk_size", "chunk_overlap", "created_at", "updated_at",
     )  # fmt: skip
     readonly_fields = fields
+    actions = ("parse_again",)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.download)
+        return [path("<path:object_id>/original/", view, name="rag_document_original"), *super().get_urls()]
+
+    def download(self, request: HttpRequest, object_id: str) -> FileResponse:
+        """The file as it was sent, for those who may query its source; never shown by a browser, only saved."""
+        document = _with_original(request, object_id)
+        if document is None or document.original is None:
+            raise Http404
+        name = "".join(each for each in document.original.name.rsplit("/", 1)[-1] if each.isprintable())[-150:]
+        file = storage.opened(document.original)
+        headers = {"X-Content-Type-Options": "nosniff", "Content-Type": "application/octet-stream"}
+        return FileResponse(file, as_attachment=True, filename=name or "original", headers=headers)
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        found = _with_original(request, object_id)
+        address = reverse("admin:rag_document_original", args=[object_id]) if found else ""
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "download_address": address}
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    @admin.action(description="Parse again")
+    def parse_again(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        parse_again(self, request, Document.objects.filter(pk__in=[document.pk for document in queryset]))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return super().get_queryset(request).filter(deleted_at=None).defer("text")
@@ -187,3 +242,9 @@ class DocumentAdmin(SourceContentAdmin):
         return False
 
     has_delete_permission = has_change_permission
+
+
+def _with_original(request: HttpRequest, object_id: str) -> Document | None:
+    """Whoever manages a source and may not query it does not read its files either."""
+    allowed = Document.objects.live().visible_to(request.user, Action.QUERY).select_related("original").defer("text")
+    return allowed.filter(pk=as_uuid(object_id)).exclude(original=None).first()

@@ -26,7 +26,7 @@ class Prepared:
 def prepare(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, on_batch: Callable[[int], None]
 ) -> Prepared:
-    """The slow part. Raises ParseFailed, UnsupportedFormat, StorageFailed, EmbeddingFailed, and what `on_batch` does."""
+    """The slow part. Raises ParseFailed, UnsupportedFormat, StorageFailed, EmbeddingFailed, and as `on_batch` does."""
     parsed = _parsed(submission)
     submission = replace(submission, text=parsed.text)
     chunks = list(chunk(parsed, options))

@@ -94,11 +94,8 @@ def _ingest(row: IngestionDocument) -> None:
         connection.close()
         return
     except RagError as error:
-        again = (
-            isinstance(error, EmbeddingFailed | StorageFailed)
-            and error.retry
-            and row.attempts < settings.RAG_MAX_ATTEMPTS
-        )
+        passing = isinstance(error, EmbeddingFailed | StorageFailed) and error.retry
+        again = passing and row.attempts < settings.RAG_MAX_ATTEMPTS
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
         logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause, again=again)
         if again:

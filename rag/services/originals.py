@@ -69,7 +69,7 @@ def discard(originals: Iterable[Original]) -> None:
 
 
 def purge_unused(*, end: float) -> None:
-    """Look at originals that are due until the clock (time.monotonic) says `end`, and remove those that nothing needs."""
+    """Look at originals that are due until the clock (time.monotonic) says `end`; remove those that nothing needs."""
     while time.monotonic() < end and _look_at_some():
         pass
     storage.forget_copies()

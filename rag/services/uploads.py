@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import IO
 
@@ -31,6 +31,18 @@ class Upload:
     submission: Submission
     opened: Callable[[], AbstractContextManager[IO[bytes]]]
     name: str
+
+
+def plain(path: str, *, opened: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = "") -> Upload:
+    """A file of which nothing more is known than where it lies."""
+    name = path.rstrip("/").rsplit("/", 1)[-1]
+    return Upload(Submission(path=path, title=name, text="", content_type=content_type), opened, name)
+
+
+def rewound(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    """For `opened`, of a file that whoever opened it closes."""
+    file.seek(0)
+    return nullcontext(file)
 
 
 def submit(

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 from collections import Counter
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
@@ -18,7 +17,7 @@ from rest_framework.request import Request
 from accounts.schema_types import Count, Id
 from rag.contracts import fields
 from rag.models import IngestionJob, SourceType
-from rag.services.uploads import Upload
+from rag.services.uploads import Upload, rewound
 from rag.types import ChunkingOptions, Submission
 
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -99,11 +98,10 @@ class FileIn(serializers.FileField):
 class AboutFiles(fields.Text):
     """JSON in a field of a form: a list of what is said of the files, in their order."""
 
-    schema = {
-        "type": "string",
+    schema_rules = {
         "contentMediaType": "application/json",
         "description": "A JSON list with an object for each file, in their order. Each may have `path`, `title`, "
-        "`uri`, `lang`, `sourceType`, `tags`, `date` and `metadata`, as a document of a JSON body.",
+        "`uri`, `lang`, `sourceType`, `tags`, `date` and `metadata`, as a document of a JSON body has them.",
     }
 
     def to_internal_value(self, data: Any) -> Any:
@@ -121,7 +119,10 @@ class UploadIn(JobIn):
     # The form's parser counts them first.
     schema_rules = {
         **JobIn.schema_rules,
-        "properties": {"files": {"maxItems": settings.DATA_UPLOAD_MAX_NUMBER_FILES}},
+        "properties": {
+            "files": {"maxItems": settings.DATA_UPLOAD_MAX_NUMBER_FILES},
+            "documents": AboutFiles.schema_rules,
+        },
     }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -178,12 +179,7 @@ def _document(document: dict[str, Any]) -> Submission | Upload:
     )
     if file is None:
         return submission
-    return Upload(submission, partial(_from_its_beginning, file), name=getattr(file, "name", None) or path)
-
-
-def _from_its_beginning(file: Any) -> AbstractContextManager[Any]:
-    file.seek(0)
-    return nullcontext(file)
+    return Upload(submission, partial(rewound, file), name=getattr(file, "name", None) or path)
 
 
 class Progress(TypedDict):
