@@ -41,9 +41,11 @@ class BoundedMultipartParser(parsers.MultiPartParser):
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         context: dict[str, Any] = dict(parser_context or {})
-        context["request"].upload_handlers = [Spool()]
+        spool = Spool()
+        context["request"].upload_handlers = [spool]
         try:
-            return super().parse(stream, media_type, context)
+            with spool.closed_on_failure():
+                return super().parse(stream, media_type, context)
         except TooManyFilesSent:
             most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
             raise exceptions.ValidationError({"files": f"at most {most} files go into one request"}) from None

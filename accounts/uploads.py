@@ -1,6 +1,8 @@
 """Files of a form: all of a request in one temporary file, never whole in memory, each bounded."""
 
+import contextlib
 import io
+from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -72,7 +74,7 @@ class Spool(FileUploadHandler):
 
     def __init__(self, request: Any = None) -> None:
         super().__init__(request)
-        # Django's parser closes it when it fails, and the request's end closes it through its parts.
+        # The request's end closes it, through its parts.
         self.file: Any = io.BytesIO()
         self._start = self._end = self._complete = 0
 
@@ -103,3 +105,12 @@ class Spool(FileUploadHandler):
     def upload_complete(self) -> None:
         if not self._complete:
             self.file.close()
+
+    @contextlib.contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Around the reading of a form: what was read of it is given up with it."""
+        try:
+            yield
+        except BaseException:
+            self.file.close()
+            raise

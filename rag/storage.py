@@ -18,6 +18,7 @@ from django.core.files.storage import default_storage
 
 from rag.errors import DocumentTooLarge, StorageFailed
 from rag.models import Original
+from rag.models.originals import place
 
 PIECE = 256 * 1024
 # What the libraries of S3-compatible storages are called: their errors have no common class.
@@ -53,7 +54,7 @@ def remove(name: str) -> None:
 def opened(original: Original) -> File:
     """To be read and closed. Raises StorageFailed, also while it is not read yet."""
     with _translated():
-        file: File = default_storage.open(original.file.name)
+        file: File = default_storage.open(place(original))
         file.seek(0)  # a bucket's is fetched only now
         return file
 
@@ -65,7 +66,7 @@ def local_copy(original: Original) -> Iterator[Path]:
     Raises StorageFailed; retry is False if the file is not what was stored.
     """
     try:
-        path = Path(default_storage.path(original.file.name))
+        path = Path(default_storage.path(place(original)))
     except NotImplementedError:  # a bucket
         with tempfile.NamedTemporaryFile(dir=settings.RAG_TEMP_FOLDER, prefix="copy-") as copy:
             _download(original, copy)
@@ -106,10 +107,11 @@ class _Counted(File):
 
     def __init__(self, content: IO[bytes], most: int) -> None:
         super().__init__(content, "content")
-        self._most, self.count, self.sha256 = most, 0, hashlib.sha256()
+        self._content, self._most = content, most
+        self.count, self.sha256 = 0, hashlib.sha256()
 
     def read(self, size: int | None = -1) -> bytes:
-        data: bytes = self.file.read(-1 if size is None else size)
+        data: bytes = self._content.read(-1 if size is None else size)
         self.count += len(data)
         if self.count > self._most:
             raise DocumentTooLarge(f"A file may have {self._most:,} bytes (RAG_MAX_FILE_BYTES), and this has more.")

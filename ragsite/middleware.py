@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -49,7 +50,8 @@ class BoundedUtf8Requests:
         if uploads and length == "0" and _ends_by_itself(request):
             # Django reads as much as is declared: here up to the limit, and the server says where the body ends.
             request.META["CONTENT_LENGTH"] = str(limit)
-            request._stream = Bounded(request.META["wsgi.input"], limit, setting)  # type: ignore[attr-defined]
+            body: Any = Bounded(request.META["wsgi.input"], limit, setting)
+            request._stream = body
         return self._get_response(request)
 
 

@@ -138,8 +138,9 @@ class DataSourceAdmin(UploadPage, SourceContentAdmin):
     actions = ("parse_again",)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        allowed = DataSource.objects.visible_to(request.user, Action.INGEST).filter(pk=as_uuid(object_id))
-        address = reverse("admin:rag_datasource_upload", args=[object_id]) if allowed.exists() else ""
+        key = as_uuid(object_id)
+        allowed = key and DataSource.objects.visible_to(request.user, Action.INGEST).filter(pk=key).exists()
+        address = reverse("admin:rag_datasource_upload", args=[object_id]) if allowed else ""
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "upload_address": address}
         return super().change_view(request, object_id, *args, **kwargs)
 
@@ -247,4 +248,5 @@ class DocumentAdmin(SourceContentAdmin):
 def _with_original(request: HttpRequest, object_id: str) -> Document | None:
     """Whoever manages a source and may not query it does not read its files either."""
     allowed = Document.objects.live().visible_to(request.user, Action.QUERY).select_related("original").defer("text")
-    return allowed.filter(pk=as_uuid(object_id)).exclude(original=None).first()
+    key = as_uuid(object_id)
+    return allowed.filter(pk=key).exclude(original=None).first() if key else None

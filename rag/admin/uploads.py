@@ -42,9 +42,11 @@ class UploadPage:
         return [path("<path:object_id>/upload/", view, name="rag_datasource_upload"), *inherited]
 
     def upload(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        request.upload_handlers = [Spool(request)]
+        spool = Spool(request)
+        request.upload_handlers = [spool]
         try:
-            return self._upload(request, object_id)
+            with spool.closed_on_failure():
+                return self._upload(request, object_id)
         except PayloadTooLarge as error:
             refused = _Refused(413, str(error.detail))
         except RequestDataTooBig:
@@ -98,7 +100,8 @@ def _user(request: HttpRequest) -> User:
 
 def _to_ingest(request: HttpRequest, object_id: str) -> DataSource:
     allowed = DataSource.objects.visible_to(_user(request), Action.INGEST).select_related("organization")
-    source = allowed.filter(pk=as_uuid(object_id)).first()
+    key = as_uuid(object_id)
+    source = allowed.filter(pk=key).first() if key else None
     if source is None:
         raise Http404
     return source

@@ -52,7 +52,8 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         "chunk_count": len(prepared.chunks),
         "revision": revision,
     }
-    Original.objects.filter(pk=document.original_id).exclude(pk=submission.original_id).release()
+    if document.original_id and document.original_id != submission.original_id:
+        Original.objects.filter(pk=document.original_id).release()
     _save(document, {**_attributes(submission, source), **content})
     store = registry.vector_store(source.embedding_model)
     if status == "updated":

@@ -49,8 +49,11 @@ def keep(*, source: DataSource, content: IO[bytes], name: str, content_type: str
         original.size, original.sha256 = written.size, written.sha256
         if not Original.objects.filter(pk=original.pk).update(size=written.size, sha256=written.sha256):
             raise UnknownSource  # and purged, before the file was whole
-    except BaseException:
+    except BaseException as error:
+        gone = isinstance(error, StorageFailed) and not Original.objects.filter(pk=original.pk).exists()
         discard([original])
+        if gone:  # the purge was quicker than the storage
+            raise UnknownSource from error
         raise
     return original
 

@@ -1,4 +1,4 @@
-"""Documents are parsed, cut and embedded anew, from their stored originals or texts: with newer parsers, other options."""
+"""Documents are parsed, cut and embedded anew from what is stored: after newer parsers came, or other options."""
 
 import uuid
 from collections.abc import Iterator

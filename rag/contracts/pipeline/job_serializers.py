@@ -157,6 +157,11 @@ def options(values: dict[str, Any]) -> ChunkingOptions:
     return ChunkingOptions(size=size, overlap=overlap)
 
 
+def _bytes(document: dict[str, Any]) -> bytes:
+    file = document.get("file")
+    return bytes(file.getvalue()) if file else document["text"].encode()
+
+
 def documents(values: dict[str, Any]) -> list[Submission | Upload]:
     return [_document(document) for document in values["documents"]]
 
@@ -164,7 +169,7 @@ def documents(values: dict[str, Any]) -> list[Submission | Upload]:
 def _document(document: dict[str, Any]) -> Submission | Upload:
     """Without a path the link is one, else the content's own hash: sending it again makes no second document."""
     text, file, uri = document.get("text", ""), document.get("file"), document.get("uri", "")
-    path = document.get("path") or uri or f"sha256:{hashlib.sha256(text.encode() or file.getvalue()).hexdigest()}"
+    path = document.get("path") or uri or f"sha256:{hashlib.sha256(_bytes(document)).hexdigest()}"
     submission = Submission(
         path=path,
         title=document.get("title") or path.rstrip("/").rsplit("/", 1)[-1],

@@ -1,9 +1,9 @@
 """manage.py ingest: files and folders of this machine into a data source, through the services."""
 
-import fnmatch
 import os
 import time
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -161,9 +161,7 @@ def _files(paths: list[Path], patterns: list[str]) -> Iterator[tuple[str, Path]]
         if not path.exists():
             raise CommandError(f"There is no {path}.")
         for name, file in [(path.name, path)] if path.is_file() else _inside(path):
-            if patterns and not any(
-                fnmatch.fnmatch(each, pattern) for pattern in patterns for each in (name, file.name)
-            ):
+            if patterns and not any(fnmatch(each, pattern) for pattern in patterns for each in (name, file.name)):
                 continue
             if name in seen:
                 raise CommandError(f"{seen[name]} and {file} would have the same path, {name}: send them apart.")
