@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -108,7 +108,7 @@ class _Run:
             if reason := _refusal(path, file):
                 self.failures.append((path, reason))
             else:
-                documents.append(uploads.plain(path, opened=partial(file.open, "rb")))
+                documents.append(uploads.plain(path, opened=partial(_opened, file)))
         if not documents:
             return
         options = ingestion.default_options()
@@ -178,6 +178,10 @@ def _inside(folder: Path) -> Iterator[tuple[str, Path]]:
             file = Path(here, name)
             if not name.startswith(".") and file.resolve().is_relative_to(root) and file.is_file():
                 yield file.relative_to(root).as_posix(), file
+
+
+def _opened(file: Path) -> IO[bytes]:
+    return file.open("rb")
 
 
 def _refusal(path: str, file: Path) -> str:

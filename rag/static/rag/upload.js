@@ -184,7 +184,7 @@
       report(batch, answer);
     }
     bar.value = 1;
-    said.textContent = "Finished.";
+    said.textContent = results.querySelector(".upload-refused") ? "Not everything was sent." : "Everything was sent.";
     button.disabled = false;
     show();
   });
