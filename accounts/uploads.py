@@ -19,19 +19,22 @@ class PayloadTooLarge(exceptions.APIException):
     default_code = "payload_too_large"
 
 
-class Bounded:
+class Bounded(io.RawIOBase):
     """A body whose length nobody declared: read up to a limit. Raises PayloadTooLarge beyond it."""
 
     def __init__(self, body: Any, limit: int, setting: str) -> None:
         self._body, self._left, self._limit, self._setting = body, limit, limit, setting
 
-    def read(self, size: int = -1) -> bytes:
-        asked = self._left + 1 if size is None or size < 0 else min(size, self._left + 1)
-        data: bytes = self._body.read(asked)
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._body.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
             raise PayloadTooLarge(too_long(self._limit, self._setting))
-        return data
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def too_long(limit: int, setting: str, length: int | None = None) -> str:

@@ -1,8 +1,8 @@
 """What no request may do, whatever it asks for, and what every answer carries."""
 
+import io
 import re
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -50,8 +50,7 @@ class BoundedUtf8Requests:
         if uploads and length == "0" and _ends_by_itself(request):
             # Django reads as much as is declared: here up to the limit, and the server says where the body ends.
             request.META["CONTENT_LENGTH"] = str(limit)
-            body: Any = Bounded(request.META["wsgi.input"], limit, setting)
-            request._stream = body
+            request._stream = io.BufferedReader(Bounded(request.META["wsgi.input"], limit, setting))
         return self._get_response(request)
 
 

@@ -50,8 +50,10 @@ def test_files_of_one_name_have_paths_and_all_that_documents_have(api: Api, live
     [
         ("{", "documents"), ("[" * 100_000, "documents"), ("{}", "documents"), ("[]", "documents"),
         ("[{}]", "documents"), ("[{}, {}, {}]", "documents"), ('[{}, {"path": "a.txt"}]', "files"),
-        ('[{}, {"tags": "x"}]', "documents[1].tags"), ('[{}, "x"]', "documents[1]"), ('[{}, {"path": 5}]', "documents[1].path"),
-        ('[{}, {"uri": "javascript:x"}]', "documents[1].uri"), ('[{}, {"metadata": {"a": NaN}}]', "documents[1].metadata"),
+        ('[{}, {"tags": "x"}]', "documents[1].tags"), ('[{}, "x"]', "documents[1]"),
+        ('[{}, {"path": 5}]', "documents[1].path"),
+        ('[{}, {"uri": "javascript:x"}]', "documents[1].uri"),
+        ('[{}, {"metadata": {"a": NaN}}]', "documents[1].metadata"),
     ],
 )  # fmt: skip
 def test_what_is_said_of_files_is_checked_before_anything_is_stored(
