@@ -69,7 +69,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         for job in IngestionJob.objects.filter(finished_at=None):
             ingestion.run(ids=list(job.documents.values_list("pk", flat=True)))
 
-    monkeypatch.setattr(ingest.time, "sleep", work)
+    monkeypatch.setattr("rag.management.commands.ingest.time.sleep", work)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -117,7 +117,7 @@ def test_whoever_stops_watching_is_told_that_the_work_goes_on(
     def stop(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ingest.time, "sleep", stop)
+    monkeypatch.setattr("rag.management.commands.ingest.time.sleep", stop)
     world.source()
     err = io.StringIO()
     with pytest.raises(SystemExit) as ended:

@@ -220,8 +220,11 @@ class DocumentAdmin(SourceContentAdmin):
             raise Http404
         name = "".join(each for each in document.original.name.rsplit("/", 1)[-1] if each.isprintable())[-150:]
         file = storage.opened(document.original)
-        headers = {"X-Content-Type-Options": "nosniff", "Content-Type": "application/octet-stream"}
-        return FileResponse(file, as_attachment=True, filename=name or "original", headers=headers)
+        reply = FileResponse(
+            file, as_attachment=True, filename=name or "original", content_type="application/octet-stream"
+        )
+        reply["X-Content-Type-Options"] = "nosniff"
+        return reply
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         found = _with_original(request, object_id)
