@@ -96,7 +96,10 @@ def _look_at_some() -> bool:
             age = now - original.created_at
             original.check_at = now + min(max(age, _SOON), datetime.timedelta(days=1))
     Original.objects.bulk_update([each for each in due if each.pk in held], ["check_at"])
-    return _remove([each for each in due if each.pk not in held]) and len(due) == _BATCH
+    if not _remove([each for each in due if each.pk not in held]):
+        Original.objects.filter(pk__in=[each.pk for each in due]).update(check_at=now + _SOON)
+        return False
+    return len(due) == _BATCH
 
 
 def _in_use() -> QuerySet[Original]:
