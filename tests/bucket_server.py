@@ -36,13 +36,18 @@ class BucketServer:
                 status, content = store.answer(self.command, unquote(address.path), query, body)
                 if status == 200 and (wanted := self.headers.get("Range")):  # bytes=0-8388607: long objects in parts
                     first, _, last = wanted.removeprefix("bytes=").partition("-")
-                    status, content = 206, content[int(first) : int(last) + 1 if last else None]
+                    whole, part = len(content), content[int(first) : int(last) + 1 if last else None]
+                    place = f"bytes {first}-{int(first) + len(part) - 1}/{whole}"
+                    self._reply(206, part, place)
+                    return
                 self._reply(status, content)
 
             do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = handle_one
 
-            def _reply(self, status: int, content: bytes) -> None:
+            def _reply(self, status: int, content: bytes, place: str = "") -> None:
                 self.send_response(status)
+                if place:
+                    self.send_header("Content-Range", place)
                 self.send_header("ETag", '"a"')
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()

@@ -157,6 +157,12 @@ def test_the_row_is_there_before_the_file(world: World, stored_files: Path, monk
     assert (Original.objects.count(), stored(stored_files)) == (0, [])
 
 
+def _deleting(source: Any) -> io.BytesIO:
+    if Original.objects.exists():
+        deletion.delete_source(source)
+    return io.BytesIO(b"Beta.")
+
+
 def test_a_refused_submission_leaves_nothing(world: World, stored_files: Path) -> None:
     source = world.source()
     picture = upload("a.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", content_type="image/png")
@@ -168,9 +174,13 @@ def test_a_refused_submission_leaves_nothing(world: World, stored_files: Path) -
         send(world, source, upload("a", b"Alpha."))
     world.home.max_chunks = None
     world.home.save()
-    deletion.delete_source(source)
-    with pytest.raises(UnknownSource):
-        send(world, source, upload("a", b"Alpha."))
+    with pytest.raises(UnknownSource):  # deleted while its second file comes in
+        send(
+            world,
+            source,
+            upload("a", b"Alpha."),
+            uploads.Upload(Submission(path="b", title="b", text=""), lambda: _deleting(source), "b"),
+        )
     assert (Original.objects.count(), stored(stored_files), IngestionJob.objects.count()) == (0, [], 0)
 
 
