@@ -4,16 +4,10 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.exceptions import SuspiciousOperation, TooManyFilesSent
-from django.core.files.uploadhandler import MemoryFileUploadHandler
-from rest_framework import exceptions, parsers, status
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
+from rest_framework import exceptions, parsers
 
-
-class PayloadTooLarge(exceptions.APIException):
-    """413 (RFC 9110, 15.5.14): refused by its declared length, before it is read."""
-
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-    default_code = "payload_too_large"
+from .uploads import PayloadTooLarge, Spool, too_long
 
 
 class BoundedJSONParser(parsers.JSONParser):
@@ -40,25 +34,23 @@ class CredentialsParser(BoundedJSONParser):
     limit = 64 * 1024
 
 
-class _InMemory(MemoryFileUploadHandler):
-    """However long: the whole body is bounded (RAG_MAX_BODY_BYTES), and no file of a client's is written to disk."""
-
-    def handle_raw_input(self, *args: Any, **kwargs: Any) -> None:
-        self.activated = True
-
-
 class BoundedMultipartParser(parsers.MultiPartParser):
-    """Form fields and files, at most DATA_UPLOAD_MAX_NUMBER_FILES of them."""
+    """Form fields, and at most DATA_UPLOAD_MAX_NUMBER_FILES files, which do not go through memory."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         context: dict[str, Any] = dict(parser_context or {})
-        context["request"].upload_handlers = [_InMemory()]
+        spool = Spool()
+        context["request"].upload_handlers = [spool]
         try:
-            return super().parse(stream, media_type, context)
+            with spool.closed_on_failure():
+                return super().parse(stream, media_type, context)
         except TooManyFilesSent:
             most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
             raise exceptions.ValidationError({"files": f"at most {most} files go into one request"}) from None
+        except RequestDataTooBig:
+            limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+            raise PayloadTooLarge(too_long(limit, "RAG_MAX_BODY_BYTES, for what is not a file")) from None
         except (SuspiciousOperation, exceptions.ParseError):
             raise exceptions.ValidationError({"body": "the body is not valid multipart/form-data"}) from None

@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 
 from . import schema_types
 from .envelope import TITLES
-from .parsers import PayloadTooLarge
+from .uploads import PayloadTooLarge
 
 # What any request may be answered with, whatever it asks for.
 COMMON_STATUSES = (400, 401, 403, 413, 429, 500, 503)

@@ -163,6 +163,12 @@ class GroundingFailed(ProviderFailed):
     code = "GROUNDING_FAILED"
 
 
+class StorageFailed(ProviderFailed):
+    """The storage of files does not answer, or has lost one."""
+
+    code = "STORAGE_UNAVAILABLE"
+
+
 class GenerationFailed(ProviderFailed):
     code = "GENERATION_FAILED"
 

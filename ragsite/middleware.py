@@ -1,5 +1,7 @@
 """What no request may do, whatever it asks for, and what every answer carries."""
 
+import io
+import re
 from collections.abc import Callable
 
 from django.conf import settings
@@ -7,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django_structlog.middlewares import RequestMiddleware
 
 from accounts.envelope import request_id
+from accounts.uploads import Bounded, too_long
 from rag.contracts import limits, refusals
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -21,8 +24,13 @@ class RequestLog(RequestMiddleware):
         return f"{request.method} {request.path}"
 
 
+# Where files come in.
+_UPLOADS = re.compile(r"/api/rag/ingest/?|/admin/rag/datasource/[^/]+/upload/")
+
+
 class BoundedUtf8Requests:
-    """Refuses bodies over RAG_MAX_BODY_BYTES unread (413), and reads every request as UTF-8.
+    """Refuses bodies over RAG_MAX_BODY_BYTES unread (413), where files come in over RAG_MAX_UPLOAD_BYTES, and reads
+    every request as UTF-8.
 
     Python knows a codec, punycode, that takes quadratic time (ragsite/wsgi.py keeps those away that are no text).
     """
@@ -32,12 +40,23 @@ class BoundedUtf8Requests:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.encoding = "utf-8"
+        uploads = _UPLOADS.fullmatch(request.path_info)
+        form = request.content_type == "multipart/form-data"
+        setting = "RAG_MAX_UPLOAD_BYTES" if uploads and form else "RAG_MAX_BODY_BYTES"
+        limit: int = getattr(settings, setting)
         length = request.META.get("CONTENT_LENGTH") or "0"
-        limit = settings.RAG_MAX_BODY_BYTES
         if length.isdigit() and int(length) > limit:
-            message = f"The body has {int(length):,} bytes; at most {limit:,} are accepted. Send fewer at a time."
-            return refusals.refusal(request, 413, message)
+            return refusals.refusal(request, 413, too_long(limit, setting, int(length)))
+        if uploads and length == "0" and _ends_by_itself(request):
+            # Django reads as much as is declared: here up to the limit, and the server says where the body ends.
+            request.META["CONTENT_LENGTH"] = str(limit)
+            request._stream = io.BufferedReader(Bounded(request.META["wsgi.input"], limit, setting))
         return self._get_response(request)
+
+
+def _ends_by_itself(request: HttpRequest) -> bool:
+    """Sent in pieces (Transfer-Encoding: chunked), which the server puts together."""
+    return bool(request.META.get("wsgi.input_terminated") and request.META.get("HTTP_TRANSFER_ENCODING"))
 
 
 class AnswerHeaders:

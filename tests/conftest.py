@@ -13,9 +13,11 @@ from typing import Any
 import psutil
 import pytest
 from celery import current_app
+from django.conf import settings
 from django.db import connection
 from pytest_django.live_server_helper import LiveServer
 
+from ragsite.settings.files import in_folder
 from tests.factories import World
 from tests.http import Client
 from tests.provider_server import ProviderServer
@@ -25,6 +27,17 @@ from tests.provider_server import ProviderServer
 def world(db: None) -> World:
     """Two organisations with people of every role."""
     return World.found()
+
+
+@pytest.fixture(autouse=True)
+def stored_files(settings: Any, tmp_path: Path) -> Path:
+    """The storage of this test alone, and its temporary folder beside it."""
+    folder, temporary = tmp_path / "files", tmp_path / "tmp"
+    temporary.mkdir()
+    settings.STORAGES = {**settings.STORAGES, "default": in_folder(folder)}
+    settings.RAG_STORAGE_FOLDER, settings.RAG_TEMP_FOLDER = folder, temporary
+    settings.FILE_UPLOAD_TEMP_DIR = str(temporary)
+    return folder
 
 
 @pytest.fixture
@@ -75,6 +88,8 @@ class Worker:
             "TEST_DATABASE": str(name),
             "RAG_LEASE_SECONDS": "2",
             "RAG_SWEEP_SECONDS": "1",
+            "RAG_STORAGE_FOLDER": str(settings.RAG_STORAGE_FOLDER),
+            "RAG_TEMP_FOLDER": str(settings.RAG_TEMP_FOLDER),
         }
         command = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--beat", "--concurrency", "2"]
         command += ["--schedule", str(self._folder / "schedule"), "--loglevel", "info"]

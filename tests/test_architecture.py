@@ -13,7 +13,7 @@ FLOORS = [
     {"rag.services"},
     {"rag.queue"},
     {"rag.pipeline"},
-    {"rag.providers", "rag.parsing"},
+    {"rag.providers", "rag.parsing", "rag.storage"},
     {"rag.models"},
     {"rag.types", "rag.errors", "rag.lexical", "rag.languages", "rag.function_words", "rag.tokens"},
     {"orgs"},

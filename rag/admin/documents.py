@@ -7,14 +7,18 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet, Sum
-from django.http import HttpRequest
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.urls import path, reverse
 
 from orgs.permissions import Permission
 from orgs.scoped import organizations_where
+from rag import storage
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.services import documents
+from ragsite.db import as_uuid
 
+from .again import parse_again
 from .base import SourceContentAdmin
 
 
@@ -32,6 +36,34 @@ class DocumentAdmin(SourceContentAdmin):
         "content_hash", "chunk_count", "bytes", "chunk_size", "chunk_overlap", "created_at", "updated_at",
     )  # fmt: skip
     readonly_fields = fields
+    actions = ("parse_again",)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.download)
+        return [path("<path:object_id>/original/", view, name="rag_document_original"), *super().get_urls()]
+
+    def download(self, request: HttpRequest, object_id: str) -> FileResponse:
+        """The file as it was sent, for those who may query its source; never shown by a browser, only saved."""
+        document = _with_original(request, object_id)
+        if document is None or document.original is None:
+            raise Http404
+        name = "".join(each for each in document.original.name.rsplit("/", 1)[-1] if each.isprintable())[-150:]
+        file = storage.opened(document.original)
+        reply = FileResponse(
+            file, as_attachment=True, filename=name or "original", content_type="application/octet-stream"
+        )
+        reply["X-Content-Type-Options"] = "nosniff"
+        return reply
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        found = _with_original(request, object_id)
+        address = reverse("admin:rag_document_original", args=[object_id]) if found else ""
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "download_address": address}
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    @admin.action(description="Parse again")
+    def parse_again(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        parse_again(self, request, Document.objects.filter(pk__in=[document.pk for document in queryset]))
 
     def visible(self, request: HttpRequest) -> QuerySet[Document]:
         return Document.objects.live().filter(source__in=self.choices(request, DataSource))
@@ -67,3 +99,10 @@ class DocumentAdmin(SourceContentAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+def _with_original(request: HttpRequest, object_id: str) -> Document | None:
+    """Whoever manages a source and may not query it does not read its files either."""
+    allowed = Document.objects.live().visible_to(request.user, Action.QUERY).select_related("original").defer("text")
+    key = as_uuid(object_id)
+    return allowed.filter(pk=key).exclude(original=None).first() if key else None

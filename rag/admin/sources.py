@@ -5,17 +5,20 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import Count, Model, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 
 from orgs.models import Organization
 from orgs.permissions import Visibility
-from rag.models import DataSource, Document, EmbeddingModel, Grant
+from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 from rag.services import deletion, documents
+from ragsite.db import as_uuid
 
 from . import quality, reembedding
+from .again import parse_again
 from .base import SourceContentAdmin, choices, home_organizations
+from .uploads import UploadPage
 
 
 class SourceForm(forms.ModelForm):
@@ -111,7 +114,7 @@ class GrantInline(admin.TabularInline):
 
 
 @admin.register(DataSource)
-class DataSourceAdmin(SourceContentAdmin):
+class DataSourceAdmin(UploadPage, SourceContentAdmin):
     form = SourceForm
     inlines = (GrantInline,)
     list_display = ("name", "slug", "organization", "open_to", "owner", "embedding_model", "documents")
@@ -119,6 +122,18 @@ class DataSourceAdmin(SourceContentAdmin):
     search_fields = ("name", "slug", "description")
     list_select_related = ("organization", "owner", "embedding_model")
     prepopulated_fields = {"slug": ("name",)}
+    actions = ("parse_again",)
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        key = as_uuid(object_id)
+        allowed = key and DataSource.objects.visible_to(request.user, Action.INGEST).filter(pk=key).exists()
+        address = reverse("admin:rag_datasource_upload", args=[object_id]) if allowed else ""
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "upload_address": address}
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    @admin.action(description="Parse all their documents again")
+    def parse_again(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
+        parse_again(self, request, Document.objects.filter(source__in=[source.pk for source in queryset]))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
         live = Count("documents", filter=Q(documents__deleted_at=None))

@@ -52,6 +52,7 @@ class IngestionJob(UUIDModel):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     chunk_size = models.PositiveIntegerField()
     chunk_overlap = models.PositiveIntegerField()
+    again = models.BooleanField("parsed again", default=False, help_text="Though nothing has changed.")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from rag.errors import ParseFailed, UnsupportedFormat
+from rag.errors import ParseFailed
 from rag.types import Parsed
 
 from . import detection, formats, markdown, sandbox, text
@@ -52,19 +52,6 @@ def detect(head: bytes, *, content_type: str, name: str) -> str:
     A ZIP or OLE container may turn out to hold something else when it is read. Raises UnsupportedFormat.
     """
     return detection.detect(head[:HEAD_BYTES], content_type=content_type, name=name)
-
-
-def decode(data: bytes, *, content_type: str, path: str) -> str:
-    """The text of a file sent as bytes.
-
-    Raises UnsupportedFormat for a type that is not text, ParseFailed where the bytes are not.
-    """
-    mime = formats.mime(content_type)
-    if mime and not formats.is_text(mime):
-        raise UnsupportedFormat(f"{mime} cannot be read yet. Send its text in `text`, or a text format.")
-    if not mime and "octet-stream" in content_type and not formats.is_text(formats.by_name(path)):
-        raise UnsupportedFormat("application/octet-stream cannot be read. Send its text in `text`, or a text format.")
-    return text.decode(data)
 
 
 def media_type(content_type: str, path: str) -> str:

@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from rag.models import DataSource, Document
+from rag.models import DataSource, Document, Original
 from rag.models.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
@@ -68,6 +68,10 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         "bytes": quota.size_of(cut.parsed.text, submission.original_id),
         "revision": revision,
     }
+    if document.original_id and document.original_id != submission.original_id:
+        Original.objects.filter(pk=document.original_id).release()
+    if document.original_id and document.original_id != submission.original_id:
+        Original.objects.filter(pk=document.original_id).release()
     _save(document, {**_attributes(submission, source), **content})
     store = registry.vector_store(source.embedding_model)
     store.replace(
@@ -90,6 +94,8 @@ def _kept(
     outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
     if document.revision > revision:  # a later submission has been written already: this one is history
         return outcome
+    if submission.again:
+        return None
     # What it was read as decides how it is cut.
     wanted = (options.size, options.overlap, submission.content_type or document.content_type)
     made_alike = (document.chunk_size, document.chunk_overlap, document.content_type) == wanted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag import languages
+from rag import languages, storage
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import registry as parsers
 from rag.providers import registry
@@ -55,8 +55,8 @@ def prepare(
 
 
 def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions) -> Cut:
-    """Parse → chunks, and which of them are new. Raises ParseFailed, UnsupportedFormat, and IndexFull where there is no
-    room for them."""
+    """Parse → chunks, and which of them are new. Raises ParseFailed, UnsupportedFormat, StorageFailed, and IndexFull
+    where there is no room for them."""
     parsed = _parsed(submission)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     chunks = list(chunk(parsed, options))
@@ -101,5 +101,5 @@ def _parsed(submission: Submission) -> Parsed:
     if submission.original_id is None:
         return parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
     original = Original.objects.get(pk=submission.original_id)
-    with original.local_copy() as file:
-        return parsers.read(file, content_type=original.content_type, name=original.name)
+    with storage.local_copy(original) as file:
+        return parsers.read(file, content_type=submission.content_type, name=original.name)

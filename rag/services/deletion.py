@@ -18,11 +18,11 @@ from accounts.models import User
 from orgs.models import Organization
 from rag import queue
 from rag.errors import UnknownSource
-from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob
+from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
 from rag.pipeline import quota
 from ragsite.db import take_free_turn
 
-from . import documents, jobs, sources
+from . import documents, jobs, originals, sources
 
 logger = structlog.get_logger(__name__)
 
@@ -66,6 +66,7 @@ def purge() -> None:
     _while_there_is_some(_forget_documents, end)
     for source_id in DataSource.objects.exclude(deleted_at=None).order_by("deleted_at").values_list("pk", flat=True):
         _while_there_is_some(functools.partial(_purge_source, source_id), end)
+    originals.purge_unused(end=end)
 
 
 def _while_there_is_some(batch: Callable[[], bool], end: float) -> None:
@@ -135,6 +136,8 @@ def _purge_source(source_id: uuid.UUID) -> bool:
         if batch := list(each.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
             each.model._default_manager.filter(pk__in=batch).only("pk").delete()
             return True
+    if Original.objects.filter(source=source_id).exists():
+        return originals.remove_some_of(source_id)
     DataSource.objects.filter(pk=source_id).exclude(deleted_at=None).delete()
     logger.info("source_purged", source=str(source_id))
     return False

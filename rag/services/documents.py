@@ -11,7 +11,7 @@ from accounts.models import User
 from orgs.models import Organization
 from rag import queue
 from rag.errors import UnknownDocument
-from rag.models import Action, DataSource, Document
+from rag.models import Action, DataSource, Document, Original
 from rag.models.documents import DocumentQuerySet
 from rag.pipeline import quota
 from ragsite.db import take_turn, uuid7
@@ -75,13 +75,14 @@ def delete_document(document: Document) -> None:
     """Waits for whoever is writing the document, and wins against everything that was submitted before: the deletion
     has a revision, as submissions have. Raises UnknownDocument if somebody else was first."""
     source = document.source
-    source.hold()
+    source.hold(any_model=True)
     take_turn(f"{source.pk}/{document.path}")
     found = Document.objects.live().filter(pk=document.pk).values_list("chunk_count", "bytes").first()
     if found is None:
         raise UnknownDocument
     Document.objects.filter(pk=document.pk).update(deleted_at=timezone.now(), revision=uuid7())
     chunks, size = found
+    Original.objects.filter(documents=document).release()
     queue.send("rag.purge_deleted")
     logger.info("document_deleted", document=str(document.pk), source=str(source.pk), chunks=chunks)
     quota.make_room(source.organization_id, chunks=-chunks, bytes=-size)

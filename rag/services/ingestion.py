@@ -249,4 +249,5 @@ def _submission(row: IngestionDocument) -> Submission:
         metadata=row.metadata,
         content_hash=row.content_hash,
         original_id=row.original_id,
+        again=row.job.again,
     )

@@ -13,7 +13,7 @@ from accounts.models import User
 from orgs import choosing
 from orgs.models import Organization
 from rag import queue
-from rag.errors import ParseFailed, UnknownJob
+from rag.errors import UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
 from rag.models.jobs import IngestionDocumentQuerySet
 from rag.pipeline import quota
@@ -43,7 +43,11 @@ def submit(
     source.hold(any_model=True)
     quota.refuse_if_full(source.organization_id)
     job = IngestionJob.objects.create(
-        source=source, created_by=actor, chunk_size=options.size, chunk_overlap=options.overlap
+        source=source,
+        created_by=actor,
+        chunk_size=options.size,
+        chunk_overlap=options.overlap,
+        again=any(submission.again for submission in submissions),
     )
     rows = [
         IngestionDocument(
@@ -53,6 +57,7 @@ def submit(
             path=submission.path,
             title=submission.title,
             text="" if submission.unreadable else submission.text,
+            original_id=submission.original_id,
             content_type=submission.content_type,
             uri=submission.uri,
             lang=submission.lang,
@@ -62,7 +67,7 @@ def submit(
             metadata=dict(submission.metadata),
             content_hash=submission.content_hash,
             state=State.FAILED if submission.unreadable else State.QUEUED,
-            error_code=ParseFailed.code if submission.unreadable else "",
+            error_code=submission.unreadable_code if submission.unreadable else "",
             error_message=submission.unreadable,
             finished_at=job.created_at if submission.unreadable else None,
         )

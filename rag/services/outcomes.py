@@ -1,6 +1,7 @@
 """What became of a document of a job, written while the worker holds it."""
 
 import contextlib
+import datetime
 from collections.abc import Mapping
 
 from django.conf import settings
@@ -8,7 +9,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from rag.errors import EmbeddingFailed, ModelChanged, RagError
+from rag.errors import EmbeddingFailed, ModelChanged, RagError, StorageFailed
 from rag.models import IngestionDocument
 from rag.types import IndexOutcome
 
@@ -38,38 +39,35 @@ def finish(row: IngestionDocument, outcome: IndexOutcome, *, timings: Mapping[st
 
 def refuse(row: IngestionDocument, error: RagError) -> None:
     """An error that was to be expected: another try later if it may help, else the document has failed."""
-    if isinstance(error, ModelChanged):
-        put_back(row)
-    elif isinstance(error, EmbeddingFailed) and error.retry and row.outages + 1 < settings.RAG_MAX_OUTAGES:
-        postpone(row, error)
-    else:
-        fail(row, error.code, error.message)
+    if not isinstance(error, EmbeddingFailed):
+        outages.pass_on(row.pk)
+    tries = row.outages + 1
+    match error:
+        case ModelChanged():  # its vectors are of no use any more
+            _put_back(row, error, outages.pause(1))
+        case EmbeddingFailed() if error.retry and tries < settings.RAG_MAX_OUTAGES:
+            outages.begin(row.job.source.embedding_model_id, document=row.pk, asked=error.retry_after)
+            _put_back(row, error, outages.pause(tries, asked=error.retry_after), outages=tries)
+        case StorageFailed() if error.retry and tries < settings.RAG_MAX_OUTAGES:
+            _put_back(row, error, outages.pause(tries), outages=tries)
+        case _:
+            fail(row, error.code, error.message)
 
 
-def put_back(row: IngestionDocument) -> None:
-    """Another try soon: what it was prepared for is not there any more. That costs no attempt."""
-    outages.pass_on(row.pk)
-    with contextlib.suppress(LeaseLost):
-        soon = timezone.now() + outages.pause(1)
-        attempts = Greatest(F("attempts") - 1, 0)
-        update_held(row, state=State.QUEUED, lease=None, due_at=soon, attempts=attempts, stage="", chunk_count=0)
-
-
-def postpone(row: IngestionDocument, error: EmbeddingFailed) -> None:
+def _put_back(row: IngestionDocument, error: RagError, pause: datetime.timedelta, **values: int) -> None:
     """Another try later. It was no fault of the document or its worker, so the attempt is given back."""
-    outages.begin(row.job.source.embedding_model_id, document=row.pk, asked=error.retry_after)
     with contextlib.suppress(LeaseLost):
         update_held(
             row,
             state=State.QUEUED,
             lease=None,
-            due_at=timezone.now() + outages.pause(row.outages + 1, asked=error.retry_after),
+            due_at=timezone.now() + pause,
             attempts=Greatest(F("attempts") - 1, 0),
-            outages=F("outages") + 1,
             stage="",
             chunk_count=0,
             error_code=error.code,
             error_message=error.message,
+            **values,
         )
 
 

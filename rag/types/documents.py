@@ -24,8 +24,11 @@ class Submission:
     content_hash: str = ""
     # The row of the file that it was sent as (rag.models.Original); `text` is empty then.
     original_id: uuid.UUID | None = None
-    # Why its bytes are no text, where they are not: the document fails, and the others of its job go on.
+    # Why nothing can read it, where that is known already: the document fails, and the others of its job go on.
     unreadable: str = ""
+    unreadable_code: str = "PARSE_ERROR"
+    # Parsed, cut and embedded anew though nothing of it has changed.
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,5 +2,6 @@
 
 from .base import *
 from .rag import *
+from .files import *
 from .api import *
 from .celery import *

@@ -4,6 +4,7 @@ import structlog
 
 from .env import BASE_DIR as BASE_DIR
 from .env import DATA_DIR, env
+from .files import FILES
 from .rag import RAG_MAX_BODY_BYTES
 
 DEBUG = env.bool("DEBUG", default=False)
@@ -109,7 +110,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": FILES,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 

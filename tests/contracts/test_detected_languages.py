@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rag.models import Document, IngestionJob
-from rag.services import ingestion
+from tests import factories
 from tests.factories import World
 from tests.http import Client
 
@@ -18,7 +18,7 @@ def ingest(client: Client, path: str, text: str, **fields: str) -> None:
     reply = client.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [document]})
     assert reply.status == 202, reply
     job = IngestionJob.objects.get(pk=reply.body["jobId"])
-    ingestion.run(ids=list(job.documents.values_list("pk", flat=True)))
+    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
     job.refresh_from_db()
     assert job.status == IngestionJob.Status.COMPLETED
 

@@ -120,7 +120,7 @@ def file(data: bytes, content_type: str = "text/plain") -> dict[str, str]:
 def test_a_type_that_cannot_be_read_is_refused_at_submission(api: Api, live_world: World) -> None:
     """RESOLUTION: 415 "at submission when the type is known then"."""
     live_world.source("handbook")
-    body = {"dataSourceId": "handbook", "documents": [file(b"%PDF-1.7", "application/pdf")]}
+    body = {"dataSourceId": "handbook", "documents": [file(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")]}
     reply = api("editor").post("/api/rag/ingest", body)
     assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
     assert not IngestionJob.objects.exists()
@@ -132,12 +132,14 @@ def test_bytes_that_are_no_text_fail_alone(api: Api, live_world: World) -> None:
     documents = [file(b"\xff\xff\xff"), {"path": "good", "text": "Alpha."}, file(b"a\x00b")]
     editor = api("editor")
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
-    assert [(error["index"], error["code"]) for error in job["errors"]] == [(0, "PARSE_ERROR"), (2, "PARSE_ERROR")]
-    factories.run(ids=[IngestionDocument.objects.get(path="good").pk])
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     job = editor.get(f"/api/rag/ingest/{job['jobId']}").body
+    assert [(error["index"], error["code"]) for error in job["errors"]] == [(0, "PARSE_ERROR"), (2, "PARSE_ERROR")]
     assert (job["status"], job["indexed"], job["progress"]["failed"]) == ("completed", 1, 2)
     snapshots.matches("pipeline-job-errors", job)
     alone = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(b"\xff\xff\xff")]}).body
+    factories.run(ids=list(IngestionDocument.objects.filter(job=alone["jobId"]).values_list("pk", flat=True)))
+    alone = editor.get(f"/api/rag/ingest/{alone['jobId']}").body
     assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rag.models import Document, IngestionDocument, IngestionJob
+from rag.models import Document, IngestionDocument, IngestionJob, Original
 from tests import factories
 from tests.factories import World
 from tests.http import Client, Reply
@@ -58,31 +58,37 @@ def test_files_are_the_documents_of_a_job(api: Api, live_world: World) -> None:
 
 
 def test_files_that_cannot_be_read(api: Api, live_world: World) -> None:
-    """UNSUPPORTED_FORMAT refuses the job where the type is known; PARSE_ERROR is the document's own."""
+    """UNSUPPORTED_FORMAT refuses a job of one document; in a larger one it is the document's own, as PARSE_ERROR is."""
     live_world.source()
     editor = api("editor")
     good: File = ("good.txt", b"Alpha.", "text/plain")
-    for name, kind in (("a.pdf", "application/pdf"), ("a.pdf", "application/octet-stream")):
-        reply = send(editor, [good, (name, b"%PDF-1.7", kind)])
-        assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
+    picture: File = ("a.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")
+    reply = send(editor, [picture])
+    assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
     assert not IngestionJob.objects.exists()
-    job = send(editor, [good, ("bad.txt", b"\xff\xff\xff", "text/plain")]).body
+    assert not Original.objects.exists()
+    job = send(editor, [good, picture, ("bad.txt", b"\xff\xff\xff", "text/plain")]).body
     assert [(error["index"], error["path"], error["code"]) for error in job["errors"]] == [
-        (1, "bad.txt", "PARSE_ERROR")
+        (1, "a.png", "UNSUPPORTED_FORMAT")
     ]
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    failed = IngestionDocument.objects.filter(state="failed").order_by("index")
+    assert list(failed.values_list("path", "error_code")) == [
+        ("a.png", "UNSUPPORTED_FORMAT"), ("bad.txt", "PARSE_ERROR"),
+    ]  # fmt: skip
 
 
 def test_forms_that_are_refused(api: Api, live_world: World, settings: Any) -> None:
     live_world.source()
     editor = api("editor")
     good: File = ("good.txt", b"Alpha.", "text/plain")
-    settings.RAG_MAX_DOCUMENTS_PER_JOB = 3
+    settings.RAG_MAX_DOCUMENTS_PER_JOB, settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3, 5
     refused: dict[str, Reply] = {
         "files": send(editor, []),
         "files[0]": send(editor, [("empty.txt", b" \n", "text/plain")]),
         "files ": send(editor, [good, good]),
         "files  ": send(editor, [(f"{number}.txt", b"x", "text/plain") for number in range(4)]),
-        "files   ": send(editor, [(f"{number}.txt", b"x", "text/plain") for number in range(101)]),
+        "files   ": send(editor, [(f"{number}.txt", b"x", "text/plain") for number in range(6)]),
         "chunkSize": send(editor, [good], chunkSize="many"),
         "chunkOverlap": send(editor, [good], chunkSize=100, chunkOverlap=60),
         "dataSourceId": send(editor, [good], dataSourceId=""),

@@ -4,6 +4,10 @@ import base64
 import binascii
 import datetime
 import hashlib
+import io
+import json
+from collections import Counter
+from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from django.conf import settings
@@ -12,9 +16,8 @@ from rest_framework.request import Request
 
 from accounts.schema_types import Count, Id
 from rag.contracts import fields
-from rag.errors import ParseFailed
 from rag.models import Condition, IngestionDocument, IngestionJob, SourceType
-from rag.parsing import registry as parsers
+from rag.services.uploads import Upload, rewound
 from rag.types import ChunkingOptions, Submission
 
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -22,18 +25,23 @@ MAX_VECTOR_IDS = 10_000
 MAX_ERRORS = 1_000
 
 
-class DocumentIn(serializers.Serializer[Any]):
+class AboutIn(serializers.Serializer[Any]):
+    """What a client says of a document beside its content."""
+
     path = fields.Path("path", required=False)
     title = fields.Text("title", required=False, max_length=1000)
-    text = fields.Text("text", required=False)
-    contentBase64 = fields.Text("contentBase64", required=False)
-    contentType = fields.Text("contentType", required=False, max_length=200)
     uri = fields.Link("uri", required=False, max_length=2000)
     lang = fields.Text("lang", required=False, max_length=20)
     sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
     tags = fields.Tags("tags", required=False)
     date = fields.Timestamp("date", required=False)
     metadata = fields.Metadata("metadata", required=False)
+
+
+class DocumentIn(AboutIn):
+    text = fields.Text("text", required=False)
+    contentBase64 = fields.Text("contentBase64", required=False)
+    contentType = fields.Text("contentType", required=False, max_length=200)
 
     schema_rules = {
         "oneOf": [{"required": ["text"]}, {"required": ["contentBase64"]}],
@@ -49,18 +57,10 @@ class DocumentIn(serializers.Serializer[Any]):
                 data = base64.b64decode(attrs["contentBase64"], validate=True)
             except (binascii.Error, ValueError):
                 raise serializers.ValidationError({"contentBase64": "contentBase64 is not valid base64"}) from None
-            attrs |= _content(data, content_type=attrs.get("contentType", ""), path=attrs.get("path", ""))
-            if not (attrs["text"].strip() or attrs["unreadable"]):
+            if not data.strip():
                 raise serializers.ValidationError({"contentBase64": "contentBase64 must not be empty"})
+            attrs["file"] = io.BytesIO(data)
         return attrs
-
-
-def _content(data: bytes, *, content_type: str, path: str) -> dict[str, str]:
-    """Bytes that are no text are this document's own trouble: the others of its job go on. Raises UnsupportedFormat."""
-    try:
-        return {"text": parsers.decode(data, content_type=content_type, path=path), "unreadable": ""}
-    except ParseFailed as error:
-        return {"text": "", "unreadable": error.message}
 
 
 class JobIn(serializers.Serializer[Any]):
@@ -90,27 +90,52 @@ class FileIn(serializers.FileField):
     def to_internal_value(self, data: Any) -> Any:
         path = fields.Path("the name of the file").run_validation(data.name)
         content_type = fields.Text("Content-Type", max_length=200, allow_blank=True).run_validation(data.content_type)
-        document = {"path": path, "contentType": content_type}
-        document |= _content(data.read(), content_type=content_type, path=path)
-        if not (document["text"].strip() or document["unreadable"]):
+        if not any(piece.strip() for piece in data.chunks()):
             raise serializers.ValidationError(f"{path} is empty")
-        return document
+        return {"path": path, "contentType": content_type, "file": data}
+
+
+class AboutFiles(fields.Text):
+    """JSON in a field of a form: a list of what is said of the files, in their order."""
+
+    schema_rules = {
+        "contentMediaType": "application/json",
+        "description": "A JSON list with an object for each file, in their order. Each may have `path`, `title`, "
+        "`uri`, `lang`, `sourceType`, `tags`, `date` and `metadata`, as a document of a JSON body has them.",
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            found = json.loads(super().to_internal_value(data))
+        except (ValueError, RecursionError):
+            raise serializers.ValidationError("documents is not valid JSON") from None
+        return fields.BoundedList("documents", child=AboutIn(), at_least=1).run_validation(found)
 
 
 class UploadIn(JobIn):
     files = fields.BoundedList("files", child=FileIn(), at_least=1)
+    documents = AboutFiles("documents", required=False)
 
     # The form's parser counts them first.
     schema_rules = {
         **JobIn.schema_rules,
-        "properties": {"files": {"maxItems": settings.DATA_UPLOAD_MAX_NUMBER_FILES}},
+        "properties": {
+            "files": {"maxItems": settings.DATA_UPLOAD_MAX_NUMBER_FILES},
+            "documents": AboutFiles.schema_rules,
+        },
     }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        attrs["documents"] = attrs.pop("files")
-        paths = [document["path"] for document in attrs["documents"]]
-        if twice := next((path for path in paths if paths.count(path) > 1), None):
-            message = f"two files are called {twice}, and the name is the path: send them in documents, with paths"
+        files = attrs.pop("files")
+        about = attrs.get("documents") or [{}] * len(files)
+        if len(about) != len(files):
+            wrong = f"documents must have an entry for each of the {len(files)} files, in their order"
+            raise serializers.ValidationError({"documents": wrong})
+        attrs["documents"] = [{**file, **said} for file, said in zip(files, about, strict=True)]
+        found = Counter(document["path"] for document in attrs["documents"])
+        path, times = found.most_common(1)[0]
+        if times > 1:
+            message = f"two files have the path {path}: give each one of its own, in documents"
             raise serializers.ValidationError({"files": message})
         return super().validate(attrs)
 
@@ -132,17 +157,22 @@ def options(values: dict[str, Any]) -> ChunkingOptions:
     return ChunkingOptions(size=size, overlap=overlap)
 
 
-def submissions(values: dict[str, Any]) -> list[Submission]:
-    return [_submission(document) for document in values["documents"]]
+def _bytes(document: dict[str, Any]) -> bytes:
+    file = document.get("file")
+    return bytes(file.getvalue()) if file else document["text"].encode()
 
 
-def _submission(document: dict[str, Any]) -> Submission:
+def documents(values: dict[str, Any]) -> list[Submission | Upload]:
+    return [_document(document) for document in values["documents"]]
+
+
+def _document(document: dict[str, Any]) -> Submission | Upload:
     """Without a path the link is one, else the content's own hash: sending it again makes no second document."""
-    text, uri = document["text"], document.get("uri", "")
-    path = document.get("path") or uri or f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-    return Submission(
+    text, file, uri = document.get("text", ""), document.get("file"), document.get("uri", "")
+    path = document.get("path") or uri or f"sha256:{hashlib.sha256(_bytes(document)).hexdigest()}"
+    submission = Submission(
         path=path,
-        title=document.get("title") or path.rstrip("/").rsplit("/", 1)[-1],
+        title=document.get("title", ""),
         text=text,
         content_type=document.get("contentType", ""),
         uri=uri or (path if path.startswith(("https://", "http://")) else ""),
@@ -151,8 +181,10 @@ def _submission(document: dict[str, Any]) -> Submission:
         tags=tuple(document.get("tags", ())),
         date=document.get("date"),
         metadata=document.get("metadata", {}),
-        unreadable=document.get("unreadable", ""),
     )
+    if file is None:
+        return submission
+    return Upload(submission, partial(rewound, file), name=getattr(file, "name", None) or path)
 
 
 class Progress(TypedDict):

@@ -16,7 +16,7 @@ from rag.contracts import pagination
 from rag.contracts.base import caller, organization, organization_to_write, validated
 from rag.contracts.limits import INGESTIONS
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services import jobs, retries, sources
+from rag.services import jobs, retries, sources, uploads
 from ragsite.db import as_uuid
 
 from . import examples, job_serializers
@@ -48,9 +48,9 @@ class IngestionJobs(ViewSetMixin, PipelineView):
                 f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
                 field="embeddingModel",
             )
-        job = jobs.submit(
+        job = uploads.submit(
             source=source,
-            submissions=job_serializers.submissions(values),
+            documents=job_serializers.documents(values),
             options=job_serializers.options(values),
             actor=caller(request),
         )

@@ -1,0 +1,119 @@
+"""Files of a form: all of a request in one temporary file, never whole in memory, each bounded."""
+
+import contextlib
+import io
+from collections.abc import Iterator
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
+from rest_framework import exceptions, status
+
+
+class PayloadTooLarge(exceptions.APIException):
+    """413 (RFC 9110, 15.5.14)."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "payload_too_large"
+
+
+class Bounded(io.RawIOBase):
+    """A body whose length nobody declared: read up to a limit. Raises PayloadTooLarge beyond it."""
+
+    def __init__(self, body: Any, limit: int, setting: str) -> None:
+        self._body, self._left, self._limit, self._setting = body, limit, limit, setting
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._body.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise PayloadTooLarge(too_long(self._limit, self._setting))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def too_long(limit: int, setting: str, length: int | None = None) -> str:
+    has = f"The body has {length:,} bytes; at" if length else "At"
+    return f"{has} most {limit:,} are accepted here ({setting}). Send fewer at a time."
+
+
+class _Part:
+    """A stretch of the request's temporary file, as a file of its own. Closing it closes all of them."""
+
+    def __init__(self, spool: Any, start: int, size: int) -> None:
+        self._spool, self._start, self.size, self._position = spool, start, size, 0
+
+    def read(self, size: int = -1) -> bytes:
+        left = self.size - self._position
+        self._spool.seek(self._start + self._position)
+        data: bytes = self._spool.read(left if size is None or size < 0 else min(size, left))
+        self._position += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
+        self._position = min(max(0, base + offset), self.size)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    @property
+    def closed(self) -> bool:
+        return bool(self._spool.closed)
+
+    def close(self) -> None:
+        self._spool.close()
+
+
+class Spool(FileUploadHandler):
+    """One temporary file a request, however many files it sends: in memory up to FILE_UPLOAD_MAX_MEMORY_SIZE, then on
+    disk without a name, so that nothing of it is left behind, whatever ends the process."""
+
+    def __init__(self, request: Any = None) -> None:
+        super().__init__(request)
+        # The request's end closes it, through its parts.
+        self.file: Any = io.BytesIO()
+        self._start = self._end = self._complete = 0
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        super().new_file(*args, **kwargs)
+        self._start = self._end
+        if isinstance(self.file, io.BytesIO):
+            self.file = SpooledTemporaryFile(  # noqa: SIM115 (closed with the request)
+                max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=settings.FILE_UPLOAD_TEMP_DIR
+            )
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        limit = settings.RAG_MAX_FILE_BYTES
+        if start + len(raw_data) > limit:
+            raise PayloadTooLarge(f"{self.file_name} has more than {limit:,} bytes (RAG_MAX_FILE_BYTES).")
+        self.file.write(raw_data)
+        self._end += len(raw_data)
+
+    def file_complete(self, file_size: int) -> UploadedFile:
+        self._complete += 1
+        part: Any = _Part(self.file, self._start, file_size)
+        return UploadedFile(part, self.file_name, self.content_type, file_size, self.charset, self.content_type_extra)
+
+    def upload_interrupted(self) -> None:
+        self._end = self._start
+        self.file.seek(self._end)
+
+    def upload_complete(self) -> None:
+        if not self._complete:
+            self.file.close()
+
+    @contextlib.contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Around the reading of a form: what was read of it is given up with it."""
+        try:
+            yield
+        except BaseException:
+            self.file.close()
+            raise

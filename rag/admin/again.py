@@ -1,0 +1,23 @@
+"""The action that parses documents again, of documents and of whole sources."""
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from accounts.models import User
+from rag.errors import RagError
+from rag.models import Document
+from rag.services import reparsing
+
+
+def parse_again(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySet[Document]) -> None:
+    """From their stored originals or texts, where the user may send documents."""
+    assert isinstance(request.user, User)
+    try:
+        jobs = reparsing.parse_again(request.user, documents)
+    except RagError as error:
+        page.message_user(request, error.message, messages.ERROR)
+        return
+    count = sum(job.documents.count() for job in jobs)
+    level = messages.SUCCESS if jobs else messages.WARNING
+    page.message_user(request, f"{count} documents are parsed again, by {len(jobs)} jobs.", level)

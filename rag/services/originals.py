@@ -1,0 +1,124 @@
+"""Files as they were sent: kept while a document or a job needs them, and removed, row and file, when none does.
+
+The row is committed before the file is written, and goes after the file is removed. So every file has a row, and what a
+killed process leaves behind is found by its row; the storage never has to be listed.
+"""
+
+import contextlib
+import datetime
+import time
+import uuid
+from collections.abc import Iterable
+from typing import IO
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from rag import storage
+from rag.errors import StorageFailed, UnknownSource
+from rag.models import DataSource, Document, IngestionDocument, Original
+from rag.models.originals import place
+
+logger = structlog.get_logger(__name__)
+
+State = IngestionDocument.State
+# A file that no job was made of within a day is of a process that died.
+_ARRIVING = datetime.timedelta(days=1)
+# The first look after its job was made; later ones as far apart as the file is old, at most a day.
+_SOON = datetime.timedelta(minutes=10)
+_BATCH = 50
+
+
+def keep(*, source: DataSource, content: IO[bytes], name: str, content_type: str) -> Original:
+    """Store what is read from `content`, in pieces. Call `needed` once something refers to it, else it goes in a day.
+
+    Raises DocumentTooLarge (RAG_MAX_FILE_BYTES), StorageFailed, and UnknownSource if the source was deleted meanwhile;
+    then nothing is left. Not inside a transaction.
+    """
+    original = Original(source=source, name=name, content_type=content_type, size=0, sha256="")
+    original.file.name = place(original)
+    original.check_at = timezone.now() + _ARRIVING
+    with transaction.atomic(durable=True):
+        source.hold()
+        original.save()
+    try:
+        written = storage.write(original.file.name, content, most=settings.RAG_MAX_FILE_BYTES)
+        original.size, original.sha256 = written.size, written.sha256
+        if not Original.objects.filter(pk=original.pk).update(size=written.size, sha256=written.sha256):
+            raise UnknownSource  # and purged, before the file was whole
+    except BaseException as error:
+        gone = isinstance(error, StorageFailed) and not Original.objects.filter(pk=original.pk).exists()
+        discard([original])
+        if gone:  # the purge was quicker than the storage
+            raise UnknownSource from error
+        raise
+    return original
+
+
+def needed(ids: Iterable[uuid.UUID]) -> None:
+    """Inside the transaction that makes a job of them."""
+    Original.objects.filter(pk__in=list(ids)).update(check_at=timezone.now() + _SOON)
+
+
+def discard(originals: Iterable[Original]) -> None:
+    """Those of a request that is refused. What the storage does not remove now, the purge does later."""
+    for original in originals:
+        with contextlib.suppress(StorageFailed):
+            storage.remove(place(original))
+            Original.objects.filter(pk=original.pk).delete()
+
+
+def purge_unused(*, end: float) -> None:
+    """Look at originals that are due until the clock (time.monotonic) says `end`; remove those that nothing needs."""
+    while time.monotonic() < end and _look_at_some():
+        pass
+    storage.forget_copies()
+
+
+def remove_some_of(source_id: uuid.UUID) -> bool:
+    """Of a deleted source, inside the purge's transaction. False if the storage does not answer: later, then."""
+    originals = list(Original.objects.select_for_update().filter(source=source_id).order_by("pk")[:_BATCH])
+    return _remove(originals)
+
+
+@transaction.atomic
+def _look_at_some() -> bool:
+    """False if nothing is due, or the storage does not answer."""
+    now = timezone.now()
+    due = list(Original.objects.due().select_for_update(skip_locked=True)[:_BATCH])
+    # Asked only now that they are locked: nobody can refer to them any more before this transaction ends.
+    held = set(_in_use().filter(pk__in=[each.pk for each in due]).values_list("pk", flat=True))
+    for original in due:
+        if original.pk in held:
+            age = now - original.created_at
+            original.check_at = now + min(max(age, _SOON), datetime.timedelta(days=1))
+    Original.objects.bulk_update([each for each in due if each.pk in held], ["check_at"])
+    if not _remove([each for each in due if each.pk not in held]):
+        Original.objects.filter(pk__in=[each.pk for each in due]).update(check_at=now + _SOON)
+        return False
+    return len(due) == _BATCH
+
+
+def _in_use() -> QuerySet[Original]:
+    """By a live document, by one that a job has not ended, or by one that failed and may be tried again (until
+    RAG_JOB_RETENTION_DAYS are over: services/retries.py)."""
+    sent = IngestionDocument.objects.filter(original=OuterRef("pk"))
+    return Original.objects.filter(
+        Exists(Document.objects.live().filter(original=OuterRef("pk")))
+        | Exists(sent.filter(state__in=[State.QUEUED, State.RUNNING, State.FAILED]))
+    )
+
+
+def _remove(originals: list[Original]) -> bool:
+    removed = []
+    try:
+        for original in originals:
+            storage.remove(place(original))
+            removed.append(original.pk)
+    except StorageFailed as error:
+        logger.warning("originals_not_removed", cause=type(error.__cause__).__name__)
+    Original.objects.filter(pk__in=removed).delete()
+    return len(removed) == len(originals)
