@@ -112,7 +112,7 @@ class Run:
         print(f"{len(books)} documents undisturbed: {time.monotonic() - begun:.0f} s", flush=True)
         self._ingest([book.before for book in books if book.before], self.disturbed)
 
-        def allowed(path: str, image: Image) -> bool:
+        def allowed(path: str, image: Image | None) -> bool:
             return image in versions[path]
 
         with images.reader(self.disturbed.pk, allowed) as reading:

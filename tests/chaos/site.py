@@ -21,7 +21,7 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._worker: subprocess.Popen[bytes] | None = None
+        self._workers: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> "Site":
         self._remove()
@@ -54,28 +54,32 @@ class Site:
     def _started(self) -> dict[str, str]:
         return services.start(self.folder, environment={})
 
-    # The worker: one Celery process with beat and a child for each core, all in one process group.
+    # The workers: the one for documents with a child for each core, and the keeper; each is a process group.
 
     def start_worker(self) -> None:
+        self.kill_worker()
         with open(self.folder / "worker.log", "ab") as log:
-            self._worker = subprocess.Popen(
-                processes.worker(folder=self.folder), stdout=log, stderr=log, start_new_session=True
-            )
+            self._workers = [
+                subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+                for command in (processes.worker(), processes.keeper(folder=self.folder))
+            ]
 
     def worker_runs(self) -> bool:
-        return self._worker is not None and self._worker.poll() is None
+        return bool(self._workers) and all(worker.poll() is None for worker in self._workers)
 
     def kill_worker(self) -> None:
-        """SIGKILL to the whole family at once, as when the machine dies."""
-        if self._worker is not None and self.worker_runs():
-            os.killpg(self._worker.pid, signal.SIGKILL)
-            self._worker.wait()
+        """SIGKILL to both families at once, as when the machine dies."""
+        for worker in self._workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+        self._workers = []
 
     def kill_child(self) -> bool:
         """One of the processes that do the work, as when the kernel runs out of memory. False if there is none yet."""
-        if not self.worker_runs() or self._worker is None:
+        if not self.worker_runs():
             return False
-        children = psutil.Process(self._worker.pid).children()
+        children = psutil.Process(self._workers[0].pid).children()
         if children:
             with contextlib.suppress(psutil.NoSuchProcess):
                 children[-1].kill()
