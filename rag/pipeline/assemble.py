@@ -97,7 +97,9 @@ def _filled(template: str, context: str, query: str) -> str:
 def _block(number: int, passage: Passage) -> str:
     headings = [heading for heading in passage.headings if heading != passage.title]
     above = " › ".join(_one_line(each) for each in (passage.title, *headings))
-    return f"[{number}] {above}\n{inert(passage.text)}"
+    first, last = passage.first_page, passage.last_page
+    page = "" if not first else f", page {first}" if first == last else f", pages {first}–{last}"
+    return f"[{number}] {above}{page}\n{inert(passage.text)}"
 
 
 def inert(text: str) -> str:

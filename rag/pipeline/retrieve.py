@@ -61,6 +61,8 @@ _COLUMNS = {
     "start": "start",
     "end": "end",
     "headings": "headings",
+    "first_page": "first_page",
+    "last_page": "last_page",
     "document__title": "title",
     "document__path": "path",
     "document__uri": "uri",

@@ -88,6 +88,15 @@ class Passage:
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
     date: datetime.datetime | None
+    # Where the document has pages: those of its first and its last character, from 1.
+    first_page: int | None = None
+    last_page: int | None = None
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The document's metadata; with `page` and `lastPage`, where the passage begins and ends, if it has pages."""
+        pages = {"page": self.first_page, "lastPage": self.last_page} if self.first_page else {}
+        return {**pages, **self.metadata}
 
     @property
     def searched_text(self) -> str:

@@ -163,6 +163,8 @@ _CITATION: dict[str, Any] = {
     "score": 0.68,
     "start": 8,
     "end": 48,
+    "page": None,
+    "lastPage": None,
 }
 ANSWER: dict[str, Any] = {
     **RETRIEVAL,

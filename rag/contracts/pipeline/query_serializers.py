@@ -24,7 +24,8 @@ class QueryIn(RetrieveIn):
 
 
 class CitationOut(TypedDict):
-    """number: as the prompt and the answer write it, [1]. start, end: characters of the document's text."""
+    """number: as prompt and answer write it, [1]. start, end: characters of the document's text. page, lastPage: where
+    the passage begins and ends, if the document has pages."""
 
     number: Count
     chunkId: Id
@@ -37,6 +38,8 @@ class CitationOut(TypedDict):
     score: Share
     start: Count
     end: Count
+    page: int | None
+    lastPage: int | None
 
 
 class QueryOut(RetrieveOut):
@@ -99,4 +102,6 @@ def _citation_out(citation: Citation) -> CitationOut:
         "score": passage.score,
         "start": passage.start,
         "end": passage.end,
+        "page": passage.first_page,
+        "lastPage": passage.last_page,
     }

@@ -138,5 +138,5 @@ def passage_out(passage: Passage) -> PassageOut:
         "lang": passage.lang or None,
         "tags": list(passage.tags),
         "date": passage.date,
-        "metadata": dict(passage.metadata),
+        "metadata": passage.described,
     }
