@@ -58,11 +58,11 @@ class Holder:
 
 
 @contextlib.contextmanager
-def locked(table: str, ids: list[UUID]) -> Iterator[Holder]:
+def locked(table: str, ids: list[UUID], *, key: str = "id") -> Iterator[Holder]:
     connection = connect()
     try:
         connection.execute("BEGIN")
-        connection.execute(f"SELECT FROM {table} WHERE id = ANY(%s) FOR UPDATE", [ids])
+        connection.execute(f"SELECT FROM {table} WHERE {key} = ANY(%s) FOR UPDATE", [ids])
         yield Holder(connection)
     finally:
         connection.close()  # and with it, or with the server, the locks

@@ -1,6 +1,5 @@
 """Faults at a precise place. Each is seen to be there before it is struck: a fault that misses fails the run."""
 
-import base64
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -81,11 +80,13 @@ class Scene:
 
 
 def before_the_claim(scene: Scene) -> None:
+    """Its rows are chosen, and its organisation's turn is being written down; nothing of it is committed."""
     scene.run.site.kill_worker()  # or it would be quicker than our lock
     scene.submit()
-    with locked(_DOCUMENTS, scene.ids()) as holder:
+    organization = scene.run.disturbed.organization_id
+    with locked("rag_ingestionturn", [organization], key="organization_id") as holder:
         scene.run.site.start_worker()
-        holder.wait_for(f'UPDATE "{_DOCUMENTS}"')
+        holder.wait_for("rag_ingestionturn")
         rows = scene.rows()
         scene.require({(row.state, row.attempts) for row in rows} == {(State.QUEUED, 0)}, "something is claimed")
         scene.run.site.kill_worker()
@@ -130,7 +131,7 @@ def before_the_acknowledgement(scene: Scene) -> None:
         eventually(lambda: {row.state for row in scene.rows()} == {State.DONE}, f"{scene.name}: not done")
         holder.wait_for("rag_ingestionjob")
         scene.require(not scene.is_old(), "it is not written")
-        scene.require(_unacknowledged(scene, scene.ids()[-1]), "its message is acknowledged already")
+        scene.require(_unacknowledged(scene), "its message is acknowledged already")
         scene.run.site.kill_worker()
     scene.job.refresh_from_db()
     scene.require(scene.job.status == Status.PROCESSING, "the job was closed")
@@ -161,10 +162,10 @@ def while_redis_forgets(scene: Scene) -> None:
         scene.require(State.QUEUED in {row.state for row in scene.rows()}, "every document is taken")
 
 
-def _unacknowledged(scene: Scene, document: UUID) -> bool:
+def _unacknowledged(scene: Scene) -> bool:
     with scene.run.site.redis() as client:
         messages = [json.loads(value)[0] for value in client.hvals(_UNACKED)]
-    return any(str(document) in base64.b64decode(message["body"]).decode() for message in messages)
+    return any(message["headers"]["task"] == "rag.ingest_documents" for message in messages)
 
 
 def inject_all(run: Run) -> None:
