@@ -50,11 +50,11 @@ def test_a_folder_goes_in_and_is_followed_to_its_end(
     assert "3 documents of library" in out
     assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "again.txt", "deep/b.txt"]
     assert [job.created_by for job in IngestionJob.objects.all()] == [live_world.users["owner"]] * 2
-    (folder / "bad.txt").write_bytes(b"\xff\xff\xff")
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 and no more")
     (folder / "empty.txt").touch()
     out, err = run(folder, source="library", user="editor@home.example")
     assert out == "2 of 5 documents failed; the others can be searched."
-    assert "bad.txt: PARSE_ERROR" in err
+    assert "bad.pdf: PARSE_ERROR" in err
     assert "empty.txt: is empty" in err
     out, _ = run("--again", source="library")
     assert "3 documents of library" in out

@@ -96,16 +96,22 @@ def _kept(
         return outcome
     if submission.again:
         return None
-    # What it was read as decides how it is cut.
-    wanted = (options.size, options.overlap, submission.content_type or document.content_type)
-    made_alike = (document.chunk_size, document.chunk_overlap, document.content_type) == wanted
+    made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
+    made_alike = made_alike and _is_read_alike(document.content_type, submission.content_type)
     if document.content_hash != effective_hash(submission) or not made_alike:
         return None
     # What was found in the content stands where the submission says nothing.
-    given = {name: value for name in ("title", "lang") if (value := getattr(submission, name))}
+    given = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
+    if "/" not in document.content_type:  # a word of an earlier submission's own
+        given.setdefault("content_type", parsers.media_type("", submission.path))
     _save(document, {**_attributes(submission, source), **given, "revision": revision})
     registry.vector_store(source.embedding_model).refresh_filters(document)
     return outcome
+
+
+def _is_read_alike(stored: str, given: str) -> bool:
+    """Another MIME type is read in another way; `documentation` and the like are none and decide nothing."""
+    return "/" not in given or "/" not in stored or given == stored
 
 
 def effective_hash(submission: Submission) -> str:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from rag.errors import DocumentTooLarge, EmbeddingFailed, ModelChanged, RagError
+from rag.errors import DocumentTooLarge, ModelChanged, RagError
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -160,8 +160,10 @@ def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
     begun, model = time.monotonic(), works[0].source.embedding_model
     try:
         prepared = ingest.embed([work.cut for work in works], model, on_batch=_progress(works))
+        if any(work.cut.fresh for work in works):
+            outages.end(model.pk)
     except Exception as error:
-        if len(works) > 1 and not (isinstance(error, EmbeddingFailed) and error.retry):
+        if len(works) > 1 and _may_be_of_one(error):
             for work in works:
                 _embed_and_write([work], held)
             return
@@ -170,13 +172,16 @@ def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
                 raise error
     else:
         seconds = time.monotonic() - begun
-        if any(work.cut.fresh for work in works):
-            outages.end(model.pk)
         for work, each in zip(works, prepared, strict=True):
             work.clock.add(Stage.EMBEDDING, seconds)
             with _outcome_of(work.row, held):
                 _write(work, each)
     _let_go([work.row for work in works], held)
+
+
+def _may_be_of_one(error: Exception) -> bool:
+    """Not what all of them would meet again: a model or a database that is away."""
+    return not isinstance(error, DatabaseError | InterfaceError) and not getattr(error, "retry", False)
 
 
 def _progress(works: Sequence[_Work]) -> Callable[[int], None]:

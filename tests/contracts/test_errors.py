@@ -247,6 +247,8 @@ RENDERED = {
     "UnknownConversation": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownQuery": (404, 404, 404, "NOT_FOUND", "query_not_found"),
     "UnknownJob": (404, 404, 404, "NOT_FOUND", "not_found"),
+    "UnknownDocument": (404, 404, 404, "NOT_FOUND", "not_found"),
+    "NothingToRetry": (409, 409, 409, "AGENT_ERROR", "conflict"),
     "NotAllowed": (403, 403, 403, "FORBIDDEN", "forbidden"),
     "NoAccessibleSources": (403, 403, 403, "FORBIDDEN", "forbidden"),
     "NoResults": (404, 404, 404, "NOT_FOUND", "not_found"),
@@ -265,6 +267,7 @@ RENDERED = {
     "GenerationFailed": (503, 500, 500, "AGENT_ERROR", "service_unavailable"),
     "NoLanguageModel": (503, 503, 500, "AGENT_ERROR", "service_unavailable"),
     "IndexUnavailable": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
+    "ModelChanged": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "DatabaseUnavailable": (503, 500, 500, "SERVICE_UNAVAILABLE", "service_unavailable"),
 }
 

@@ -113,6 +113,9 @@ def test_a_refused_job_leaves_nothing(
     assert not IngestionJob.objects.exists()
 
 
+BROKEN = b"%PDF-1.7 and no more"
+
+
 def file(data: bytes, content_type: str = "text/plain") -> dict[str, str]:
     return {"contentType": content_type, "contentBase64": base64.b64encode(data).decode()}
 
@@ -126,18 +129,24 @@ def test_a_type_that_cannot_be_read_is_refused_at_submission(api: Api, live_worl
     assert not IngestionJob.objects.exists()
 
 
-def test_bytes_that_are_no_text_fail_alone(api: Api, live_world: World) -> None:
+def test_files_that_cannot_be_read_fail_alone(api: Api, live_world: World) -> None:
     """RESOLUTION: PARSE_ERROR "on the job's document"; "Some documents failing: `completed` with `errors`"."""
     live_world.source("handbook")
-    documents = [file(b"\xff\xff\xff"), {"path": "good", "text": "Alpha."}, file(b"a\x00b")]
+    broken = file(BROKEN, "application/pdf")
+    documents = [broken, {"path": "good", "text": "Alpha."}, file(b"a\x00b")]
     editor = api("editor")
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
     factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     job = editor.get(f"/api/rag/ingest/{job['jobId']}").body
-    assert [(error["index"], error["code"]) for error in job["errors"]] == [(0, "PARSE_ERROR"), (2, "PARSE_ERROR")]
+    assert [(error["index"], error["code"]) for error in job["errors"]] == [
+        (0, "PARSE_ERROR"),
+        (2, "UNSUPPORTED_FORMAT"),
+    ]
     assert (job["status"], job["indexed"], job["progress"]["failed"]) == ("completed", 1, 2)
     snapshots.matches("pipeline-job-errors", job)
-    alone = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(b"\xff\xff\xff")]}).body
+    alone = editor.post(
+        "/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(BROKEN, "application/pdf")]}
+    ).body
     factories.run(ids=list(IngestionDocument.objects.filter(job=alone["jobId"]).values_list("pk", flat=True)))
     alone = editor.get(f"/api/rag/ingest/{alone['jobId']}").body
     assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)

@@ -67,14 +67,14 @@ def test_files_that_cannot_be_read(api: Api, live_world: World) -> None:
     assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
     assert not IngestionJob.objects.exists()
     assert not Original.objects.exists()
-    job = send(editor, [good, picture, ("bad.txt", b"\xff\xff\xff", "text/plain")]).body
+    job = send(editor, [good, picture, ("bad.pdf", b"%PDF-1.7 and no more", "application/pdf")]).body
     assert [(error["index"], error["path"], error["code"]) for error in job["errors"]] == [
         (1, "a.png", "UNSUPPORTED_FORMAT")
     ]
     factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     failed = IngestionDocument.objects.filter(state="failed").order_by("index")
     assert list(failed.values_list("path", "error_code")) == [
-        ("a.png", "UNSUPPORTED_FORMAT"), ("bad.txt", "PARSE_ERROR"),
+        ("a.png", "UNSUPPORTED_FORMAT"), ("bad.pdf", "PARSE_ERROR"),
     ]  # fmt: skip
 
 
