@@ -248,7 +248,7 @@ RENDERED = {
     "UnknownQuery": (404, 404, 404, "NOT_FOUND", "query_not_found"),
     "UnknownJob": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownDocument": (404, 404, 404, "NOT_FOUND", "not_found"),
-    "NothingToRetry": (409, 409, 409, "AGENT_ERROR", "conflict"),
+    "NothingToRetry": (409, 409, 409, "AGENT_ERROR", "internal_error"),
     "NotAllowed": (403, 403, 403, "FORBIDDEN", "forbidden"),
     "NoAccessibleSources": (403, 403, 403, "FORBIDDEN", "forbidden"),
     "NoResults": (404, 404, 404, "NOT_FOUND", "not_found"),
