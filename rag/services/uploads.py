@@ -36,7 +36,7 @@ class Upload:
 def plain(path: str, *, opened: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = "") -> Upload:
     """A file of which nothing more is known than where it lies."""
     name = path.rstrip("/").rsplit("/", 1)[-1]
-    return Upload(Submission(path=path, title=name, text="", content_type=content_type), opened, name)
+    return Upload(Submission(path=path, title="", text="", content_type=content_type), opened, name)
 
 
 def rewound(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:

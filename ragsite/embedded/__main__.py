@@ -1,5 +1,7 @@
 """python -m ragsite.embedded DATA_FOLDER -- COMMAND ...: run a command with both services up, then stop them.
 
+python -m ragsite.embedded DATA_FOLDER --throwaway COMMAND ...: the same, for tests: nothing waits for the disk.
+
 python -m ragsite.embedded DATA_FOLDER --forget: stop them and remove their data.
 """
 
@@ -20,7 +22,7 @@ def main(folder: Path, mode: str, command: list[str]) -> int:
     try:
         # A key and the local mode of this run only, unless the caller names others.
         local = {"SECRET_KEY": secrets.token_urlsafe(64), "RAGSITE_LOCAL": "1", "RAGSITE_DATA": str(folder)}
-        environment = {**local, **os.environ, **services.start(folder)}
+        environment = {**local, **os.environ, **services.start(folder, throwaway=mode == "--throwaway")}
         return subprocess.run(command, env=environment).returncode
     except KeyboardInterrupt:
         return 130
@@ -29,7 +31,7 @@ def main(folder: Path, mode: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[2] not in ("--", "--forget"):
+    if len(sys.argv) < 3 or sys.argv[2] not in ("--", "--throwaway", "--forget"):
         sys.exit(__doc__)
     try:
         sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]))

@@ -35,9 +35,10 @@ log_error_verbosity = terse
 """
 
 
-def start(folder: Path) -> str:
+def start(folder: Path, *, throwaway: bool = False) -> str:
     """Create the cluster if there is none, start it if it does not run, and return its DATABASE_URL.
 
+    throwaway: without waiting for the disk; a crash of the machine may leave nothing that can be read.
     The caller holds the folder's lock. Raises EmbeddedError with the server's own last words.
     """
     cluster = folder / "postgres"
@@ -50,10 +51,9 @@ def start(folder: Path) -> str:
             stale.unlink(missing_ok=True)
         _as_owner(cluster, sockets)
         log = cluster / "server.log"
+        options = f"-k {shlex.quote(str(sockets))}" + (" -c fsync=off -c full_page_writes=off" if throwaway else "")
         try:
-            _execute(
-                "pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", f"-k {shlex.quote(str(sockets))}", "start"
-            )
+            _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
         except subprocess.CalledProcessError:
             raise EmbeddedError(f"PostgreSQL did not start. The end of {log} says:\n{_tail(log)}") from None
     _create_database(sockets)

@@ -9,20 +9,22 @@ from pathlib import Path
 from . import postgres, redis
 from .folder import EmbeddedError, locked
 
-_FOLDERS = {"postgres", "postgres.partial", "redis", "models", "static", "logs"}
+_FOLDERS = {"postgres", "postgres.partial", "redis", "models", "static", "logs", "files", "tmp"}
 _FILES = ("services.lock", "run.lock", "local.env", "secret-key", "children.json", "celerybeat-schedule", "worker.log",
-          "web.log")  # fmt: skip
+          "keeper.log", "web.log")  # fmt: skip
 
 
-def start(folder: Path, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def start(folder: Path, environment: Mapping[str, str] = os.environ, *, throwaway: bool = False) -> dict[str, str]:
     """Start what DATABASE_URL and REDIS_URL do not already name. Safe to call again, and at the same time.
+
+    throwaway: what is stored need not survive a crash of the machine, and nobody waits for the disk.
 
     Returns the variables that were missing. Raises EmbeddedError.
     """
     found: dict[str, str] = {}
     with locked(folder):
         if not environment.get("DATABASE_URL"):
-            found["DATABASE_URL"] = postgres.start(folder)
+            found["DATABASE_URL"] = postgres.start(folder, throwaway=throwaway)
         if not environment.get("REDIS_URL"):
             found["REDIS_URL"] = redis.start(folder)
     return found

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from django.db import DatabaseError, connection, transaction
+from django.db.models import QuerySet
 from pgvector import HalfVector
 
 from rag.errors import IndexUnavailable
@@ -35,9 +36,8 @@ class PgVectorStore:
         self._exact_limit = exact_limit
 
     def known(self, document: Document, *, model_id: uuid.UUID) -> Counter[uuid.UUID]:
-        vectors = self._model.objects.filter(document=document, model=model_id).values("chunk")
-        chunks = Chunk.objects.filter(document=document, pk__in=vectors).exclude(digest=None)
-        return Counter(digest for digest in chunks.order_by().values_list("digest", flat=True) if digest)
+        digests = self._embedded(document, model_id).values_list("digest", flat=True)
+        return Counter(digest for digest in digests if digest)
 
     def replace(
         self,
@@ -49,12 +49,10 @@ class PgVectorStore:
         fresh: Sequence[int],
         vectors: Halves,
     ) -> None:
-        kept = self._kept(document, digests, set(fresh))
-        stale = Chunk.objects.filter(document=document).exclude(pk__in=kept.values())
-        for table in EMBEDDING_TABLES.values():  # a second model's vectors go as well
-            table.objects.filter(document=document, chunk__in=stale)._raw_delete(using=connection.alias)
-        stale._raw_delete(using=connection.alias)
-        _move(chunks, kept)
+        if Chunk.objects.filter(document=document).exists():
+            kept = self._kept(document, model_id, digests, set(fresh))
+            self._remove_others(document, kept.values())
+            _move(chunks, kept)
         ids = [uuid7() for _ in fresh]
         _copy(
             Chunk._meta.db_table,
@@ -70,9 +68,22 @@ class PgVectorStore:
             ((id_, *shared, head + half.tobytes()) for id_, half in zip(ids, halves, strict=True)),
         )
 
-    def _kept(self, document: Document, digests: Sequence[uuid.UUID], fresh: set[int]) -> dict[int, uuid.UUID]:
+    def _remove_others(self, document: Document, kept: Iterable[uuid.UUID]) -> None:
+        stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept))
+        for table in EMBEDDING_TABLES.values():  # a second model's vectors go as well
+            table.objects.filter(document=document, chunk__in=stale)._raw_delete(using=connection.alias)
+        stale._raw_delete(using=connection.alias)
+
+    def _embedded(self, document: Document, model_id: uuid.UUID) -> QuerySet[Chunk]:
+        """Its chunks that have a vector of the model, in their order."""
+        vectors = self._model.objects.filter(document=document, model=model_id).values("chunk")
+        return Chunk.objects.filter(document=document, pk__in=vectors).order_by("position")
+
+    def _kept(
+        self, document: Document, model_id: uuid.UUID, digests: Sequence[uuid.UUID], fresh: set[int]
+    ) -> dict[int, uuid.UUID]:
         """Index of a chunk → the row that it keeps."""
-        rows = Chunk.objects.filter(document=document).order_by("position")
+        rows = self._embedded(document, model_id)
         free: dict[uuid.UUID, list[uuid.UUID]] = {}
         for key, each in rows.values_list("pk", "digest"):
             if each:
@@ -154,8 +165,6 @@ def _copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]])
 
 def _move(chunks: Sequence[ChunkDraft], kept: Mapping[int, uuid.UUID]) -> None:
     """Chunks that stay, where the new version has them."""
-    if not kept:
-        return
     moved = [chunks[index] for index in kept]
     pages = [each.pages or (None, None) for each in moved]
     columns: list[Any] = [

@@ -1,0 +1,115 @@
+"""python -m benchmarks.memory: what workers take while one text of 200 MB and a job of 10,000 documents go through.
+
+Embedded by the endpoint 50 ms away, so that it takes minutes and not hours. MEMORY_MB and MEMORY_DOCUMENTS make less.
+"""
+
+import contextlib
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+import psutil
+
+from benchmarks import endpoint
+from benchmarks.__main__ import free_port
+from benchmarks.server import Server
+
+DIMENSIONS = 384
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    os.environ.setdefault("RAG_RATE_LIMITS", "off")
+    django.setup()
+    from benchmarks import corpus
+    from benchmarks.setting import Setting
+    from rag.models import EmbeddingModel
+    from rag.types import Submission
+
+    megabytes, count = (int(os.environ.get(name, most)) for name, most in _SIZES)
+    texts = [each["text"] for each in corpus.documents(limit=300)]
+    with (
+        Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server,
+        Setting(server.address) as setting,
+        endpoint.running(DIMENSIONS) as base_url,
+    ):
+        model, _ = EmbeddingModel.objects.update_or_create(
+            name="bench-memory", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}
+        )
+        source = setting.new_source("memory", model=model)
+        _measured(setting, source, [Submission(path="warm", title="", text="Warm.")], "idle workers")
+        many = [Submission(path=f"d{n}", title="", text=f"{n}. {texts[n % len(texts)]}") for n in range(count)]
+        _measured(setting, source, many, f"{count:,} documents")
+        with tempfile.TemporaryFile() as file:
+            number = 0
+            while file.tell() < megabytes * 1_000_000:
+                file.write(f"{number}. {texts[number % len(texts)]}\n\n".encode())
+                number += 1
+            file.seek(0)
+            _measured(setting, source, [file], f"a text of {megabytes} MB")
+        setting.forget(model)
+
+
+_SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
+
+
+def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> None:
+    from rag.services import ingestion, jobs, uploads
+    from rag.services.uploads import Upload
+    from rag.types import Submission
+
+    with _peaks() as peaks:
+        begun = time.perf_counter()
+        options = ingestion.default_options()
+        if isinstance(documents[0], Submission):
+            job = jobs.submit(source=source, submissions=documents, options=options, actor=setting.user)
+        else:
+            submission = Submission(path="long.txt", title="", text="", content_type="text/plain")
+            upload = Upload(submission, lambda: uploads.rewound(documents[0]), "long.txt")
+            job = uploads.submit(source=source, documents=[upload], options=options, actor=setting.user)
+        while True:
+            state = setting.get(f"/api/rag/ingest/{job.pk}")
+            if state["finishedAt"]:
+                break
+            time.sleep(0.5)
+        seconds = time.perf_counter() - begun
+    if state["errors"]:
+        raise RuntimeError(state["errors"][:3])
+    largest = max(peaks.values(), default=0)
+    print(
+        f"{what:20} {seconds:6.1f} s {state['chunks']:8,} chunks {state['chunks'] / seconds:7.0f} chunks/s   "
+        f"largest process {largest / 1e6:5.0f} MB",
+        flush=True,
+    )
+
+
+@contextlib.contextmanager
+def _peaks() -> Iterator[dict[int, int]]:
+    """Process → the most memory (resident, bytes) that it had in the block, of all Celery and reader processes."""
+    peaks: dict[int, int] = {}
+    finished = threading.Event()
+
+    def look() -> None:
+        while not finished.wait(0.1):
+            for process in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    command = " ".join(process.cmdline())
+                    if "celery" in command or "rag.parsing" in command:
+                        peaks[process.pid] = max(peaks.get(process.pid, 0), process.memory_info().rss)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield peaks
+    finally:
+        finished.set()
+        thread.join()
+
+
+if __name__ == "__main__":
+    main()
