@@ -48,7 +48,7 @@ clean-data: install
 	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --forget && echo "Forgotten: $(RAGSITE_DATA)"
 
 test: install-dev
-	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" --throwaway $(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" --throwaway $(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 2 --dist loadfile)
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"

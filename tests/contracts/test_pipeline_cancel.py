@@ -97,7 +97,12 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
 
 def _somebody_waits() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        # Of this test process's database alone; a row that is waited for is waited for by its transaction.
+        waiting = "SELECT pid FROM pg_locks WHERE NOT granted"
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_get_activity(NULL) AS activity JOIN pg_database ON oid = datid "
+            f"WHERE activity.pid IN ({waiting}) AND datname = current_database())"
+        )
         return bool(cursor.fetchone()[0])
 
 

@@ -368,7 +368,9 @@ def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
     def somebody_waits() -> bool:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_stat_clear_snapshot()")  # what was seen first stands for the transaction
-            cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
             return cursor.fetchone()[0] > 0
 
     thread = threading.Thread(target=switch)
