@@ -25,6 +25,7 @@ class Server:
         self._children.end_leftovers()
         if self._worker:
             self._children.start("worker", processes.worker(), log=self._folder / "worker.log")
+            self._children.start("background", processes.background(), log=self._folder / "background.log")
             keeper = processes.keeper(folder=self._folder)
             self._children.start("keeper", keeper, log=self._folder / "keeper.log")
         web = processes.web(host="127.0.0.1", port=self._port)

@@ -21,11 +21,18 @@ def send(task: str, *arguments: Any, expires: float | None = None) -> None:
     transaction.on_commit(functools.partial(_publish, task, arguments, expires))
 
 
-def _publish(task: str, arguments: Sequence[Any], expires: float | None) -> None:
+def send_all(task: str, arguments: Sequence[Sequence[Any]]) -> None:
+    """A message for each. With the broker down only the first is tried."""
+    transaction.on_commit(lambda: all(_publish(task, each, None) for each in arguments))
+
+
+def _publish(task: str, arguments: Sequence[Any], expires: float | None) -> bool:
     try:
         app.send_task(task, args=arguments, expires=expires)
     except OperationalError as error:
         logger.warning("broker_unreachable", task=task, reason=type(error).__name__)
+        return False
+    return True
 
 
 def waiting() -> int | None:

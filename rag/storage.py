@@ -5,6 +5,7 @@ Whatever a storage raises leaves here as StorageFailed.
 
 import contextlib
 import hashlib
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -78,10 +79,14 @@ def local_copy(original: Original) -> Iterator[Path]:
 
 
 def forget_copies() -> None:
-    """Remove the copies that killed processes of this machine left behind a day ago."""
-    for path in settings.RAG_TEMP_FOLDER.glob("copy-*"):
+    """Remove the copies, and the folders of readers, that killed processes of this machine left behind a day ago."""
+    for path in [*settings.RAG_TEMP_FOLDER.glob("copy-*"), *settings.RAG_TEMP_FOLDER.glob("ragsite-*")]:
         with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_mtime < time.time() - _FORGOTTEN:
+            if path.stat().st_mtime >= time.time() - _FORGOTTEN:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
                 path.unlink()
 
 

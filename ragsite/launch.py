@@ -67,6 +67,7 @@ def _start(children: Children) -> None:
     _manage("collectstatic", "--noinput", "--verbosity=0")
     _step("workers and web server")
     children.start("worker", processes.worker(), log=LOGS / "worker.log")
+    children.start("background", processes.background(), log=LOGS / "background.log")
     children.start("keeper", processes.keeper(folder=FOLDER), log=LOGS / "keeper.log")
     children.start("web", processes.web(host=HOST, port=PORT), log=LOGS / "web.log")
     demo = _has_demo()

@@ -1,4 +1,4 @@
-"""The commands of the three processes that make up a running product, next to PostgreSQL and Redis."""
+"""The commands of the four processes that make up a running product, next to PostgreSQL and Redis."""
 
 import os
 import sys
@@ -15,8 +15,14 @@ def worker() -> list[str]:
 def keeper(*, folder: Path) -> list[str]:
     """A second one with beat, for all that keeps the first going: it must never wait behind documents. Beat keeps its
     schedule in the folder."""
-    command = [*_CELERY, "--pool", "threads", "--concurrency", "8", "--queues", "maintenance,background"]
+    command = [*_CELERY, "--pool", "threads", "--concurrency", "4", "--queues", "maintenance"]
     return [*command, "--hostname", "maintenance@%h", "--beat", "--schedule", str(folder / "celerybeat-schedule")]
+
+
+def background() -> list[str]:
+    """A third one for what takes long and can wait: re-embedding, building vector indexes, measuring quality."""
+    command = [*_CELERY, "--pool", "threads", "--concurrency", "2", "--queues", "background"]
+    return [*command, "--hostname", "background@%h"]
 
 
 def web(*, host: str, port: int) -> list[str]:

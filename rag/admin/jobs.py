@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from accounts.models import User
 from rag.errors import RagError
-from rag.models import Condition, IngestionDocument, IngestionJob
+from rag.models import Action, Condition, DataSource, IngestionDocument, IngestionJob
 from rag.services import jobs, retries
 
 from .base import SourceContentAdmin
@@ -72,7 +72,10 @@ class ReadOnlyAdmin(SourceContentAdmin):
         return found.filter(pk__in=self.visible(request))
 
     def try_again(self, request: HttpRequest, failed: QuerySet[IngestionDocument]) -> None:
+        """What goes in again is what its sender could send: managing a source is not enough."""
+        allowed = DataSource.objects.visible_to(request.user, Action.INGEST)
         chosen = failed.filter(state=IngestionDocument.State.FAILED).count()
+        failed = failed.filter(source__in=allowed.values("pk"))
         try:
             tried = retries.retry_documents(failed)
         except RagError as error:

@@ -57,7 +57,7 @@ def read(file: Path, *, media_type: str) -> Parsed:
         memory=settings.RAG_PARSE_MEMORY_MB * 2**20,
         text=settings.RAG_MAX_TEXT_BYTES,
     )
-    folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-"))
+    folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:
         with _turns:
             code = _read(file, media_type, limits, folder)
@@ -68,7 +68,7 @@ def read(file: Path, *, media_type: str) -> Parsed:
 
 def read_text(text: str, *, media_type: str) -> Parsed:
     """The same for a text that is no file yet."""
-    folder = Path(tempfile.mkdtemp(prefix="ragsite-text-"))
+    folder = Path(tempfile.mkdtemp(prefix="ragsite-text-", dir=settings.RAG_TEMP_FOLDER))
     try:
         file = folder / "text"
         file.write_bytes(text.encode("utf-8", "replace"))

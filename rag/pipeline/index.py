@@ -50,6 +50,8 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         return kept
     if document is None and (gone := _deleted_since(source, submission.path, revision)):
         return gone
+    if document is None and submission.again:  # deleted since it was asked for
+        return IndexOutcome("unchanged", None, 0)
     if cut.base != (document.revision if document else None):
         raise Outdated
     had_chunks, had_bytes = (document.chunk_count, document.bytes) if document else (0, 0)
@@ -68,8 +70,6 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         "bytes": quota.size_of(cut.parsed.text, submission.original_id),
         "revision": revision,
     }
-    if document.original_id and document.original_id != submission.original_id:
-        Original.objects.filter(pk=document.original_id).release()
     if document.original_id and document.original_id != submission.original_id:
         Original.objects.filter(pk=document.original_id).release()
     _save(document, {**_attributes(submission, source), **content})

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -112,9 +112,9 @@ def _forget_documents() -> bool:
     document that was sent before must find that it is history."""
     if not take_free_turn("purge/documents"):
         return False
-    waiting = IngestionDocument.objects.filter(
-        state__in=jobs.OPEN_STATES, job__source=OuterRef("source"), path=OuterRef("path")
-    )
+    sent = IngestionDocument.objects.filter(source=OuterRef("source"), path=OuterRef("path"))
+    may_be_tried_again = Q(state=IngestionDocument.State.FAILED) & (~Q(text="") | Q(original__isnull=False))
+    waiting = sent.filter(Q(state__in=jobs.OPEN_STATES) | may_be_tried_again)
     old = Document.objects.filter(deleted_at__lt=timezone.now() - _REMEMBERED, chunk_count=0)
     batch = list(old.exclude(Exists(waiting)).values_list("pk", flat=True)[:_BATCH])
     Document.objects.filter(pk__in=batch).only("pk").delete()

@@ -88,25 +88,26 @@ def run(*, count: int) -> None:
 def work_on(rows: Sequence[IngestionDocument]) -> None:
     """Each of these claimed documents is ingested, and its outcome written.
 
-    Small ones of one source are embedded together, since a call for each would cost more than its embedding; those of
-    many chunks come last, one by one.
+    Small ones of one source are embedded together, since a call for each would cost more than its embedding; large ones
+    come last, one by one, so that no two of them are in memory at a time.
     """
     with _without_waiting_for_disk(), leases.holding() as held:
         held.keep(rows)
-        works = [work for row in rows if (work := _begun(row, held))]
-        for together in _grouped(works):
+        together: list[_Work] = []
+        for row in sorted(rows, key=_size):
+            work = _begun(row, held)
+            if work is None:
+                continue
+            if together and (together[0].source != work.source or _texts([*together, work]) > _TOGETHER):
+                _embed_and_write(together, held)
+                together = []
+            together.append(work)
+        if together:
             _embed_and_write(together, held)
 
 
-def _grouped(works: Sequence[_Work]) -> Iterator[list[_Work]]:
-    together: list[_Work] = []
-    for work in sorted(works, key=lambda each: len(each.cut.fresh) > _TOGETHER):
-        if together and (together[0].source != work.source or _texts([*together, work]) > _TOGETHER):
-            yield together
-            together = []
-        together.append(work)
-    if together:
-        yield together
+def _size(row: IngestionDocument) -> int:
+    return len(row.text) + (row.original.size if row.original else 0)
 
 
 def _texts(works: Sequence[_Work]) -> int:
@@ -172,6 +173,9 @@ def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
                 raise error
     else:
         seconds = time.monotonic() - begun
+        if not any(work.cut.fresh for work in works):
+            for work in works:
+                outages.pass_on(work.row.pk)
         for work, each in zip(works, prepared, strict=True):
             work.clock.add(Stage.EMBEDDING, seconds)
             with _outcome_of(work.row, held):

@@ -140,7 +140,10 @@ def cancel_all(wanted: QuerySet[IngestionJob]) -> None:
     """
     ids = list(unfinished().filter(pk__in=wanted).order_by("pk").select_for_update().values_list("pk", flat=True))
     now = timezone.now()
-    open_documents = IngestionDocument.objects.filter(job__in=ids, state__in=OPEN_STATES)
+    still_open = IngestionDocument.objects.filter(job__in=ids, state__in=OPEN_STATES)
+    # In one order, as everybody who locks several.
+    rows = list(still_open.order_by("pk").select_for_update().values_list("pk", flat=True))
+    open_documents = IngestionDocument.objects.filter(pk__in=rows)
     open_documents.update(state=State.CANCELLED, lease=None, due_at=None, text="", chunk_count=0, finished_at=now)
     cancelled = IngestionJob.objects.filter(pk__in=ids, documents__state=State.CANCELLED)
     cancelled.update(status=Status.CANCELLED, finished_at=now)
@@ -181,8 +184,7 @@ def tell_workers(documents: int) -> None:
     Few go one by one: they may be long, and every worker shall have a part.
     """
     size = max(1, min(BATCH, documents // 16))
-    for start in range(0, documents, size):
-        queue.send("rag.ingest_documents", min(size, documents - start))
+    queue.send_all("rag.ingest_documents", [[min(size, documents - start)] for start in range(0, documents, size)])
 
 
 def unfinished() -> QuerySet[IngestionJob]:

@@ -57,7 +57,7 @@ def claim_next(limit: int) -> list[IngestionDocument]:
         for source_id, organization_id, model_id, in_outage in _sources_in_turn(now):  # noqa: B007
             waiting = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
             waiting = waiting.order_by("source_id", "pk").select_for_update(skip_locked=True)
-            ids = list(waiting.values_list("pk", flat=True)[: 1 if in_outage else limit])
+            ids = _together(list(waiting.values_list("pk", "attempts")[: 1 if in_outage else limit]))
             if ids and (not in_outage or _is_probe(ids[0], model_id, now)):
                 break
         else:
@@ -78,8 +78,16 @@ def claim_next(limit: int) -> list[IngestionDocument]:
             unique_fields=["organization"],
             update_fields=["served_at"],
         )
-    taken = IngestionDocument.objects.select_related("job__source__embedding_model").filter(pk__in=ids, lease=token)
-    return list(taken.order_by("pk"))
+    taken = IngestionDocument.objects.select_related("job__source__embedding_model", "original")
+    return list(taken.filter(pk__in=ids, lease=token).order_by("pk"))
+
+
+def _together(rows: list[tuple[uuid.UUID, int]]) -> list[uuid.UUID]:
+    """What was lost with a worker before is taken alone: if it was the cause, it shall not take others with it."""
+    for number, (_, attempts) in enumerate(rows):
+        if attempts:
+            return [key for key, _ in rows[: max(1, number)]]
+    return [key for key, _ in rows]
 
 
 # More sources than workers could be at, at the same moment.
@@ -150,7 +158,9 @@ class Holding:
             held = dict(self._leases)
         if held:
             rows = IngestionDocument.objects.filter(pk__in=held, lease__in=set(held.values()), state=State.RUNNING)
-            rows.update(due_at=_end())
+            with transaction.atomic():  # in one order, as everybody who locks several
+                ids = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
+                IngestionDocument.objects.filter(pk__in=ids).update(due_at=_end())
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ def keep(*, source: DataSource, content: IO[bytes], name: str, content_type: str
     original.file.name = place(original)
     original.check_at = timezone.now() + _ARRIVING
     with transaction.atomic(durable=True):
-        source.hold()
+        source.hold(any_model=True)
         original.save()
     try:
         written = storage.write(original.file.name, content, most=settings.RAG_MAX_FILE_BYTES)

@@ -67,3 +67,8 @@ def end(model_id: uuid.UUID) -> None:
 def pass_on(document: uuid.UUID) -> None:
     """If this document was taken to see whether its model answers: it did not come to ask; another one shall."""
     ModelOutage.objects.filter(probe=document).update(until=timezone.now(), probe=None)
+
+
+def forget_old(now: datetime.datetime) -> None:
+    """Of models that nothing was tried with for long: nobody knows how they fare now."""
+    ModelOutage.objects.filter(until__lt=now - patience()).delete()

@@ -72,7 +72,7 @@ def _put_back(row: IngestionDocument, error: RagError, pause: datetime.timedelta
 
 
 def fail(row: IngestionDocument, code: str, message: str) -> None:
-    """What was sent of it is kept, so that it can be tried again (jobs.retry)."""
+    """What was sent of it is kept, so that it can be tried again (retries.retry)."""
     outages.pass_on(row.pk)
     with contextlib.suppress(LeaseLost):
         update_held(

@@ -28,6 +28,7 @@ def sweep() -> None:
     nothing else waiting. Harmless beside running workers: a row that somebody holds cannot be claimed twice.
     """
     now = timezone.now()
+    outages.forget_old(now)
     _set_aside(now)
     _give_up_on_dead_models(now)
     lost = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)

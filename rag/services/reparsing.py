@@ -3,14 +3,17 @@
 import uuid
 from collections.abc import Iterator
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
-from rag.models import Action, DataSource, Document, IngestionJob
+from rag.models import Action, DataSource, Document, IngestionDocument, IngestionJob
 from rag.types import Submission
 
 from . import ingestion, jobs
 
+_ON_THEIR_WAY = IngestionDocument.objects.filter(
+    state__in=jobs.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
+)
 # Documents of one job: their texts are copied into it.
 _BATCH = 200
 
@@ -18,6 +21,7 @@ _BATCH = 200
 def parse_again(user: User, documents: QuerySet[Document]) -> list[IngestionJob]:
     """Jobs of those documents that are live and that the user may send, with the present options for chunks.
 
+    Left out are those of which another version is on its way: it is parsed anyway, and must not become history.
     Nobody misses a document meanwhile: it stays as it is until its new version is written. Raises IndexFull.
     """
     allowed = DataSource.objects.visible_to(user, Action.INGEST).select_related("organization", "embedding_model")
@@ -29,7 +33,7 @@ def parse_again(user: User, documents: QuerySet[Document]) -> list[IngestionJob]
             actor=user,
         )
         for source in allowed.filter(pk__in=documents.order_by().values("source"))
-        for batch in _batches(documents.filter(source=source, deleted_at=None))
+        for batch in _batches(documents.filter(source=source, deleted_at=None).exclude(Exists(_ON_THEIR_WAY)))
     ]
 
 

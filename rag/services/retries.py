@@ -46,11 +46,12 @@ def retry_documents(wanted: QuerySet[IngestionDocument]) -> int:
     """
     again = wanted.filter(state=State.FAILED).filter(~Q(text="") | Q(original__isnull=False))
     wanted_jobs = IngestionJob.objects.filter(pk__in=again.values("job"), source__deleted_at=None)
-    wanted_jobs = wanted_jobs.exclude(status=Status.CANCELLED).order_by("pk").select_for_update(of=("self",))
-    locked = list(wanted_jobs.select_related("source"))
-    for source in {job.source_id: job.source for job in locked}.values():
-        source.hold()
+    wanted_jobs = wanted_jobs.exclude(status=Status.CANCELLED)
+    # Sources before jobs, as whoever deletes a source locks them.
+    for source in DataSource.objects.filter(pk__in=wanted_jobs.values("source")).order_by("pk"):
+        source.hold(any_model=True)
         quota.refuse_if_full(source.organization_id)
+    locked = list(wanted_jobs.order_by("pk").select_for_update(of=("self",)))
     ids = list(again.filter(job__in=locked).order_by("pk").values_list("pk", flat=True))
     IngestionDocument.objects.filter(pk__in=ids, state=State.FAILED).update(
         state=State.QUEUED,

@@ -59,6 +59,7 @@ def submit(
     try:
         submissions = [_stored(each, source, kept) for each in documents]
         with transaction.atomic():
+            transaction.on_commit(kept.clear)  # whatever comes after the commit, they are the job's
             job = jobs.submit(source=source, submissions=submissions, options=options, actor=actor)
             originals.needed(original.pk for original in kept)
     except BaseException:

@@ -87,8 +87,8 @@ class ChunkDraft:
 
 @dataclass(frozen=True, slots=True)
 class IndexOutcome:
-    """`status`: created, updated or unchanged."""
+    """`status`: created, updated or unchanged. document_id: None if it was deleted meanwhile: nothing was written."""
 
     status: str
-    document_id: uuid.UUID
+    document_id: uuid.UUID | None
     chunk_count: int

@@ -11,7 +11,7 @@ from .folder import EmbeddedError, locked
 
 _FOLDERS = {"postgres", "postgres.partial", "redis", "models", "static", "logs", "files", "tmp"}
 _FILES = ("services.lock", "run.lock", "local.env", "secret-key", "children.json", "celerybeat-schedule", "worker.log",
-          "keeper.log", "web.log")  # fmt: skip
+          "keeper.log", "background.log", "web.log")  # fmt: skip
 
 
 def start(folder: Path, environment: Mapping[str, str] = os.environ, *, throwaway: bool = False) -> dict[str, str]:

@@ -27,7 +27,7 @@ from rag.models import (
     Usage,
 )
 from rag.pipeline import query
-from rag.services import deletion, documents, ingestion, jobs, usage
+from rag.services import deletion, documents, ingestion, jobs, retries, usage
 from rag.types import ChunkingOptions, Question, Scope, Submission
 from tests import factories
 from tests.factories import World, put
@@ -270,3 +270,19 @@ def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) ->
     scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     answer = query.find(Question("zebras with stripes", top_k=1), [scope])
     assert ([passage.path for passage in answer.passages], answer.total_found) == (["next"], 1)
+
+
+def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back(live_world: World) -> None:
+    """However long after the deletion it is tried."""
+    source = live_world.source()
+    put(source, "a", "Zebras.")
+    options, editor = OPTIONS, live_world.users["editor"]
+    sent = Submission(path="a", title="A", text="Lions.")
+    job = jobs.submit(source=source, submissions=[sent], options=options, actor=editor)
+    job.documents.update(state=IngestionDocument.State.FAILED, finished_at=timezone.now())
+    documents.delete_document(Document.objects.get())
+    Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))
+    deletion.purge()
+    assert retries.retry_documents(job.documents.all()) == 1
+    factories.work()
+    assert found(source) == {}

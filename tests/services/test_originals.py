@@ -17,6 +17,7 @@ from rag.errors import DocumentTooLarge, IndexFull, StorageFailed, UnknownSource
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.originals import place
 from rag.services import deletion, ingestion, jobs, originals, reparsing, retries, uploads
+from rag.services import documents as documents_service
 from rag.types import Submission
 from ragsite.settings.files import in_bucket
 from tests import factories
@@ -295,3 +296,21 @@ def test_documents_are_parsed_again_from_what_is_stored(world: World, settings: 
             assert getattr(after[path], field) == getattr(document, field), field
     purge()
     assert Original.objects.count() == 1
+
+
+def test_a_version_on_its_way_is_not_overtaken_by_parsing_again(world: World) -> None:
+    source = world.source()
+    send(world, source, upload("a", b"Alpha."))
+    documents = Document.objects.all()
+    editor = world.users["editor"]
+    jobs.submit(
+        source=source, submissions=[Submission(path="a", title="", text="Beta.")], options=OPTIONS, actor=editor
+    )
+    assert reparsing.parse_again(editor, documents) == []
+    factories.work()
+    assert documents.get().text == "Beta."
+    (job,) = reparsing.parse_again(editor, documents)
+    documents_service.delete_document(documents.get())
+    factories.work()
+    assert not Document.objects.live().exists(), "nor does it bring back what was deleted since"
+    assert job.documents.get().outcome == "unchanged"

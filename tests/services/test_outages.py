@@ -186,3 +186,13 @@ def test_documents_that_waited_all_the_time_fail_without_asking_for_each(
     assert waiting.status == IngestionJob.Status.FAILED
     assert waiting.documents.filter(error_code="EMBEDDING_FAILED").exclude(text="").count() == 30
     assert later.documents.filter(state=State.QUEUED).count() == 2, "its hour is not over"
+
+
+def test_an_outage_that_nothing_was_tried_in_for_long_is_forgotten(world: World, provider: ProviderServer) -> None:
+    """Else documents that come weeks later would fail without having been tried."""
+    queue(world, provider, 2)
+    provider.fail(503)
+    ingestion.work_on(leases.claim_next(1))
+    ModelOutage.objects.update(until=timezone.now() - outages.patience() - datetime.timedelta(seconds=1))
+    recovery.sweep()
+    assert not ModelOutage.objects.exists()

@@ -1,10 +1,13 @@
 """Whose documents a worker takes next: organisations take turns, and no document is taken twice."""
 
+import datetime
 import itertools
 import threading
 from collections import Counter
+from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument
 from rag.services import ingestion, jobs, leases, recovery
@@ -12,6 +15,7 @@ from rag.types import Submission
 from tests.factories import World
 
 State = IngestionDocument.State
+SECOND = datetime.timedelta(seconds=1)
 
 
 def queue(world: World, source: DataSource, count: int, *, name: str = "doc") -> None:
@@ -107,3 +111,21 @@ def test_no_document_is_taken_twice(live_world: World) -> None:
     assert len({row.pk for row in taken}) == 200
     held = dict(IngestionDocument.objects.values_list("pk", "lease"))
     assert {row.pk: row.lease for row in taken} == held
+
+
+def test_a_document_that_kills_its_worker_takes_no_other_with_it(world: World, settings: Any) -> None:
+    """What was lost with a worker before is taken alone: only the one that is the cause uses up its attempts."""
+    source = world.source()
+    queue(world, source, 200)
+    poison = IngestionDocument.objects.order_by("pk")[3]
+    for _ in range(40):
+        rows = leases.claim_next(8)
+        if not rows:
+            break
+        if poison.pk in [row.pk for row in rows]:  # and its worker dies
+            IngestionDocument.objects.filter(state=State.RUNNING).update(due_at=timezone.now() - SECOND)
+            recovery.sweep()
+        else:
+            done(rows)
+    lost = IngestionDocument.objects.filter(state=State.FAILED)
+    assert [(row.pk, row.error_code) for row in lost] == [(poison.pk, "WORKER_LOST")]

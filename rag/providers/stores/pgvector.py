@@ -184,9 +184,9 @@ def _move(chunks: Sequence[ChunkDraft], kept: Mapping[int, uuid.UUID]) -> None:
             "ARRAY(SELECT jsonb_array_elements_text(path::jsonb)) AS headings FROM unnest(%s::uuid[], %s::int[], "
             "%s::int[], %s::int[], %s::int[], %s::int[], %s::text[]) "
             "AS row (id, position, start, end_, first_page, last_page, path)) AS new "
-            'WHERE old.id = new.id AND (old.position, old.start, old."end", old.first_page, old.headings) '
-            "IS DISTINCT FROM "
-            "(new.position, new.start, new.end_, new.first_page, new.headings)",
+            "WHERE old.id = new.id AND "
+            '(old.position, old.start, old."end", old.first_page, old.last_page, old.headings) IS DISTINCT FROM '
+            "(new.position, new.start, new.end_, new.first_page, new.last_page, new.headings)",
             columns,
         )
 
