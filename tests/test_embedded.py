@@ -52,11 +52,11 @@ def test_start_is_shared_and_data_is_kept(folder: Path) -> None:
 
 
 def test_servers_that_were_killed_come_back(folder: Path) -> None:
-    services.start(folder)
+    address = services.start(folder)["REDIS_URL"]
     postmaster = int((folder / "postgres" / "postmaster.pid").read_text().split("\n")[0])
     for process in [psutil.Process(postmaster), *psutil.Process(postmaster).children()]:
         process.kill()
-    with redis.Redis(unix_socket_path=str(folder / "redis" / "redis.sock")) as client:
+    with redis.Redis.from_url(address) as client:
         psutil.Process(client.info("server")["process_id"]).kill()
     assert answer(services.start(folder)) == (1, True)
 
