@@ -25,7 +25,7 @@ _ONLY_IN_SNOWBALL = frozenset({"czech", "esperanto", "persian", "polish", "sesot
 _LONGEST_CODE = 3
 
 # Characters of each part of a long text that is looked at: its beginning, and two from further on.
-_SAMPLE = 2_000
+_SAMPLE = 700
 # Below this the model is guessing: measured, its probability is about its share of right answers.
 _SURE = 0.6
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -81,6 +81,7 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         digests=cut.digests,
         fresh=cut.fresh,
         vectors=prepared.vectors,
+        is_new=status == "created",
     )
     if status == "updated":
         store.refresh_filters(document)

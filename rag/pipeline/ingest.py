@@ -54,9 +54,12 @@ def prepare(
     return prepared
 
 
-def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions) -> Cut:
+def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions, is_new: bool = False) -> Cut:
     """Parse → chunks, and which of them are new. Raises ParseFailed, UnsupportedFormat, StorageFailed, and IndexFull
-    where there is no room for them."""
+    where there is no room for them.
+
+    is_new: the path had no document a moment ago.
+    """
     parsed = _parsed(submission)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     chunks = list(chunk(parsed, options))
@@ -64,7 +67,7 @@ def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions)
     size = quota.size_of(parsed.text, submission.original_id)
     quota.require_room_for(source, submission.path, chunks=len(chunks), bytes=size)
     stored = None
-    if not source._state.adding:
+    if not (is_new or source._state.adding):
         stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()
     store = registry.vector_store(source.embedding_model)
     known = store.known(stored, model_id=source.embedding_model_id) if stored else Counter[uuid.UUID]()

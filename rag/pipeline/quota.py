@@ -50,6 +50,8 @@ def require_room(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0)
 
 def require_room_for(source: DataSource, path: str, *, chunks: int, bytes: int) -> None:  # noqa: A002
     """The same for a document of this size: what it replaces makes room for it."""
+    if _most(source.organization_id) == _Most(None, None):
+        return
     held = Document.objects.live().filter(source_id=source.pk, path=path).values_list("chunk_count", "bytes").first()
     had_chunks, had_bytes = held or (0, 0)
     require_room(source.organization_id, chunks=chunks - had_chunks, bytes=bytes - had_bytes)

@@ -52,8 +52,9 @@ class VectorStore(Protocol):
         digests: Sequence[uuid.UUID],
         fresh: Sequence[int],
         vectors: Halves,
+        is_new: bool = False,
     ) -> None:
-        """The document has these chunks and no others.
+        """The document has these chunks and no others. is_new: it had none.
 
         fresh: indexes of those that are new, with their vectors, (len(fresh), dimensions). The others are `known`, and
         keep their rows and vectors.

@@ -134,10 +134,11 @@ def _begun(row: IngestionDocument, held: Holding) -> _Work | None:
         queued.update(status=Status.PROCESSING, started_at=timezone.now())
     clock = Clock()
     with _outcome_of(row, held):
-        if not _is_unchanged(row):
+        is_known = index.is_known(_submission(row), source=row.job.source)
+        if not (is_known and _is_unchanged(row)):
             with clock.stage(Stage.PARSING):
-                cut = ingest.cut(_submission(row), source=row.job.source, options=_options(row))
-            update_held(row, stage=Stage.EMBEDDING)
+                options = _options(row)
+                cut = ingest.cut(_submission(row), source=row.job.source, options=options, is_new=not is_known)
             return _Work(row, cut, clock)
     _let_go([row], held)
     return None
@@ -145,11 +146,8 @@ def _begun(row: IngestionDocument, held: Holding) -> _Work | None:
 
 def _is_unchanged(row: IngestionDocument) -> bool:
     """Whether the stored document has this content already; the outcome is written in the same transaction."""
-    source, submission = row.job.source, _submission(row)
-    if not index.is_known(submission, source=source):
-        return False
     with transaction.atomic():
-        outcome = index.unchanged(submission, source=source, options=_options(row), revision=row.pk)
+        outcome = index.unchanged(_submission(row), source=row.job.source, options=_options(row), revision=row.pk)
         if outcome is not None:
             outcomes.finish(row, outcome)
             outages.pass_on(row.pk)
@@ -160,6 +158,7 @@ def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
     """What one of them alone is to blame for does not fail the others."""
     begun, model = time.monotonic(), works[0].source.embedding_model
     try:
+        held.say(Stage.EMBEDDING, [work.row for work in works])
         prepared = ingest.embed([work.cut for work in works], model, on_batch=_progress(works))
         if any(work.cut.fresh for work in works):
             outages.end(model.pk)

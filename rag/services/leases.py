@@ -153,6 +153,11 @@ class Holding:
         with self._changing:
             self._leases.pop(row.pk, None)
 
+    def say(self, stage: str, rows: Sequence[IngestionDocument]) -> None:
+        """What is done with those of the rows that are still ours."""
+        ours = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={row.lease for row in rows})
+        ours.filter(pk__in=[row.pk for row in rows]).update(stage=stage)
+
     def prolong(self) -> None:
         with self._changing:
             held = dict(self._leases)

@@ -171,7 +171,7 @@ def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_w
         )
         live_world.source("handbook", embedding_model=model)
         editor = api("editor")
-        documents = [{"path": "a", "text": "Alpha."}, {"path": "b", "text": "Beta."}]
+        documents = [{"path": "a", "text": "Alpha."}, {"path": "b", "text": "Gamma."}]
         job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
         for _ in ("both together", "a alone"):
             provider.fail(401)

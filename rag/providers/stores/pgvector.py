@@ -48,8 +48,9 @@ class PgVectorStore:
         digests: Sequence[uuid.UUID],
         fresh: Sequence[int],
         vectors: Halves,
+        is_new: bool = False,
     ) -> None:
-        if Chunk.objects.filter(document=document).exists():
+        if not is_new:
             kept = self._kept(document, model_id, digests, set(fresh))
             self._remove_others(document, kept.values())
             _move(chunks, kept)
