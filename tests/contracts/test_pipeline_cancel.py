@@ -98,6 +98,7 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
 def _somebody_waits() -> bool:
     with connection.cursor() as cursor:
         # Of this test process's database alone; a row that is waited for is waited for by its transaction.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # what was seen first stands for the transaction
         waiting = "SELECT pid FROM pg_locks WHERE NOT granted"
         cursor.execute(
             "SELECT EXISTS (SELECT FROM pg_stat_get_activity(NULL) AS activity JOIN pg_database ON oid = datid "
