@@ -77,7 +77,7 @@ def test_nothing_is_indexed_after_the_response(
     assert {(text, lease) for state, text, lease in states if state == "cancelled"} == {("", None)}
 
 
-def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: World) -> None:
+def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: World, eventually: Eventually) -> None:
     """It either comes before the response or not at all: the row's lock decides."""
     editor = api("editor")
     job = submitted(editor, live_world, 2)
@@ -88,8 +88,7 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
     with transaction.atomic():
         carry_on(row)
         thread.start()
-        while not _somebody_waits():
-            thread.join(0.01)
+        eventually(_somebody_waits)
     thread.join()
     assert (replies[0].body["status"], replies[0].body["indexed"]) == ("cancelled", 1)
     assert replies[0].body["vectorIds"] == [str(each) for each in chunks()]

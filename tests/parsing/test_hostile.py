@@ -236,15 +236,14 @@ def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
 
 
 def test_readers_know_no_secrets_and_leave_nothing_behind(
-    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox.close()
     monkeypatch.setenv("SECRET_KEY", SECRET)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")
     (child,) = children()
     assert SECRET not in "".join(child.environ().values())
-    assert not list(tmp_path.glob("ragsite-parse-*"))
+    assert not list(settings.RAG_TEMP_FOLDER.iterdir())
     sandbox.close()
     assert not children()
 
