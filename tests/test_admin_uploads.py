@@ -148,5 +148,7 @@ def test_documents_and_sources_are_parsed_again(world: World) -> None:
     reply = client.post("/admin/rag/document/", chosen, follow=True)
     assert "1 documents are parsed again, by 1 jobs" in reply.content.decode()
     chosen = {"action": "parse_again", "_selected_action": [source.pk, foreign.pk]}
+    assert "on their way already" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
+    assert factories.work() == 1
     assert "1 documents are parsed again" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
     assert set(IngestionJob.objects.values_list("source", "again")) == {(source.pk, True)}

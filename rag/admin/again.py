@@ -9,6 +9,8 @@ from rag.errors import RagError
 from rag.models import Document
 from rag.services import reparsing
 
+_NOTHING = "Nothing is parsed again: the documents are deleted, on their way already, or not yours to send."
+
 
 def parse_again(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySet[Document]) -> None:
     """From their stored originals or texts, where the user may send documents."""
@@ -18,6 +20,8 @@ def parse_again(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySe
     except RagError as error:
         page.message_user(request, error.message, messages.ERROR)
         return
+    if not jobs:
+        page.message_user(request, _NOTHING, messages.WARNING)
+        return
     count = sum(job.documents.count() for job in jobs)
-    level = messages.SUCCESS if jobs else messages.WARNING
-    page.message_user(request, f"{count} documents are parsed again, by {len(jobs)} jobs.", level)
+    page.message_user(request, f"{count} documents are parsed again, by {len(jobs)} jobs.", messages.SUCCESS)
