@@ -64,6 +64,10 @@ class Passage:
 
     score: cosine similarity, 0…1. relevance: the ranking's own figure, 0…1, by which passages are ordered; the cosine
     where nothing else ranked them. rank: 1-based. start, end: character offsets into the document's text.
+
+    What else is known of how it fits the question. coverage: 0…1, how many of the question's terms it has, each
+    weighted by its rarity in the scope. maxsim: how near its pieces come to each of the question's, on average, about
+    -1…1 (late interaction); None if it was not compared.
     """
 
     chunk_id: uuid.UUID
@@ -91,6 +95,8 @@ class Passage:
     # Where the document has pages: those of its first and its last character, from 1.
     first_page: int | None = None
     last_page: int | None = None
+    coverage: float = 0.0
+    maxsim: float | None = None
 
     @property
     def described(self) -> dict[str, Any]:
