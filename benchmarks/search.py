@@ -61,6 +61,7 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
 def _fill(setting: Setting, count: int) -> None:
     from rag.models import Document
     from rag.providers import registry
+    from rag.providers.base import Version
     from rag.types import ChunkDraft
 
     random = np.random.default_rng(1)
@@ -74,11 +75,7 @@ def _fill(setting: Setting, count: int) -> None:
     store = registry.vector_store(setting.source.embedding_model)
     begun = time.perf_counter()
     store.replace(
-        document,
+        [Version(document, drafts, [uuid.uuid4() for _ in drafts], range(count), vectors.astype(np.float16))],
         model_id=setting.source.embedding_model_id,
-        chunks=drafts,
-        digests=[uuid.uuid4() for _ in drafts],
-        fresh=range(count),
-        vectors=vectors.astype(np.float16),
     )
     print(f"index      {count / (time.perf_counter() - begun):.0f} rows/s into a live HNSW index", flush=True)
