@@ -74,8 +74,12 @@ def _fill(setting: Setting, count: int) -> None:
     drafts = [ChunkDraft(number, number, number + 1, "filler", (), 1) for number in range(count)]
     store = registry.vector_store(setting.source.embedding_model)
     begun = time.perf_counter()
-    store.replace(
-        [Version(document, drafts, [uuid.uuid4() for _ in drafts], range(count), vectors.astype(np.float16))],
-        model_id=setting.source.embedding_model_id,
+    version = Version(
+        document=document,
+        chunks=drafts,
+        digests=[uuid.uuid4() for _ in drafts],
+        fresh=range(count),
+        vectors=vectors.astype(np.float16),
     )
+    store.replace([version], model_id=setting.source.embedding_model_id)
     print(f"index      {count / (time.perf_counter() - begun):.0f} rows/s into a live HNSW index", flush=True)

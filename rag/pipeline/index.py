@@ -155,7 +155,7 @@ def effective_hash(submission: Submission) -> str:
 
 
 def _locked(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
-    """The live documents of these paths. Advisory locks, because a document that is not there yet has no row to lock."""
+    """The live documents of these paths. Advisory locks: a document that is not there yet has no row to lock."""
     source.hold()
     take_turns(f"{source.pk}/{path}" for path in paths)
     live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")
