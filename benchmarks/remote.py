@@ -90,6 +90,7 @@ def _write(task: tuple[uuid.UUID, uuid.UUID, int]) -> None:
     from django.db import connection, transaction
 
     from rag.models import Document
+    from rag.providers.base import Version
     from rag.providers.stores.pgvector import PgVectorStore
     from rag.types import ChunkDraft
 
@@ -106,11 +107,11 @@ def _write(task: tuple[uuid.UUID, uuid.UUID, int]) -> None:
                 source_id=source_id, path=str(uuid.uuid4()), title="bare", text=text, content_hash="", chunk_size=1,
                 chunk_overlap=0, chunk_count=16, revision=uuid.uuid4(), source_type="doc",
             )  # fmt: skip
-            store.replace(
-                document,
-                model_id=model_id,
+            version = Version(
+                document=document,
                 chunks=[ChunkDraft(number, 0, len(text), text, (), 150) for number in range(16)],
                 digests=[uuid.uuid4() for _ in range(16)],
                 fresh=range(16),
                 vectors=vectors,
             )
+            store.replace([version], model_id=model_id)

@@ -61,6 +61,7 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
 def _fill(setting: Setting, count: int) -> None:
     from rag.models import Document
     from rag.providers import registry
+    from rag.providers.base import Version
     from rag.types import ChunkDraft
 
     random = np.random.default_rng(1)
@@ -73,12 +74,12 @@ def _fill(setting: Setting, count: int) -> None:
     drafts = [ChunkDraft(number, number, number + 1, "filler", (), 1) for number in range(count)]
     store = registry.vector_store(setting.source.embedding_model)
     begun = time.perf_counter()
-    store.replace(
-        document,
-        model_id=setting.source.embedding_model_id,
+    version = Version(
+        document=document,
         chunks=drafts,
         digests=[uuid.uuid4() for _ in drafts],
         fresh=range(count),
         vectors=vectors.astype(np.float16),
     )
+    store.replace([version], model_id=setting.source.embedding_model_id)
     print(f"index      {count / (time.perf_counter() - begun):.0f} rows/s into a live HNSW index", flush=True)

@@ -13,7 +13,7 @@ _AT_ONCE = 500_000
 def count_tokens(text: str) -> int:
     """OpenAI tokens (cl100k_base, the encoding of text-embedding-3); of a very long text a few more than it has."""
     parts = (text[start : start + _AT_ONCE] for start in range(0, len(text), _AT_ONCE))
-    return sum(len(_encoding().encode(part, disallowed_special=())) for part in parts)
+    return sum(len(_encoding().encode_ordinary(part)) for part in parts)
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """What every model shares: a time-ordered identifier and how one is read; turns for what has no row to lock."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 import uuid_utils.compat
@@ -30,10 +30,17 @@ class UUIDModel(models.Model):
         abstract = True
 
 
-def take_turn(name: str) -> None:
-    """Wait until no other transaction has the turn of this name, and keep it until the caller's ends."""
+def take_turns(names: Iterable[str]) -> None:
+    """Wait until no other transaction has a turn of these names, and keep them until the caller's ends.
+
+    Everybody takes several in the same order, so that no two wait for each other: once in a transaction.
+    """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(name, 0) AS key "
+            "FROM unnest(%s::text[]) AS name ORDER BY key) AS ordered",
+            [list(names)],
+        )
 
 
 def take_free_turn(name: str) -> bool:

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from accounts.models import User
@@ -73,12 +74,14 @@ def carry_on(row: IngestionDocument) -> None:
     source = row.job.source
     cut = ingest.cut(ingestion._submission(row), source=source, options=ingestion._options(row))
     (prepared,) = ingest.embed([cut], source.embedding_model, on_batch=lambda done: None)
-    ingestion._write(ingestion._Work(row, cut, Clock()), prepared)
+    ingestion._write([ingestion._Work(row, cut, Clock())], [prepared])
 
 
 def run(*, ids: Sequence[uuid.UUID]) -> None:
     """What a worker does that was given just these, in this order; those that cannot be taken are left."""
-    ingestion.work_on([row for each in ids if (row := leases.claim(each))])
+    rows = [row for each in ids if (row := leases.claim(each))]
+    for _, some in groupby(rows, key=lambda row: row.source_id):
+        ingestion.work_on(list(some))
 
 
 def work(at_once: int = 8) -> int:

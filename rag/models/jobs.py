@@ -84,6 +84,10 @@ class Condition(models.TextChoices):
     WAITING = "waiting", "waiting for another try"
 
 
+# Bytes of what was sent. octet_length reads no text: PostgreSQL keeps the length where it keeps the text.
+TEXT_BYTES = models.Func(models.F("text"), function="octet_length", output_field=models.IntegerField())
+
+
 class IngestionDocumentQuerySet(JobContentQuerySet):
     def with_condition(self) -> Self:
         """Annotate condition (empty: it is not open) and retry_at, the earliest time of a postponed one's next try."""

@@ -1,26 +1,29 @@
-"""Step: a prepared document → its row, its chunks and their vectors, inside the caller's transaction."""
+"""Step: prepared documents → their rows, their chunks and their vectors, inside the caller's transaction."""
 
 import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rag.models import DataSource, Document, Original
 from rag.models.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
+from rag.providers.base import Version
 from rag.types import ChunkingOptions, IndexOutcome, Submission
-from ragsite.db import take_turn
+from ragsite.db import take_turns
 
 from . import quota
-from .ingest import Prepared
+from .ingest import Cut, Prepared
 
 
 class Outdated(Exception):
     """The stored version is not the one any more whose vectors were to be kept: cut it again."""
 
 
-def is_known(submission: Submission, *, source: DataSource) -> bool:
-    """Whether the path has a document already. Cheap, and not final: nothing is locked."""
-    return Document.objects.live().filter(source=source, path=submission.path).exists()
+def known_paths(paths: Iterable[str], *, source: DataSource) -> set[str]:
+    """Those that have a document already. Cheap, and not final: nothing is locked."""
+    live = Document.objects.live().filter(source=source, path__in=list(paths))
+    return set(live.values_list("path", flat=True))
 
 
 def unchanged(
@@ -31,32 +34,66 @@ def unchanged(
     Nothing is embedded for it. Keeps other writers of this path waiting until the caller's transaction ends. Raises
     UnknownSource if the source was deleted meanwhile.
     """
-    document = _locked(source, submission.path)
+    document = _locked(source, [submission.path]).get(submission.path)
     if document is None:
-        return _deleted_since(source, submission.path, revision)
+        return _deleted_since(source, {submission.path: revision}).get(submission.path)
     return _kept(document, submission, source, options, revision)
 
 
-def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> IndexOutcome:
-    """Create the document, or give it its new content: chunks that it has already keep their rows and vectors.
+def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict[uuid.UUID, IndexOutcome]:
+    """Create the documents, or give them their new content: chunks that they have already keep their rows and vectors.
 
-    Keeps other writers of this path waiting, likewise, and towards the end the organisation's other writers: once in a
-    transaction. Raises IndexFull, Outdated, and UnknownSource if the source was deleted meanwhile.
+    arrivals: by the revision that each becomes, none of the same path as another. Keeps other writers of these paths
+    waiting, likewise, and towards the end the organisation's other writers: once in a transaction. Raises IndexFull
+    and Outdated though only one of them may be the cause, and UnknownSource if the source was deleted meanwhile.
     """
-    cut = prepared.cut
-    submission, options = cut.submission, cut.options
-    document = _locked(source, submission.path)
-    if document and (kept := _kept(document, submission, source, options, revision)):
+    paths = {prepared.cut.submission.path: revision for revision, prepared in arrivals.items()}
+    stored = _locked(source, paths)
+    gone = _deleted_since(source, {path: revision for path, revision in paths.items() if path not in stored})
+    outcomes: dict[uuid.UUID, IndexOutcome] = {}
+    versions: list[Version] = []
+    had_chunks = had_bytes = 0
+    for revision, prepared in arrivals.items():
+        submission = prepared.cut.submission
+        document = stored.get(submission.path)
+        done = gone.get(submission.path) or _settled(document, prepared.cut, source, revision)
+        if done is None:
+            had_chunks += document.chunk_count if document else 0
+            had_bytes += document.bytes if document else 0
+            versions.append(_version(document, prepared, source, revision))
+            status = "updated" if document else "created"
+            done = IndexOutcome(status, versions[-1].document.pk, len(prepared.cut.chunks))
+        outcomes[revision] = done
+    _write(versions, source)
+    documents = [version.document for version in versions]
+    quota.make_room(
+        source.organization_id,
+        chunks=sum(document.chunk_count for document in documents) - had_chunks,
+        bytes=sum(document.bytes for document in documents) - had_bytes,
+    )
+    return outcomes
+
+
+def _settled(document: Document | None, cut: Cut, source: DataSource, revision: uuid.UUID) -> IndexOutcome | None:
+    """If nothing is to be written, why. Raises Outdated."""
+    submission = cut.submission
+    if document and (kept := _kept(document, submission, source, cut.options, revision)):
         return kept
-    if document is None and (gone := _deleted_since(source, submission.path, revision)):
-        return gone
     if document is None and submission.again:  # deleted since it was asked for
         return IndexOutcome("unchanged", None, 0)
     if cut.base != (document.revision if document else None):
         raise Outdated
-    had_chunks, had_bytes = (document.chunk_count, document.bytes) if document else (0, 0)
-    status = "updated" if document else "created"
+    return None
+
+
+def _version(document: Document | None, prepared: Prepared, source: DataSource, revision: uuid.UUID) -> Version:
+    """The document, with the values of its new version, and what it consists of. Nothing is written."""
+    cut = prepared.cut
+    submission, options = cut.submission, cut.options
+    is_new = document is None
     document = document or Document(source=source, path=submission.path)
+    if document.original_id and document.original_id != submission.original_id:
+        Original.objects.filter(pk=document.original_id).release()
     content = {
         "title": cut.title,
         "content_type": submission.content_type or cut.parsed.media_type or parsers.media_type("", submission.path),
@@ -67,26 +104,22 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         "chunk_size": options.size,
         "chunk_overlap": options.overlap,
         "chunk_count": len(cut.chunks),
-        "bytes": quota.size_of(cut.parsed.text, submission.original_id),
+        "bytes": cut.bytes,
         "revision": revision,
     }
-    if document.original_id and document.original_id != submission.original_id:
-        Original.objects.filter(pk=document.original_id).release()
-    _save(document, {**_attributes(submission, source), **content})
+    _set(document, {**_attributes(submission, source), **content})
+    return Version(document, cut.chunks, cut.digests, cut.fresh, prepared.vectors, is_new)
+
+
+def _write(versions: Sequence[Version], source: DataSource) -> None:
     store = registry.vector_store(source.embedding_model)
-    store.replace(
-        document,
-        model_id=source.embedding_model_id,
-        chunks=cut.chunks,
-        digests=cut.digests,
-        fresh=cut.fresh,
-        vectors=prepared.vectors,
-        is_new=status == "created",
-    )
-    if status == "updated":
+    Document.objects.bulk_create([version.document for version in versions if version.is_new])
+    changed = [version.document for version in versions if not version.is_new]
+    for document in changed:
+        document.save()
+    store.replace(versions, model_id=source.embedding_model_id)
+    for document in changed:
         store.refresh_filters(document)
-    quota.make_room(source.organization_id, chunks=document.chunk_count - had_chunks, bytes=document.bytes - had_bytes)
-    return IndexOutcome(status, document.pk, len(cut.chunks))
 
 
 def _kept(
@@ -105,7 +138,9 @@ def _kept(
     given = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
     if "/" not in document.content_type:  # a word of an earlier submission's own
         given.setdefault("content_type", parsers.media_type("", submission.path))
-    _save(document, {**_attributes(submission, source), **given, "revision": revision})
+    values = {**_attributes(submission, source), **given, "revision": revision}
+    _set(document, values)
+    document.save(update_fields=[*values, "updated_at"])
     registry.vector_store(source.embedding_model).refresh_filters(document)
     return outcome
 
@@ -119,18 +154,20 @@ def effective_hash(submission: Submission) -> str:
     return submission.content_hash or content_hash(submission.text)
 
 
-def _locked(source: DataSource, path: str) -> Document | None:
-    """The live document of this path. An advisory lock, because a document that is not there yet has no row to lock."""
+def _locked(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
+    """The live documents of these paths. Advisory locks: a document that is not there yet has no row to lock."""
     source.hold()
-    take_turn(f"{source.pk}/{path}")
-    return Document.objects.live().filter(source=source, path=path).defer("text").first()
+    take_turns(f"{source.pk}/{path}" for path in paths)
+    live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")
+    return {document.path: document for document in live}
 
 
-def _deleted_since(source: DataSource, path: str, revision: uuid.UUID) -> IndexOutcome | None:
-    """The path was deleted after this was submitted: it is history, as if it had been written and then deleted."""
-    deleted = Document.objects.filter(source=source, path=path, deleted_at__isnull=False, revision__gt=revision)
-    key = deleted.values_list("pk", flat=True).first()
-    return IndexOutcome("unchanged", key, 0) if key else None
+def _deleted_since(source: DataSource, paths: Mapping[str, uuid.UUID]) -> dict[str, IndexOutcome]:
+    """Of paths and their revisions, those that were deleted after it was submitted: it is history, as if it had been
+    written and then deleted."""
+    deleted = Document.objects.filter(source=source, path__in=list(paths), deleted_at__isnull=False)
+    found = deleted.values_list("path", "pk", "revision")
+    return {path: IndexOutcome("unchanged", key, 0) for path, key, revision in found if revision > paths[path]}
 
 
 def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:
@@ -143,7 +180,6 @@ def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:
     }
 
 
-def _save(document: Document, values: dict[str, Any]) -> None:
+def _set(document: Document, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         setattr(document, name, value)
-    document.save(update_fields=None if document._state.adding else [*values, "updated_at"])

@@ -24,7 +24,8 @@ class Cut:
     """A document before it is embedded.
 
     digests: of each chunk, of exactly what is embedded. fresh: indexes of the chunks whose vector is not there yet.
-    base: the revision of the stored version whose vectors the other chunks keep, if there is one.
+    base: the revision of the stored version whose vectors the other chunks keep, if there is one. bytes: what the
+    document counts in its organisation's quota.
     """
 
     submission: Submission
@@ -36,6 +37,7 @@ class Cut:
     digests: list[uuid.UUID]
     fresh: list[int]
     base: uuid.UUID | None
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,14 @@ def prepare(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, on_batch: Callable[[int], None]
 ) -> Prepared:
     """The slow part. Raises ParseFailed, UnsupportedFormat, IndexFull, EmbeddingFailed, and what `on_batch` raises."""
-    (prepared,) = embed([cut(submission, source=source, options=options)], source.embedding_model, on_batch=on_batch)
+    one = cut(submission, source=source, options=options)
+    require_room_for([one], source)
+    (prepared,) = embed([one], source.embedding_model, on_batch=on_batch)
     return prepared
 
 
 def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions, is_new: bool = False) -> Cut:
-    """Parse → chunks, and which of them are new. Raises ParseFailed, UnsupportedFormat, StorageFailed, and IndexFull
-    where there is no room for them.
+    """Parse → chunks, and which of them are new. Raises ParseFailed, UnsupportedFormat, StorageFailed.
 
     is_new: the path had no document a moment ago.
     """
@@ -64,8 +67,6 @@ def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions,
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     chunks = list(chunk(parsed, options))
     digests = [digest(each.text, each.headings, title) for each in chunks]
-    size = quota.size_of(parsed.text, submission.original_id)
-    quota.require_room_for(source, submission.path, chunks=len(chunks), bytes=size)
     stored = None
     if not (is_new or source._state.adding):
         stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()
@@ -78,7 +79,14 @@ def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions,
         else:
             fresh.append(index)
     lang = submission.lang or languages.detect(parsed.text)
-    return Cut(submission, options, parsed, title, lang, chunks, digests, fresh, stored.revision if stored else None)
+    size = quota.size_of(parsed.text, submission.original_id)
+    base = stored.revision if stored else None
+    return Cut(submission, options, parsed, title, lang, chunks, digests, fresh, base, size)
+
+
+def require_room_for(cuts: Sequence[Cut], source: DataSource) -> None:
+    """Before they are embedded. Raises IndexFull; not final, nothing is locked."""
+    quota.require_room_for(source, {each.submission.path: (len(each.chunks), each.bytes) for each in cuts})
 
 
 def embed(cuts: Sequence[Cut], model: EmbeddingModel, *, on_batch: Callable[[int], None]) -> list[Prepared]:

@@ -1,14 +1,16 @@
 """What an organisation may store (Organization.max_chunks and max_bytes), and what it does (Usage)."""
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import F, Func, IntegerField, OuterRef, Subquery, Sum, Value
+from django.db.models import F, OuterRef, Subquery, Sum, Value
 from django.db.models.functions import Coalesce, Greatest
 
 from orgs.models import Organization
 from rag.errors import IndexFull
 from rag.models import DataSource, Document, IngestionDocument, Original, Usage
+from rag.models.jobs import TEXT_BYTES
 
 _OPEN = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
 
@@ -48,13 +50,14 @@ def require_room(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0)
         raise _too_many_bytes(most.bytes, used.bytes)
 
 
-def require_room_for(source: DataSource, path: str, *, chunks: int, bytes: int) -> None:  # noqa: A002
-    """The same for a document of this size: what it replaces makes room for it."""
+def require_room_for(source: DataSource, sizes: Mapping[str, tuple[int, int]]) -> None:
+    """The same for documents, path → (chunks, bytes): what they replace makes room for them."""
     if _most(source.organization_id) == _Most(None, None):
         return
-    held = Document.objects.live().filter(source_id=source.pk, path=path).values_list("chunk_count", "bytes").first()
-    had_chunks, had_bytes = held or (0, 0)
-    require_room(source.organization_id, chunks=chunks - had_chunks, bytes=bytes - had_bytes)
+    replaced = Document.objects.live().filter(source_id=source.pk, path__in=list(sizes))
+    had = replaced.aggregate(chunks=Coalesce(Sum("chunk_count"), 0), bytes=Coalesce(Sum("bytes"), 0))
+    chunks, size = (sum(each) for each in zip(*sizes.values(), strict=True))
+    require_room(source.organization_id, chunks=chunks - had["chunks"], bytes=size - had["bytes"])
 
 
 def require_room_for_open(organization_id: uuid.UUID) -> None:
@@ -101,9 +104,7 @@ def _make_row(organization_id: uuid.UUID) -> None:
 def _growth_of_open(organization_id: uuid.UUID) -> int:
     """The bytes of open documents, each without what it will replace."""
     replaced = Document.objects.live().filter(source=OuterRef("job__source"), path=OuterRef("path")).values("bytes")
-    # octet_length reads no text: PostgreSQL keeps the length where it keeps the text.
-    length = Func(F("text"), function="octet_length", output_field=IntegerField())
-    size = length + Coalesce(F("original__size"), Value(0)) - Coalesce(Subquery(replaced[:1]), Value(0))
+    size = TEXT_BYTES + Coalesce(F("original__size"), Value(0)) - Coalesce(Subquery(replaced[:1]), Value(0))
     documents = IngestionDocument.objects.filter(
         state__in=_OPEN, job__source__organization=organization_id, job__source__deleted_at=None
     )

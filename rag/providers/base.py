@@ -3,6 +3,7 @@
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +34,22 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a document is to consist of. is_new: it had no chunks.
+
+    digests: of each chunk, of what is embedded. fresh: indexes of the chunks that are new, with their vectors,
+    (len(fresh), dimensions). The others are `known`, and keep their rows and vectors.
+    """
+
+    document: Document
+    chunks: Sequence[ChunkDraft]
+    digests: Sequence[uuid.UUID]
+    fresh: Sequence[int]
+    vectors: Halves
+    is_new: bool = False
+
+
 class VectorStore(Protocol):
     """Keeps the chunks of documents and finds the nearest.
 
@@ -43,22 +60,8 @@ class VectorStore(Protocol):
         """The digests of its chunks that have a vector of this model, each as often as it is there."""
         ...
 
-    def replace(
-        self,
-        document: Document,
-        *,
-        model_id: uuid.UUID,
-        chunks: Sequence[ChunkDraft],
-        digests: Sequence[uuid.UUID],
-        fresh: Sequence[int],
-        vectors: Halves,
-        is_new: bool = False,
-    ) -> None:
-        """The document has these chunks and no others. is_new: it had none.
-
-        fresh: indexes of those that are new, with their vectors, (len(fresh), dimensions). The others are `known`, and
-        keep their rows and vectors.
-        """
+    def replace(self, versions: Sequence[Version], *, model_id: uuid.UUID) -> None:
+        """Each of these documents, whose rows are there, has its version's chunks and no others."""
         ...
 
     def refresh_filters(self, document: Document) -> None:

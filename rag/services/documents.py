@@ -14,7 +14,7 @@ from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document, Original
 from rag.models.documents import DocumentQuerySet
 from rag.pipeline import quota
-from ragsite.db import take_turn, uuid7
+from ragsite.db import take_turns, uuid7
 
 from . import sources
 
@@ -76,7 +76,7 @@ def delete_document(document: Document) -> None:
     has a revision, as submissions have. Raises UnknownDocument if somebody else was first."""
     source = document.source
     source.hold(any_model=True)
-    take_turn(f"{source.pk}/{document.path}")
+    take_turns([f"{source.pk}/{document.path}"])
     found = Document.objects.live().filter(pk=document.pk).values_list("chunk_count", "bytes").first()
     if found is None:
         raise UnknownDocument

@@ -12,7 +12,7 @@ from rag.errors import InvalidRequest
 from rag.models import Action, DataSource, GoldenQuestion
 from rag.models.documents import MAX_PATH_BYTES
 from rag.models.golden import MOST_CHARACTERS
-from ragsite.db import take_turn
+from ragsite.db import take_turns
 
 from .quality import MOST_QUESTIONS
 
@@ -61,7 +61,7 @@ def import_csv(source: DataSource, content: bytes, *, by: User) -> int:
         more = [f"… and {len(errors) - _MOST_ERRORS} more."] if len(errors) > _MOST_ERRORS else []
         raise _refused("Nothing was imported.", *errors[:_MOST_ERRORS], *more)
     with transaction.atomic():
-        take_turn(f"golden/{source.pk}")
+        take_turns([f"golden/{source.pk}"])
         there = set(GoldenQuestion.objects.filter(source=source).values_list(*COLUMNS))
         wanted = [each for each in dict.fromkeys(row for _, row in rows) if each not in there]
         if len(there) + len(wanted) > MOST_QUESTIONS:

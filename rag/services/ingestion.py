@@ -51,8 +51,7 @@ def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
             "Send it as a job: POST /api/rag/ingest with `documents`."
         )
     revision, options = uuid7(), default_options()
-    known = not source._state.adding and index.is_known(submission, source=source)
-    if known:
+    if not source._state.adding and index.known_paths([submission.path], source=source):
         with transaction.atomic():
             same = index.unchanged(submission, source=source, options=options, revision=revision)
         if same is not None:
@@ -62,7 +61,7 @@ def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
     while True:
         prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
         with contextlib.suppress(index.Outdated), transaction.atomic():
-            return index.index(prepared, source=sources.saved(source), revision=revision)
+            return index.index({revision: prepared}, source=sources.saved(source))[revision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +85,36 @@ def run(*, count: int) -> None:
 
 
 def work_on(rows: Sequence[IngestionDocument]) -> None:
-    """Each of these claimed documents is ingested, and its outcome written.
+    """Each of these claimed documents, all of one source, is ingested, and its outcome written.
 
-    Small ones of one source are embedded together, since a call for each would cost more than its embedding; large ones
-    come last, one by one, so that no two of them are in memory at a time.
+    Small ones are embedded and written together, since a call and a transaction for each would cost more than its
+    embedding; large ones come last, one by one, so that no two of them are in memory at a time.
     """
     with _without_waiting_for_disk(), leases.holding() as held:
         held.keep(rows)
+        _begin_jobs(rows)
+        known = index.known_paths({row.path for row in rows}, source=rows[0].job.source)
         together: list[_Work] = []
         for row in sorted(rows, key=_size):
-            work = _begun(row, held)
+            if row.path in {work.row.path for work in together}:  # sent twice: one after the other
+                _embed_and_write(together, held)
+                known.add(row.path)
+                together = []
+            work = _begun(row, held, is_known=row.path in known)
             if work is None:
                 continue
-            if together and (together[0].source != work.source or _texts([*together, work]) > _TOGETHER):
+            if together and _texts([*together, work]) > _TOGETHER:
                 _embed_and_write(together, held)
                 together = []
             together.append(work)
         if together:
             _embed_and_write(together, held)
+
+
+def _begin_jobs(rows: Sequence[IngestionDocument]) -> None:
+    if ids := {row.job_id for row in rows if row.job.status == Status.QUEUED}:
+        queued = IngestionJob.objects.filter(pk__in=ids, status=Status.QUEUED)
+        queued.update(status=Status.PROCESSING, started_at=timezone.now())
 
 
 def _size(row: IngestionDocument) -> int:
@@ -127,14 +138,10 @@ def _without_waiting_for_disk() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def _begun(row: IngestionDocument, held: Holding) -> _Work | None:
+def _begun(row: IngestionDocument, held: Holding, *, is_known: bool) -> _Work | None:
     """The document, parsed and cut; None if nothing is to be embedded for it, and its outcome is written."""
-    if row.job.status == Status.QUEUED:
-        queued = IngestionJob.objects.filter(pk=row.job_id, status=Status.QUEUED)
-        queued.update(status=Status.PROCESSING, started_at=timezone.now())
     clock = Clock()
     with _outcome_of(row, held):
-        is_known = index.is_known(_submission(row), source=row.job.source)
         if not (is_known and _is_unchanged(row)):
             with clock.stage(Stage.PARSING):
                 options = _options(row)
@@ -149,37 +156,48 @@ def _is_unchanged(row: IngestionDocument) -> bool:
     with transaction.atomic():
         outcome = index.unchanged(_submission(row), source=row.job.source, options=_options(row), revision=row.pk)
         if outcome is not None:
-            outcomes.finish(row, outcome)
+            outcomes.finish({row: outcome})
             outages.pass_on(row.pk)
     return outcome is not None
 
 
 def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
-    """What one of them alone is to blame for does not fail the others."""
-    begun, model = time.monotonic(), works[0].source.embedding_model
+    def embed_and_write(some: Sequence[_Work]) -> None:
+        prepared = {work.row.pk: each for work, each in zip(some, _embedded(some, held), strict=True)}
+        _together_or_apart(some, lambda few: _write(few, [prepared[work.row.pk] for work in few]), held)
+
+    _together_or_apart(works, embed_and_write, held)
+    _let_go([work.row for work in works], held)
+
+
+def _together_or_apart(works: Sequence[_Work], step: Callable[[Sequence[_Work]], None], held: Holding) -> None:
+    """What one of them alone is to blame for does not fail the others: each is then tried for itself."""
     try:
-        held.say(Stage.EMBEDDING, [work.row for work in works])
-        prepared = ingest.embed([work.cut for work in works], model, on_batch=_progress(works))
-        if any(work.cut.fresh for work in works):
-            outages.end(model.pk)
+        step(works)
     except Exception as error:
         if len(works) > 1 and _may_be_of_one(error):
             for work in works:
-                _embed_and_write([work], held)
+                _together_or_apart([work], step, held)
             return
         for work in works:
             with _outcome_of(work.row, held):
                 raise error
+
+
+def _embedded(works: Sequence[_Work], held: Holding) -> list[ingest.Prepared]:
+    begun, source = time.monotonic(), works[0].source
+    cuts = [work.cut for work in works]
+    ingest.require_room_for(cuts, source)
+    held.say(Stage.EMBEDDING, [work.row for work in works])
+    prepared = ingest.embed(cuts, source.embedding_model, on_batch=_progress(works))
+    if any(cut.fresh for cut in cuts):
+        outages.end(source.embedding_model_id)
     else:
-        seconds = time.monotonic() - begun
-        if not any(work.cut.fresh for work in works):
-            for work in works:
-                outages.pass_on(work.row.pk)
-        for work, each in zip(works, prepared, strict=True):
-            work.clock.add(Stage.EMBEDDING, seconds)
-            with _outcome_of(work.row, held):
-                _write(work, each)
-    _let_go([work.row for work in works], held)
+        for work in works:
+            outages.pass_on(work.row.pk)
+    for work in works:
+        work.clock.add(Stage.EMBEDDING, time.monotonic() - begun)
+    return prepared
 
 
 def _may_be_of_one(error: Exception) -> bool:
@@ -196,19 +214,31 @@ def _progress(works: Sequence[_Work]) -> Callable[[int], None]:
     return lambda done: update_held(work.row, chunk_count=kept + done)
 
 
-def _write(work: _Work, prepared: ingest.Prepared) -> None:
-    """The outcome is written in the transaction that writes the chunks, so that either both happened or neither."""
-    row, cut = work.row, work.cut
-    if len(cut.fresh) > _TOGETHER:  # entering them into the index takes a while
-        update_held(row, stage=Stage.INDEXING, chunk_count=len(cut.chunks))
-    while True:
-        begun = time.monotonic()
-        with contextlib.suppress(index.Outdated), transaction.atomic():
-            outcome = index.index(prepared, source=work.source, revision=row.pk)
-            work.clock.add(Stage.INDEXING, time.monotonic() - begun)
-            outcomes.finish(row, outcome, timings=work.clock.milliseconds)
-            return
-        prepared = ingest.prepare(cut.submission, source=work.source, options=cut.options, on_batch=_progress([work]))
+def _write(works: Sequence[_Work], prepared: Sequence[ingest.Prepared]) -> None:
+    """The outcomes are written in the transaction that writes the chunks, so that either all happened or nothing.
+
+    Raises LeaseLost, and what index.index raises, though only one of the documents may be the cause.
+    """
+    if _texts(works) > _TOGETHER:  # entering them into the index takes a while
+        for work in works:
+            update_held(work.row, stage=Stage.INDEXING, chunk_count=len(work.cut.chunks))
+    arrivals = {work.row.pk: each for work, each in zip(works, prepared, strict=True)}
+    begun = time.monotonic()
+    try:
+        with transaction.atomic():
+            written = index.index(arrivals, source=works[0].source)
+            for work in works:
+                work.clock.add(Stage.INDEXING, time.monotonic() - begun)
+            timings = {work.row.pk: work.clock.milliseconds for work in works}
+            outcomes.finish({work.row: written[work.row.pk] for work in works}, timings=timings)
+    except index.Outdated:
+        if len(works) > 1:
+            raise
+        (work,) = works
+        again = ingest.prepare(
+            work.cut.submission, source=work.source, options=work.cut.options, on_batch=_progress(works)
+        )
+        _write([_Work(work.row, again.cut, work.clock)], [again])
 
 
 @contextlib.contextmanager

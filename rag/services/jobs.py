@@ -28,7 +28,7 @@ STARVED_ADVICE = (
     "See its log, and /readyz for the broker."
 )
 # Documents a message carries: enough to make its cost small, few enough to share a job among workers.
-BATCH = 8
+BATCH = 32
 
 
 @transaction.atomic

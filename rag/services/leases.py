@@ -15,6 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionTurn, ModelOutage
+from rag.models.jobs import TEXT_BYTES
 from ragsite.db import uuid7
 
 State, Stage = IngestionDocument.State, IngestionDocument.Stage
@@ -57,7 +58,8 @@ def claim_next(limit: int) -> list[IngestionDocument]:
         for source_id, organization_id, model_id, in_outage in _sources_in_turn(now):  # noqa: B007
             waiting = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
             waiting = waiting.order_by("source_id", "pk").select_for_update(skip_locked=True)
-            ids = _together(list(waiting.values_list("pk", "attempts")[: 1 if in_outage else limit]))
+            sized = waiting.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
+            ids = _together(list(sized[: 1 if in_outage else limit]))
             if ids and (not in_outage or _is_probe(ids[0], model_id, now)):
                 break
         else:
@@ -82,12 +84,22 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     return list(taken.filter(pk__in=ids, lease=token).order_by("pk"))
 
 
-def _together(rows: list[tuple[uuid.UUID, int]]) -> list[uuid.UUID]:
+# Bytes of text that one worker takes at once, so that others have a part of long documents; what a file counts.
+_MOST_AT_ONCE, _FILE = 128 * 1024, 16 * 1024
+
+
+def _together(rows: list[tuple[uuid.UUID, int, int, uuid.UUID | None]]) -> list[uuid.UUID]:
     """What was lost with a worker before is taken alone: if it was the cause, it shall not take others with it."""
-    for number, (_, attempts) in enumerate(rows):
+    ids: list[uuid.UUID] = []
+    room = _MOST_AT_ONCE
+    for key, attempts, length, original_id in rows:
+        room -= _FILE if original_id else length
+        if ids and (attempts or room < 0):
+            break
+        ids.append(key)
         if attempts:
-            return [key for key, _ in rows[: max(1, number)]]
-    return [key for key, _ in rows]
+            break
+    return ids
 
 
 # More sources than workers could be at, at the same moment.

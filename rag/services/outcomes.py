@@ -2,9 +2,13 @@
 
 import contextlib
 import datetime
+import json
+import uuid
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
@@ -19,22 +23,34 @@ from .leases import LeaseLost, update_held
 State = IngestionDocument.State
 
 
-def finish(row: IngestionDocument, outcome: IndexOutcome, *, timings: Mapping[str, int] | None = None) -> None:
-    """Inside the transaction that writes the document's chunks. timings: stage → milliseconds. Raises LeaseLost."""
-    update_held(
-        row,
-        state=State.DONE,
-        outcome=outcome.status,
-        document=outcome.document_id,
-        chunk_count=outcome.chunk_count,
-        stage="",
-        timings=dict(timings or {}),
-        text="",
-        due_at=None,
-        error_code="",
-        error_message="",
-        finished_at=timezone.now(),
-    )
+def finish(
+    done: Mapping[IngestionDocument, IndexOutcome],
+    *,
+    timings: Mapping[uuid.UUID, Mapping[str, int]] = MappingProxyType({}),
+) -> None:
+    """Inside the transaction that writes the documents' chunks. timings: of a row, stage → milliseconds.
+
+    Raises LeaseLost if one of the rows is no longer ours.
+    """
+    rows = sorted(done, key=lambda row: row.pk)  # locked in one order, as everybody does who locks several
+    running = IngestionDocument.objects.filter(pk__in=[row.pk for row in rows], state=State.RUNNING)
+    leases = running.order_by("pk").select_for_update().values_list("pk", "lease")
+    if list(leases) != [(row.pk, row.lease) for row in rows]:
+        raise LeaseLost
+    values = [
+        (row.pk, done[row].status, done[row].document_id, done[row].chunk_count, json.dumps(timings.get(row.pk, {})))
+        for row in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE rag_ingestiondocument AS row SET state = %s, outcome = done.outcome, "
+            "document_id = done.document_id, chunk_count = done.chunk_count, "
+            "timings = done.timings::jsonb, "
+            "stage = '', text = '', due_at = NULL, error_code = '', error_message = '', finished_at = %s "
+            "FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::int[], %s::text[]) "
+            "AS done (id, outcome, document_id, chunk_count, timings) WHERE row.id = done.id",
+            [State.DONE, timezone.now(), *([*column] for column in zip(*values, strict=True))],
+        )
 
 
 def refuse(row: IngestionDocument, error: RagError) -> None:

@@ -18,7 +18,7 @@ from . import jobs, outages
 
 State = IngestionDocument.State
 # Rows a sweep brings back at most; the next one takes the rest.
-_SWEPT = 64 * jobs.BATCH
+_SWEPT = 16 * jobs.BATCH
 
 
 def sweep() -> None:

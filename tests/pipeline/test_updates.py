@@ -148,5 +148,5 @@ def test_however_it_came_about_a_version_is_stored_alike(source: DataSource, ver
         for each in (path, "fresh-" + path) if version is versions[-1] else (path,):
             submission = Submission(path=each, title="T", text=text)
             prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
-            index.index(prepared, source=source, revision=uuid7())
+            index.index({uuid7(): prepared}, source=source)
     assert stored(path) == stored("fresh-" + path)

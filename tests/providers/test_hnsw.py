@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from rag.models import Document, EmbeddingModel
+from rag.providers.base import Version
 from rag.providers.stores import hnsw
 from rag.providers.stores.pgvector import PgVectorStore
 from rag.services import vector_index
@@ -49,12 +50,16 @@ def load(world: World, count: int) -> tuple[Scope, np.ndarray]:
     vectors = np.random.default_rng(1).standard_normal((count, DIMENSIONS)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     PgVectorStore(dimensions=DIMENSIONS, exact_limit=0).replace(
-        document,
+        [
+            Version(
+                document,
+                [ChunkDraft(number, number, number + 1, "x", (), 1) for number in range(count)],
+                [uuid.uuid4() for _ in range(count)],
+                range(count),
+                vectors.astype(np.float16),
+            )
+        ],
         model_id=model.pk,
-        chunks=[ChunkDraft(number, number, number + 1, "x", (), 1) for number in range(count)],
-        digests=[uuid.uuid4() for _ in range(count)],
-        fresh=range(count),
-        vectors=vectors.astype(np.float16),
     )
     return Scope((source.pk,), model.pk), vectors
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag.models import Chunk, Document
-from rag.providers.base import Vectors
+from rag.providers.base import Vectors, Version
 from rag.providers.stores.pgvector import PgVectorStore
 from rag.types import ChunkDraft, Filters, Scope
 from tests.factories import World
@@ -33,12 +33,8 @@ def fill(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[u
     store = PgVectorStore(dimensions=384, exact_limit=0)
     digests = [uuid.uuid4() for _ in drafts]
     store.replace(
-        document,
+        [Version(document, drafts, digests, range(len(drafts)), vectors.astype(np.float16))],
         model_id=source.embedding_model_id,
-        chunks=drafts,
-        digests=digests,
-        fresh=range(len(drafts)),
-        vectors=vectors.astype(np.float16),
     )
     ids = Chunk.objects.filter(document=document).order_by("position").values_list("pk", flat=True)
     return source.pk, list(ids)

@@ -4,7 +4,7 @@ import json
 import struct
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from pgvector import HalfVector
 
 from rag.errors import IndexUnavailable
 from rag.models import EMBEDDING_TABLES, Chunk, Document
-from rag.providers.base import Halves, Vectors
+from rag.providers.base import Vectors, Version
 from rag.types import ChunkDraft, Filters, Hit, Scope
 from ragsite.db import uuid7
 
@@ -39,35 +39,19 @@ class PgVectorStore:
         digests = self._embedded(document, model_id).values_list("digest", flat=True)
         return Counter(digest for digest in digests if digest)
 
-    def replace(
-        self,
-        document: Document,
-        *,
-        model_id: uuid.UUID,
-        chunks: Sequence[ChunkDraft],
-        digests: Sequence[uuid.UUID],
-        fresh: Sequence[int],
-        vectors: Halves,
-        is_new: bool = False,
-    ) -> None:
-        if not is_new:
-            kept = self._kept(document, model_id, digests, set(fresh))
-            self._remove_others(document, kept.values())
-            _move(chunks, kept)
-        ids = [uuid7() for _ in fresh]
-        _copy(
-            Chunk._meta.db_table,
-            _CHUNK,
-            (_chunk_row(document, id_, chunks[index], digests[index]) for id_, index in zip(ids, fresh, strict=True)),
-        )
-        shared = (document.source_id, document.pk, model_id, *_filter_columns(document).values())
-        halves = np.ascontiguousarray(vectors, ">f2")
-        head = struct.pack(">HH", halves.shape[1], 0) if len(halves) else b""
-        _copy(
-            self._model._meta.db_table,
-            _EMBEDDING,
-            ((id_, *shared, head + half.tobytes()) for id_, half in zip(ids, halves, strict=True)),
-        )
+    def replace(self, versions: Sequence[Version], *, model_id: uuid.UUID) -> None:
+        for version in versions:
+            if not version.is_new:
+                kept = self._kept(version, model_id)
+                self._remove_others(version.document, kept.values())
+                _move(version.chunks, kept)
+        if not any(version.fresh for version in versions):
+            return
+        ids = [[uuid7() for _ in version.fresh] for version in versions]
+        placed = list(zip(versions, ids, strict=True))
+        _copy(Chunk._meta.db_table, _CHUNK, (row for each, keys in placed for row in _chunk_rows(each, keys)))
+        rows = (row for each, keys in placed for row in _embedding_rows(each, keys, model_id))
+        _copy(self._model._meta.db_table, _EMBEDDING, rows)
 
     def _remove_others(self, document: Document, kept: Iterable[uuid.UUID]) -> None:
         stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept))
@@ -80,16 +64,14 @@ class PgVectorStore:
         vectors = self._model.objects.filter(document=document, model=model_id).values("chunk")
         return Chunk.objects.filter(document=document, pk__in=vectors).order_by("position")
 
-    def _kept(
-        self, document: Document, model_id: uuid.UUID, digests: Sequence[uuid.UUID], fresh: set[int]
-    ) -> dict[int, uuid.UUID]:
+    def _kept(self, version: Version, model_id: uuid.UUID) -> dict[int, uuid.UUID]:
         """Index of a chunk → the row that it keeps."""
-        rows = self._embedded(document, model_id)
         free: dict[uuid.UUID, list[uuid.UUID]] = {}
-        for key, each in rows.values_list("pk", "digest"):
-            if each:
-                free.setdefault(each, []).append(key)
-        return {index: free[each].pop(0) for index, each in enumerate(digests) if index not in fresh}
+        for key, digest in self._embedded(version.document, model_id).values_list("pk", "digest"):
+            if digest:
+                free.setdefault(digest, []).append(key)
+        fresh = set(version.fresh)
+        return {index: free[digest].pop(0) for index, digest in enumerate(version.digests) if index not in fresh}
 
     def refresh_filters(self, document: Document) -> None:
         columns = _filter_columns(document)
@@ -150,9 +132,22 @@ _EMBEDDING = {
 }  # fmt: skip
 
 
-def _chunk_row(document: Document, key: uuid.UUID, draft: ChunkDraft, digest: uuid.UUID) -> tuple[Any, ...]:
-    place = (key, document.source_id, document.pk, draft.position, draft.start, draft.end)
-    return (*place, draft.text, list(draft.headings), draft.tokens, *(draft.pages or (None, None)), digest)
+def _chunk_rows(version: Version, keys: Iterable[uuid.UUID]) -> Iterator[tuple[Any, ...]]:
+    document = version.document
+    for key, index in zip(keys, version.fresh, strict=True):
+        draft = version.chunks[index]
+        place = (key, document.source_id, document.pk, draft.position, draft.start, draft.end)
+        pages = draft.pages or (None, None)
+        yield (*place, draft.text, list(draft.headings), draft.tokens, *pages, version.digests[index])
+
+
+def _embedding_rows(version: Version, keys: Iterable[uuid.UUID], model_id: uuid.UUID) -> Iterator[tuple[Any, ...]]:
+    document = version.document
+    shared = (document.source_id, document.pk, model_id, *_filter_columns(document).values())
+    halves = np.ascontiguousarray(version.vectors, ">f2")
+    head = struct.pack(">HH", halves.shape[1], 0)
+    for key, half in zip(keys, halves, strict=True):
+        yield (key, *shared, head + half.tobytes())
 
 
 def _copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
