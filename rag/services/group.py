@@ -78,9 +78,9 @@ def _apart(works: Sequence[Work], step: Callable[[Sequence[Work]], None], held: 
             step([work])
         except Exception as error:
             refused.append((work, error))
-    for work, error in refused:
+    for work, cause in refused:
         with outcome_of(work.row, held, blamed=len(refused) < len(works)):
-            raise error
+            raise cause
 
 
 def _embedded(works: Sequence[Work], held: Holding) -> list[ingest.Prepared]:
