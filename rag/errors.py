@@ -129,7 +129,8 @@ class ProviderFailed(RagError):
     """A model behind HTTP cannot be reached or refuses.
 
     retry: the same call may succeed later. busy: it refused because of too many requests. timed_out: it was too slow.
-    retry_after: seconds after which the provider wants to be asked again, where it said so.
+    retry_after: seconds after which the provider wants to be asked again, where it said so. of_request: it may be what
+    was asked that it fails of, and not the provider that is down.
     """
 
     kind = Kind.UNAVAILABLE
@@ -142,6 +143,7 @@ class ProviderFailed(RagError):
         busy: bool = False,
         timed_out: bool = False,
         retry_after: float | None = None,
+        of_request: bool = False,
         **data: Any,
     ) -> None:
         super().__init__(message, **data)
@@ -149,6 +151,7 @@ class ProviderFailed(RagError):
         self.retry_after = retry_after
         self.busy = busy
         self.timed_out = timed_out
+        self.of_request = of_request
 
 
 class EmbeddingFailed(ProviderFailed):

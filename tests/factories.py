@@ -13,7 +13,7 @@ from orgs.permissions import Scope, Visibility
 from orgs.services import add_member, found_organization
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline import ingest
-from rag.services import ingestion, leases
+from rag.services import group, ingestion, leases
 from rag.services.clock import Clock
 from rag.types import IndexOutcome, Submission
 
@@ -74,7 +74,7 @@ def carry_on(row: IngestionDocument) -> None:
     source = row.job.source
     cut = ingest.cut(ingestion._submission(row), source=source, options=ingestion._options(row))
     (prepared,) = ingest.embed([cut], source.embedding_model, on_batch=lambda done: None)
-    ingestion._write([ingestion._Work(row, cut, Clock())], [prepared])
+    group.write([group.Work(row, cut, Clock())], [prepared])
 
 
 def run(*, ids: Sequence[uuid.UUID]) -> None:

@@ -32,6 +32,7 @@ class ProviderServer:
         self.requests: list[dict[str, Any]] = []
         self.replies: list[str | dict[str, Any]] = []  # a text, or a whole message (with tool calls)
         self.faults: list[tuple[int, dict[str, str], bytes | None]] = []
+        self.break_on = ""  # a text that holds this cannot be embedded
         self.stall = threading.Event()  # set: answer; cleared: keep the client waiting
         self.stall.set()
         provider = self
@@ -87,6 +88,8 @@ class ProviderServer:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         assert body["encoding_format"] == "float", "a plain server does not know base64"
         assert all(texts), "a plain server refuses empty inputs"
+        if self.break_on and any(self.break_on in text for text in texts):
+            return 500, {}, b'{"error": {"message": "as the test asked"}}'
         rows = [
             {"object": "embedding", "index": index, "embedding": self._vector(text).tolist()}
             for index, text in enumerate(texts)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Failure = TypeVar("Failure", bound=ProviderFailed)
 
 
+# 502, 503 and 504 speak of the server; 500 may be about one text that it cannot work on.
+_FAILED_OF_IT = 500
 # Local servers ask for no key, but the client library insists on one.
 NO_KEY = "none"
 
@@ -43,7 +45,8 @@ def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> 
         case openai.RateLimitError():
             return failure(f"{model} refuses more requests for now.", busy=True, retry_after=wait)
         case openai.InternalServerError():
-            return failure(f"{model} answered with an error of its own ({error.status_code}).", retry_after=wait)
+            said = f"{model} answered with an error of its own ({error.status_code})."
+            return failure(said, retry_after=wait, of_request=error.status_code == _FAILED_OF_IT)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return failure(f"{model} does not accept the API key.", retry=False)
         case openai.NotFoundError():

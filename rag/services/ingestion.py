@@ -1,30 +1,26 @@
 """Documents in: at once, or as a part of a job that workers do."""
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from rag.errors import DocumentTooLarge, ModelChanged, RagError
+from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
 
-from . import jobs, leases, outages, outcomes, sources
+from . import group, leases, outages, outcomes, sources
 from .clock import Clock
-from .leases import Holding, LeaseLost, update_held
+from .leases import Holding
 
 logger = structlog.get_logger(__name__)
 
 Stage, Status = IngestionDocument.Stage, IngestionJob.Status
-# Texts that are embedded together; a document of more is alone.
-_TOGETHER = 128
 
 
 def default_options() -> ChunkingOptions:
@@ -64,19 +60,6 @@ def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
             return index.index({revision: prepared}, source=sources.saved(source))[revision]
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A claimed document, parsed and cut."""
-
-    row: IngestionDocument
-    cut: ingest.Cut
-    clock: Clock
-
-    @property
-    def source(self) -> DataSource:
-        return self.row.job.source
-
-
 def run(*, count: int) -> None:
     """A worker's part: up to so many documents are taken, those of a source at a time, whoever's turn it is."""
     while count > 0 and (rows := leases.claim_next(count)):
@@ -94,21 +77,21 @@ def work_on(rows: Sequence[IngestionDocument]) -> None:
         held.keep(rows)
         _begin_jobs(rows)
         known = index.known_paths({row.path for row in rows}, source=rows[0].job.source)
-        together: list[_Work] = []
+        together: list[group.Work] = []
         for row in sorted(rows, key=_size):
             if row.path in {work.row.path for work in together}:  # sent twice: one after the other
-                _embed_and_write(together, held)
+                group.ingest_together(together, held)
                 known.add(row.path)
                 together = []
             work = _begun(row, held, is_known=row.path in known)
             if work is None:
                 continue
-            if together and _texts([*together, work]) > _TOGETHER:
-                _embed_and_write(together, held)
+            if not group.fits(together, work):
+                group.ingest_together(together, held)
                 together = []
             together.append(work)
         if together:
-            _embed_and_write(together, held)
+            group.ingest_together(together, held)
 
 
 def _begin_jobs(rows: Sequence[IngestionDocument]) -> None:
@@ -119,10 +102,6 @@ def _begin_jobs(rows: Sequence[IngestionDocument]) -> None:
 
 def _size(row: IngestionDocument) -> int:
     return len(row.text) + (row.original.size if row.original else 0)
-
-
-def _texts(works: Sequence[_Work]) -> int:
-    return sum(len(work.cut.fresh) for work in works)
 
 
 @contextlib.contextmanager
@@ -138,16 +117,16 @@ def _without_waiting_for_disk() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def _begun(row: IngestionDocument, held: Holding, *, is_known: bool) -> _Work | None:
+def _begun(row: IngestionDocument, held: Holding, *, is_known: bool) -> group.Work | None:
     """The document, parsed and cut; None if nothing is to be embedded for it, and its outcome is written."""
     clock = Clock()
-    with _outcome_of(row, held):
+    with group.outcome_of(row, held):
         if not (is_known and _is_unchanged(row)):
             with clock.stage(Stage.PARSING):
                 options = _options(row)
                 cut = ingest.cut(_submission(row), source=row.job.source, options=options, is_new=not is_known)
-            return _Work(row, cut, clock)
-    _let_go([row], held)
+            return group.Work(row, cut, clock)
+    group.let_go([row], held)
     return None
 
 
@@ -159,114 +138,6 @@ def _is_unchanged(row: IngestionDocument) -> bool:
             outcomes.finish({row: outcome})
             outages.pass_on(row.pk)
     return outcome is not None
-
-
-def _embed_and_write(works: Sequence[_Work], held: Holding) -> None:
-    def embed_and_write(some: Sequence[_Work]) -> None:
-        prepared = {work.row.pk: each for work, each in zip(some, _embedded(some, held), strict=True)}
-        _together_or_apart(some, lambda few: _write(few, [prepared[work.row.pk] for work in few]), held)
-
-    _together_or_apart(works, embed_and_write, held)
-    _let_go([work.row for work in works], held)
-
-
-def _together_or_apart(works: Sequence[_Work], step: Callable[[Sequence[_Work]], None], held: Holding) -> None:
-    """What one of them alone is to blame for does not fail the others: each is then tried for itself."""
-    try:
-        step(works)
-    except Exception as error:
-        if len(works) > 1 and _may_be_of_one(error):
-            for work in works:
-                _together_or_apart([work], step, held)
-            return
-        for work in works:
-            with _outcome_of(work.row, held):
-                raise error
-
-
-def _embedded(works: Sequence[_Work], held: Holding) -> list[ingest.Prepared]:
-    begun, source = time.monotonic(), works[0].source
-    cuts = [work.cut for work in works]
-    ingest.require_room_for(cuts, source)
-    held.say(Stage.EMBEDDING, [work.row for work in works])
-    prepared = ingest.embed(cuts, source.embedding_model, on_batch=_progress(works))
-    if any(cut.fresh for cut in cuts):
-        outages.end(source.embedding_model_id)
-    else:
-        for work in works:
-            outages.pass_on(work.row.pk)
-    for work in works:
-        work.clock.add(Stage.EMBEDDING, time.monotonic() - begun)
-    return prepared
-
-
-def _may_be_of_one(error: Exception) -> bool:
-    """Not what all of them would meet again: a model or a database that is away."""
-    return not isinstance(error, DatabaseError | InterfaceError) and not getattr(error, "retry", False)
-
-
-def _progress(works: Sequence[_Work]) -> Callable[[int], None]:
-    """Of a document that is alone, how far it is, and whether it still is ours; small ones are done in no time."""
-    if len(works) > 1:
-        return lambda done: None
-    (work,) = works
-    kept = len(work.cut.chunks) - len(work.cut.fresh)
-    return lambda done: update_held(work.row, chunk_count=kept + done)
-
-
-def _write(works: Sequence[_Work], prepared: Sequence[ingest.Prepared]) -> None:
-    """The outcomes are written in the transaction that writes the chunks, so that either all happened or nothing.
-
-    Raises LeaseLost, and what index.index raises, though only one of the documents may be the cause.
-    """
-    if _texts(works) > _TOGETHER:  # entering them into the index takes a while
-        for work in works:
-            update_held(work.row, stage=Stage.INDEXING, chunk_count=len(work.cut.chunks))
-    arrivals = {work.row.pk: each for work, each in zip(works, prepared, strict=True)}
-    begun = time.monotonic()
-    try:
-        with transaction.atomic():
-            written = index.index(arrivals, source=works[0].source)
-            for work in works:
-                work.clock.add(Stage.INDEXING, time.monotonic() - begun)
-            timings = {work.row.pk: work.clock.milliseconds for work in works}
-            outcomes.finish({work.row: written[work.row.pk] for work in works}, timings=timings)
-    except index.Outdated:
-        if len(works) > 1:
-            raise
-        (work,) = works
-        again = ingest.prepare(
-            work.cut.submission, source=work.source, options=work.cut.options, on_batch=_progress(works)
-        )
-        _write([_Work(work.row, again.cut, work.clock)], [again])
-
-
-@contextlib.contextmanager
-def _outcome_of(row: IngestionDocument, held: Holding) -> Iterator[None]:
-    """What goes wrong in the block becomes the row's state."""
-    try:
-        yield
-    except LeaseLost:
-        logger.warning("ingestion_lease_lost", document=str(row.pk), job=str(row.job_id))
-    except (OperationalError, InterfaceError):
-        # The database went away, not the document: the lease ends by itself, and the sweep brings the row back.
-        logger.exception("ingestion_interrupted", document=str(row.pk), job=str(row.job_id))
-        held.let_go(row)
-        connection.close()
-    except RagError as error:
-        cause = type(error.__cause__).__name__ if error.__cause__ else ""
-        logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause)
-        outcomes.refuse(row, error)
-    except Exception:
-        logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
-        outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")
-
-
-def _let_go(rows: Sequence[IngestionDocument], held: Holding) -> None:
-    for row in rows:
-        held.let_go(row)
-    for job_id in dict.fromkeys(row.job_id for row in rows):
-        jobs.close(job_id)
 
 
 def _options(row: IngestionDocument) -> ChunkingOptions:

@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -53,14 +54,23 @@ def finish(
         )
 
 
-def refuse(row: IngestionDocument, error: RagError) -> None:
-    """An error that was to be expected: another try later if it may help, else the document has failed."""
+def refuse(row: IngestionDocument, error: RagError, *, blamed: bool = False) -> None:
+    """An error that was to be expected: another try later if it may help, else the document has failed.
+
+    blamed: the embedding model embeds others at the same time. Then it costs the document an attempt.
+    """
     if not isinstance(error, EmbeddingFailed):
         outages.pass_on(row.pk)
     tries = row.outages + 1
     match error:
         case ModelChanged():  # its vectors are of no use any more
             _put_back(row, error, outages.pause(1))
+        case EmbeddingFailed() if error.of_request and (blamed or row.attempts > 1):
+            outages.pass_on(row.pk)
+            if row.attempts >= settings.RAG_MAX_ATTEMPTS:
+                fail(row, error.code, error.message)
+            else:
+                _put_back(row, error, outages.pause(row.attempts), attempts=row.attempts)
         case EmbeddingFailed() if error.retry and tries < settings.RAG_MAX_OUTAGES:
             outages.begin(row.job.source.embedding_model_id, document=row.pk, asked=error.retry_after)
             _put_back(row, error, outages.pause(tries, asked=error.retry_after), outages=tries)
@@ -71,20 +81,19 @@ def refuse(row: IngestionDocument, error: RagError) -> None:
 
 
 def _put_back(row: IngestionDocument, error: RagError, pause: datetime.timedelta, **values: int) -> None:
-    """Another try later. It was no fault of the document or its worker, so the attempt is given back."""
+    """Another try later. Unless said otherwise the attempt is given back: it was no fault of document or worker."""
+    waiting: dict[str, Any] = {
+        "state": State.QUEUED,
+        "lease": None,
+        "due_at": timezone.now() + pause,
+        "attempts": Greatest(F("attempts") - 1, 0),
+        "stage": "",
+        "chunk_count": 0,
+        "error_code": error.code,
+        "error_message": error.message,
+    }
     with contextlib.suppress(LeaseLost):
-        update_held(
-            row,
-            state=State.QUEUED,
-            lease=None,
-            due_at=timezone.now() + pause,
-            attempts=Greatest(F("attempts") - 1, 0),
-            stage="",
-            chunk_count=0,
-            error_code=error.code,
-            error_message=error.message,
-            **values,
-        )
+        update_held(row, **{**waiting, **values})
 
 
 def fail(row: IngestionDocument, code: str, message: str) -> None:

@@ -196,3 +196,30 @@ def test_an_outage_that_nothing_was_tried_in_for_long_is_forgotten(world: World,
     ModelOutage.objects.update(until=timezone.now() - outages.patience() - datetime.timedelta(seconds=1))
     recovery.sweep()
     assert not ModelOutage.objects.exists()
+
+
+def test_a_text_that_a_model_cannot_embed_is_set_aside_and_keeps_nobody_waiting(
+    world: World, provider: ProviderServer, settings: Any
+) -> None:
+    settings.RAG_MAX_ATTEMPTS = 2
+    job = queue(world, provider, 6)
+    provider.break_on = "Zebra 3."
+    work()
+    assert job.documents.filter(state=State.DONE).count() == 5
+    row = job.documents.exclude(state=State.DONE).get()
+    assert (row.path, row.state, row.attempts) == ("doc-3", State.QUEUED, 1)
+    assert not ModelOutage.objects.exists()
+    time_passes()
+    work()
+    row.refresh_from_db()
+    assert (row.state, row.error_code, row.text) == (State.FAILED, "EMBEDDING_FAILED", "Zebra 3.")
+    assert not ModelOutage.objects.exists()
+
+
+def test_a_model_that_can_embed_nothing_is_asked_a_few_times(world: World, provider: ProviderServer) -> None:
+    job = queue(world, provider, 30)
+    provider.break_on = "Zebra"
+    work()
+    assert len(provider.requests) <= 4
+    assert ModelOutage.objects.exists()
+    assert set(job.documents.values_list("state", "attempts")) == {(State.QUEUED, 0)}
