@@ -7,10 +7,12 @@ from rag.models import DataSource, Document, Original
 from rag.models.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
+from rag.providers.stores import terms
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import take_turn
 
 from . import quota
+from .embed import embedded_text
 from .ingest import Prepared
 
 
@@ -86,6 +88,7 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
     if status == "updated":
         store.refresh_filters(document)
     quota.make_room(source.organization_id, chunks=document.chunk_count - had_chunks, bytes=document.bytes - had_bytes)
+    terms.follow([document.pk], text_of=embedded_text)
     return IndexOutcome(status, document.pk, len(cut.chunks))
 
 
@@ -107,6 +110,8 @@ def _kept(
         given.setdefault("content_type", parsers.media_type("", submission.path))
     _save(document, {**_attributes(submission, source), **given, "revision": revision})
     registry.vector_store(source.embedding_model).refresh_filters(document)
+    if "lang" in given:
+        terms.follow([document.pk], text_of=embedded_text)
     return outcome
 
 

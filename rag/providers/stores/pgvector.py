@@ -18,6 +18,8 @@ from rag.providers.base import Halves, Vectors
 from rag.types import ChunkDraft, Filters, Hit, Scope
 from ragsite.db import uuid7
 
+from .copy import copy
+
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
 _OVER_FETCH = 100
@@ -55,7 +57,7 @@ class PgVectorStore:
             self._remove_others(document, kept.values())
             _move(chunks, kept)
         ids = [uuid7() for _ in fresh]
-        _copy(
+        copy(
             Chunk._meta.db_table,
             _CHUNK,
             (_chunk_row(document, id_, chunks[index], digests[index]) for id_, index in zip(ids, fresh, strict=True)),
@@ -63,7 +65,7 @@ class PgVectorStore:
         shared = (document.source_id, document.pk, model_id, *_filter_columns(document).values())
         halves = np.ascontiguousarray(vectors, ">f2")
         head = struct.pack(">HH", halves.shape[1], 0) if len(halves) else b""
-        _copy(
+        copy(
             self._model._meta.db_table,
             _EMBEDDING,
             ((id_, *shared, head + half.tobytes()) for id_, half in zip(ids, halves, strict=True)),
@@ -112,6 +114,14 @@ class PgVectorStore:
         except DatabaseError as error:
             raise IndexUnavailable("The search index does not answer.") from error
 
+    def compare(self, vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]) -> list[Hit]:
+        where = "chunk_id = ANY((SELECT %s::uuid[])::uuid[]) AND model_id = %s"
+        values = [list(chunk_ids), model_id]
+        try:
+            return self._exact(HalfVector(vector).to_text(), where, values, len(chunk_ids)) if chunk_ids else []
+        except DatabaseError as error:
+            raise IndexUnavailable("The search index does not answer.") from error
+
     def _exact(self, vector: str, where: str, values: list[Any], k: int) -> list[Hit]:
         """`+ 0` keeps the planner off the HNSW index, which would lose matches of a narrow scope."""
         with connection.cursor() as cursor:
@@ -153,15 +163,6 @@ _EMBEDDING = {
 def _chunk_row(document: Document, key: uuid.UUID, draft: ChunkDraft, digest: uuid.UUID) -> tuple[Any, ...]:
     place = (key, document.source_id, document.pk, draft.position, draft.start, draft.end)
     return (*place, draft.text, list(draft.headings), draft.tokens, *(draft.pages or (None, None)), digest)
-
-
-def _copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
-    """COPY: three times as fast as INSERT."""
-    names = ", ".join(connection.ops.quote_name(name) for name in columns)
-    with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)") as copy:
-        copy.set_types(list(columns.values()))
-        for row in rows:
-            copy.write_row(row)
 
 
 def _move(chunks: Sequence[ChunkDraft], kept: Mapping[int, uuid.UUID]) -> None:
