@@ -10,11 +10,13 @@ from .originals import Original
 from .reembedding import Reembedding
 from .sources import Action, DataSource, Grant, SourceType
 from .usage import Usage
+from .words import ChunkTerms, SourceConfig, SourceTerm
 
 __all__ = [
     "EMBEDDING_TABLES",
     "Action",
     "Chunk",
+    "ChunkTerms",
     "Condition",
     "Conversation",
     "ConversationMessage",
@@ -35,6 +37,8 @@ __all__ = [
     "QualityRun",
     "Reembedding",
     "SearchRecord",
+    "SourceConfig",
+    "SourceTerm",
     "SourceType",
     "Usage",
 ]

@@ -9,10 +9,12 @@ from rag.models.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
 from rag.providers.base import Version
+from rag.providers.stores import terms
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import take_turns
 
 from . import quota
+from .embed import embedded_text
 from .ingest import Cut, Prepared
 
 
@@ -71,6 +73,7 @@ def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict
         chunks=sum(document.chunk_count for document in documents) - had_chunks,
         bytes=sum(document.bytes for document in documents) - had_bytes,
     )
+    terms.follow([document.pk for document in documents], text_of=embedded_text)
     return outcomes
 
 
@@ -142,6 +145,8 @@ def _kept(
     _set(document, values)
     document.save(update_fields=[*values, "updated_at"])
     registry.vector_store(source.embedding_model).refresh_filters(document)
+    if "lang" in given:
+        terms.follow([document.pk], text_of=embedded_text)
     return outcome
 
 

@@ -1,12 +1,13 @@
-"""A question's way: embed → retrieve inside the scopes → rerank → passages."""
+"""A question's way: retrieve inside the scopes (dense, lexical, fuse) → passages → rerank."""
 
 import dataclasses
 from collections.abc import Sequence
 
 from rag.types import Passage, Question, Retrieval, Scope
 
+from .passages import passages
 from .rerank import RERANKED, rerank
-from .retrieve import passages, retrieve
+from .retrieve import retrieve
 
 # Each finds a document in mid-replacement only if it is replaced again at that very moment.
 _ATTEMPTS = 10
@@ -20,13 +21,13 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
     """
     wanted = max(question.top_k, RERANKED) if question.rerank else question.top_k
     for _ in range(_ATTEMPTS):
-        hits = retrieve(question, scopes)
+        hits, warnings = retrieve(question, scopes)
         found = passages(hits[:wanted])
         if len(found) == len(hits[:wanted]):
             break
-    warnings: tuple[str, ...] = ()
     if question.rerank and found:
-        found, warnings = rerank(question, found)
+        found, more = rerank(question, found)
+        warnings += more
     return Retrieval(
         passages=_ranked(found[: question.top_k]),
         total_found=len(hits),

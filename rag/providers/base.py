@@ -75,6 +75,10 @@ class VectorStore(Protocol):
         """
         ...
 
+    def compare(self, vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]) -> list[Hit]:
+        """These chunks, in any order, without those that have no vector of the model. Raises IndexUnavailable."""
+        ...
+
 
 class LanguageModel(Protocol):
     """Writes. Both ways end within the configured time, LLM_TIMEOUT; both raise GenerationFailed."""

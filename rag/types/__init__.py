@@ -17,7 +17,7 @@ from .answers import (
     Whole,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, Parsed, Submission
-from .search import MAX_QUESTION_CHARACTERS, Filters, Hit, Passage, Question, Retrieval, Scope, Searched
+from .search import MAX_QUESTION_CHARACTERS, Filters, Hit, Mode, Passage, Question, Retrieval, Scope, Searched
 
 __all__ = [
     "MAX_QUESTION_CHARACTERS",
@@ -40,6 +40,7 @@ __all__ = [
     "Hit",
     "IndexOutcome",
     "Message",
+    "Mode",
     "Page",
     "Parsed",
     "Passage",

@@ -75,6 +75,9 @@ RAG_STARVED_SECONDS = env.int("RAG_STARVED_SECONDS", default=60)
 RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
 RAG_SWEEP_SECONDS = env.int("RAG_SWEEP_SECONDS", default=10)
 
+# What passages are found by unless a request says: "dense" (meaning), "lexical" (words) or "hybrid" (both).
+RAG_RETRIEVAL_MODE = env.str("RAG_RETRIEVAL_MODE", default="hybrid")
+
 # Up to this many chunks in scope are compared exactly; above, the HNSW index is asked (docs/architecture.md).
 RAG_EXACT_SEARCH_LIMIT = env.int("RAG_EXACT_SEARCH_LIMIT", default=20_000)
 # Memory for building that index: one that does not fit is built several times as slowly. 1 KB a chunk and more.

@@ -207,7 +207,7 @@ def test_reranking_orders_by_more_than_the_cosine(api: Api, live_world: World) -
     put(source, "/b", "The QX-7000 is oiled twice a year.", title="Appendix")
     question = {"query": "What to do with the pump QX-7000", "dataSources": ["manuals"]}
     member = api("member")
-    plain = member.post("/api/rag/retrieve", {**question, "rerank": False}).body
+    plain = member.post("/api/rag/retrieve", {**question, "mode": "dense", "rerank": False}).body
     assert plain["scores"] == [each["score"] for each in plain["documents"]]
     ranked = member.post("/api/rag/retrieve", question).body
     assert ranked["scores"] == sorted(ranked["scores"], reverse=True)
