@@ -132,7 +132,7 @@ def _configs(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT config, sum(chunks) FROM {SourceConfig._meta.db_table} "
-            "WHERE source_id = ANY((SELECT %s::uuid[])::uuid[]) GROUP BY config",
+            "WHERE source_id = ANY((SELECT %s::uuid[])::uuid[]) AND chunks > 0 GROUP BY config",
             [list(source_ids)],
         )
         return {config: int(chunks) for config, chunks in cursor.fetchall()}

@@ -5,7 +5,7 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection
 
@@ -33,11 +33,18 @@ class Stemmer:
         self._dictionaries: dict[tuple[str, int], str] = {}
         self._lock = threading.Lock()
 
-    def terms(self, text: str, config: str) -> list[int]:
-        """The terms of a text in order, each as often as it occurs; without stop words."""
-        words = words_of(text)
-        known = self.terms_of(words, config)
-        return [term for word in words if (term := known[word]) is not None]
+    def terms(self, texts: Sequence[str], configs: Sequence[str]) -> list[list[int]]:
+        """Of each text, stemmed by its configuration: its terms in order, each as often as it occurs, without stop
+        words. What is new to it in all of them is asked for at once."""
+        split = [words_of(text) for text in texts]
+        new: dict[str, set[str]] = {config: set() for config in configs}
+        for words, config in zip(split, configs, strict=True):
+            new[config].update(words)
+        known = {config: self.terms_of(words, config) for config, words in new.items()}
+        return [
+            [term for word in words if (term := known[config][word]) is not None]
+            for words, config in zip(split, configs, strict=True)
+        ]
 
     def terms_of(self, words: Iterable[str], config: str) -> Mapping[str, int | None]:
         """The term of each word, and of other words; None for a stop word."""
