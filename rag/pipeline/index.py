@@ -111,7 +111,8 @@ def _version(document: Document | None, prepared: Prepared, source: DataSource, 
         "revision": revision,
     }
     _set(document, {**_attributes(submission, source), **content})
-    return Version(document, cut.chunks, cut.digests, cut.fresh, prepared.vectors, is_new)
+    vectors, pieces = prepared.embedded.vectors, prepared.embedded.pieces
+    return Version(document, cut.chunks, cut.digests, cut.fresh, vectors, pieces, is_new)
 
 
 def _write(versions: Sequence[Version], source: DataSource) -> None:

@@ -18,6 +18,7 @@ from rag.providers.base import Vectors, Version
 from rag.types import ChunkDraft, Filters, Hit, Scope
 from ragsite.db import uuid7
 
+from . import piece_bits
 from .copy import copy
 
 _EF_SEARCH = 300
@@ -54,6 +55,10 @@ class PgVectorStore:
         copy(Chunk._meta.db_table, _CHUNK, (row for each, keys in placed for row in _chunk_rows(each, keys)))
         rows = (row for each, keys in placed for row in _embedding_rows(each, keys, model_id))
         copy(self._model._meta.db_table, _EMBEDDING, rows)
+        bits = (
+            (key, each.tobytes()) for version, keys in placed for key, each in zip(keys, version.pieces, strict=False)
+        )
+        copy(piece_bits.TABLE, piece_bits.COLUMNS, bits)
 
     def _remove_others(self, document: Document, kept: Iterable[uuid.UUID]) -> None:
         stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept))
