@@ -12,7 +12,7 @@ from pathlib import Path
 import django
 
 ROOT = Path(__file__).parents[2]
-OWN = Path(__file__).parent / "sets"
+OWN = Path(__file__).parent / "own"
 BESIDE = ROOT.parent / "shared" / "datasets"
 
 

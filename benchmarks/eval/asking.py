@@ -1,4 +1,4 @@
-"""What the crew's processes do: questions to the product, and what it finds. Every function takes a portion of items."""
+"""What the crew's processes do: questions to the product, and what it finds. Each takes a portion of items."""
 
 import time
 import uuid

@@ -1,4 +1,4 @@
-"""All figures of a run: gathered set by set, and written after each, so that nothing of a run that ends early is lost."""
+"""All figures of a run: gathered set by set, and written after each, so that a run that ends early loses none."""
 
 import json
 import os

@@ -25,7 +25,7 @@ _SLUG = "evaluation"
 # Texts that a job holds: what a client may send at once.
 _JOB = 5_000
 _READABLE = 150
-# What makes chunks and what is kept of them. With other code everything is ingested anew: figures owe nothing to before.
+# What makes chunks and what is kept of them. With other code all is ingested anew: figures owe nothing to before.
 _MAKERS = ("models", "parsing", "pipeline", "providers/embedders", "providers/stores")
 _ASKING = frozenset(
     [
@@ -86,9 +86,8 @@ def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], crew: Crew
     fresh = [path for path in wanted if path not in stored]
     notes: dict[str, int] = {}
     for start in range(0, len(fresh), _JOB):
-        for reason, number in _ingest(
-            source, {path: wanted[path] for path in fresh[start : start + _JOB]}, crew
-        ).items():
+        portion = {path: wanted[path] for path in fresh[start : start + _JOB]}
+        for reason, number in _ingest(source, portion, crew).items():
             notes[reason] = notes.get(reason, 0) + number
     if fresh:
         _index()

@@ -45,10 +45,9 @@ def _bars(title: str, by_set: dict[str, dict[str, float]]) -> str:
         for place, gear in enumerate(gears):
             value = values.get(gear, 0.0)
             x, y = left + place * width, _y(value)
-            parts.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{width * 0.92:.1f}" height="{_y(0) - y:.1f}" '
-                f'fill="{_COLOURS[place % len(_COLOURS)]}"><title>{escape(name)}, {escape(gear)}: {value:.3f}</title></rect>'
-            )
+            size = f'width="{width * 0.92:.1f}" height="{_y(0) - y:.1f}"'
+            hint = f"<title>{escape(name)}, {escape(gear)}: {value:.3f}</title>"
+            parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} fill="{_colour(place)}">{hint}</rect>')
         parts.append(_text(left + step * 0.4, _y(0) + 16, name[:24], anchor="middle"))
     return _page(title, parts, gears)
 
@@ -61,7 +60,7 @@ def _lines(
 ) -> str:
     parts = [_path(guide, "#999", "stroke-dasharray='4 4'")] if guide else []
     for number, (name, points) in enumerate(by_set.items()):
-        parts.append(_path(points, _COLOURS[number % len(_COLOURS)], f"><title>{escape(name)}</title></polyline"))
+        parts.append(_path(points, _colour(number), f"><title>{escape(name)}</title></polyline"))
     parts += [_text(_x(value), _y(0) + 16, f"{value:g}", anchor="middle") for value in (0, 0.25, 0.5, 0.75, 1)]
     parts.append(_text(_WIDTH / 2, _HEIGHT - 4, axes[0], anchor="middle"))
     parts.append(_text(_MARGIN, _MARGIN - 8, axes[1]))
@@ -83,7 +82,7 @@ def _page(title: str, parts: Sequence[str], legend: Sequence[str]) -> str:
     keys = []
     for number, name in enumerate(legend):
         x, y = _MARGIN + (number % 6) * 105, _HEIGHT + 12 + 16 * (number // 6)
-        keys.append(f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{_COLOURS[number % len(_COLOURS)]}"/>')
+        keys.append(f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{_colour(number)}"/>')
         keys.append(_text(x + 14, y, name[:16]))
     height = _HEIGHT + 24 + 16 * ((len(legend) - 1) // 6)
     return (
@@ -97,6 +96,10 @@ def _page(title: str, parts: Sequence[str], legend: Sequence[str]) -> str:
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 11) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>'
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[number % len(_COLOURS)]
 
 
 def _x(value: float) -> float:
