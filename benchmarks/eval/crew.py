@@ -1,10 +1,11 @@
 """Processes that share the work, one for each core: what they do is the product's own code."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from types import TracebackType
 from typing import Any, Self
 
@@ -53,4 +54,16 @@ class Crew:
 
     def _hired(self) -> ProcessPoolExecutor:
         # Spawned, as forked children would share this process's database connection.
-        return ProcessPoolExecutor(self.size, mp_context=get_context("spawn"), initializer=django.setup)
+        return ProcessPoolExecutor(self.size, mp_context=get_context("spawn"), initializer=_begin)
+
+
+def _begin() -> None:
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    django.setup()
+
+
+def _end_with_the_parent() -> None:
+    """However it ends: a process that waits for work would wait for ever."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)

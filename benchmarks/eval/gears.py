@@ -1,5 +1,8 @@
 """The gears that are compared: how a question is retrieved and whether it is reranked."""
 
+from typing import Any
+
+from rag import types
 from rag.types import Filters, Question
 
 # Candidates of a search; the documents among them are ranked by their best chunk.
@@ -19,9 +22,7 @@ DEFAULT = "rerank"
 
 def question(text: str, gear: str = DEFAULT, top_k: int = TOP_K, filters: Filters | None = None) -> Question:
     mode, rerank = GEARS[gear]
-    fields = {"text": text, "top_k": top_k, "filters": filters or Filters(), "rerank": rerank}
+    fields: dict[str, Any] = {"text": text, "top_k": top_k, "filters": filters or Filters(), "rerank": rerank}
     if HAS_MODES:
-        from rag.types import Mode
-
-        fields["mode"] = Mode(mode)
+        fields["mode"] = getattr(types, "Mode")(mode)  # noqa: B009
     return Question(**fields)

@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,7 +175,7 @@ def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str,
     return failed
 
 
-def work(job_id: object, together: int) -> None:
+def work(job_id: uuid.UUID, together: int) -> None:
     """A worker's part, for as long as something of the job waits."""
     while IngestionDocument.objects.filter(job=job_id, state=IngestionDocument.State.QUEUED, due_at=None).exists():
         ingestion.run(count=together)

@@ -21,7 +21,7 @@ def show(console: Console, figures: dict[str, Any]) -> None:
         table.add_section()
     for name, found in figures["chunking"].items():
         for gear, row in found["gears"].items():
-            keys = ("", "", "recall", "", "precision", "iou")
+            keys = ("", "", "recall", "", "precision", "iou", "", "")
             table.add_row(f"{name}, characters", gear, *(_figure(row.get(key)) for key in keys))
         table.add_section()
     for kind, label in (("groundability", "groundable"), ("answer_grounding", "carried")):
