@@ -89,7 +89,7 @@ def _reply(turn: Turn, messages: Sequence[Message], retrieval: Retrieval | None)
         )
     if model is None:
         assert turn.question is not None
-        return iter([quote.quoted(turn.question.text, passages, mark=BY_TITLE.mark) if passages else _NOTHING_FOUND])
+        return iter([quote.told(quote.quotes(turn.question.text, passages), BY_TITLE.mark) or _NOTHING_FOUND])
     system = with_context(turn.system, passages)
     shown = messages[-settings.RAG_CHAT_TURNS :]
     prompt = [Message("system", system), *shown] if system else shown
