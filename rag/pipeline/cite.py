@@ -15,7 +15,7 @@ _SUPPORTED, _TAKES_PART = 0.5, 0.2
 _LIST = r"\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20}"
 # [1], [1][2], [1, 2], [1–3], 【1】; not in code.
 _MARKS = re.compile(
-    rf"```.*?```|`[^`\n]*`|(?P<marks>[\[【]{_LIST}[\]】](?:[ ,;]{0, 3}[\[【]{_LIST}[\]】])*)", re.DOTALL
+    rf"```.*?```|`[^`\n]*`|(?P<marks>[\[【]{_LIST}[\]】](?:[ ,;]{{0,3}}[\[【]{_LIST}[\]】])*)", re.DOTALL
 )
 _ITEM = re.compile(r"(\d{1,4})(?:\s?[–-]\s?(\d{1,4}))?")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -39,12 +39,16 @@ def cited(answer: str, passages: Sequence[Passage]) -> Cited:
     lang = language_of(answer, [passage.lang for passage in passages])
     known = [_Known(number, passage) for number, passage in enumerate(passages, start=1)]
     kept: dict[tuple[int, int, int], Citation] = {}
+    checked: dict[tuple[str, tuple[int, ...]], list[_Known]] = {}
     text, dropped, unsupported = "", 0, []
     for said, between, marks in _statements(answer, lang):
         text += between
         numbers = _numbers(marks)
         named = [known[number - 1] for number in numbers if 1 <= number <= len(known)]
-        holding = _holding(said, named, lang)
+        statement = said, tuple(each.number for each in named)
+        if statement not in checked:
+            checked[statement] = _holding(said, named, lang)
+        holding = checked[statement]
         dropped += len(numbers) - len(holding)
         if named and not holding:
             unsupported.append(said)

@@ -59,68 +59,11 @@ _NARROWER = 0.85
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’»)\]]*+(?P<notes>(?:\[\d{1,3}\])*+)(?=\s)|[。！？]++[」』”’）]*+")
 _NOTES = re.compile(r"(?:\[\d{1,3}\])+$")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
-_ABBREVIATIONS = frozenset(
-    [
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "st",
-        "no",
-        "nos",
-        "fig",
-        "figs",
-        "eq",
-        "sec",
-        "ch",
-        "vol",
-        "pp",
-        "al",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "jr",
-        "sr",
-        "vs",
-        "cf",
-        "approx",
-        "dept",
-        "est",
-        "gen",
-        "gov",
-        "hon",
-        "rev",
-        "e.g",
-        "i.e",
-        "nr",
-        "abs",
-        "art",
-        "bd",
-        "bzw",
-        "ca",
-        "evtl",
-        "ggf",
-        "inkl",
-        "sog",
-        "str",
-        "usw",
-        "vgl",
-        "z.b",
-        "u.a",
-        "d.h",
-        "mme",
-        "mlle",
-        "av",
-        "sra",
-        "srta",
-        "núm",
-        "dott",
-        "pag",
-        "bijv",
-        "blz",
-    ]
+_ABBREVIATIONS = re.compile(
+    r"(?:dr|mr|mrs|ms|prof|st|no|nos|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
+    r"|rev|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
+    r"|bijv|blz)",
+    re.IGNORECASE,
 )
 
 
@@ -231,4 +174,4 @@ def _goes_on(text: str, mark: re.Match[str], end: int, is_english: bool) -> bool
     written = word.group()
     if written.isdigit():  # the 3rd of October: am 3. Oktober
         return not is_english and len(written) <= 2
-    return written.lower() in _ABBREVIATIONS or (len(written) == 1 and written.isupper())
+    return bool(_ABBREVIATIONS.fullmatch(written)) or (len(written) == 1 and written.isupper())
