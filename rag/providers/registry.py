@@ -57,10 +57,10 @@ def _remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable
     )
 
 
-def language_model(name: str = "") -> LanguageModel | None:
+def language_model(name: str = "", *, timeout: float | None = None) -> LanguageModel | None:
     """The configured model, or another one of its endpoint; None if no model is configured.
 
-    Raises InvalidRequest for a name that is not offered (LLM_MODELS).
+    timeout: seconds, instead of LLM_TIMEOUT. Raises InvalidRequest for a name that is not offered (LLM_MODELS).
     """
     if not settings.LLM_MODEL:
         return None
@@ -68,7 +68,10 @@ def language_model(name: str = "") -> LanguageModel | None:
     if name and settings.LLM_MODELS and name not in offered:
         raise InvalidRequest(f"model must be one of {', '.join(dict.fromkeys(offered))}", field="model")
     return _language_model(
-        name or settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY, settings.LLM_TIMEOUT
+        name or settings.LLM_MODEL,
+        settings.LLM_BASE_URL,
+        settings.LLM_API_KEY,
+        settings.LLM_TIMEOUT if timeout is None else timeout,
     )
 
 

@@ -18,7 +18,7 @@ OUTPUTS = {
     *("prompt", "includedDocs", "tokenCount", "citations"),  # 3
     *("isGroundable", "groundingScore", "relevantDocs", "gaps"),  # 4
     *("answer", "citationsUsed", "confidence"),  # 5
-    *("warnings", "model"),
+    *("warnings", "model", "citationsDropped", "unsupportedSentences"),
 }
 QUESTION = "Where are the bicycles parked?"
 

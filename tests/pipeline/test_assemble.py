@@ -29,7 +29,7 @@ def test_the_prompt_never_exceeds_its_budget(texts: list[str], query: str, max_t
 
 
 def test_as_many_passages_as_fit() -> None:
-    offered = passages(*["zebra " * 50] * 10)
+    offered = passages(*[f"{number} " + "zebra " * 50 for number in range(10)])
     included = [len(assemble("zebras", offered, max_tokens=tokens).passages) for tokens in (160, 300, 600, 5000)]
     assert included == sorted(included)
     assert (included[0], included[-1]) == (1, 10)
