@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from rag.types import Passage, Question, Retrieval, Scope
 
+from .contrast import contrasted
 from .rerank import RERANKED, rerank
 from .retrieve import passages, retrieve
 
@@ -28,7 +29,7 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
     if question.rerank and found:
         found, warnings = rerank(question, found)
     return Retrieval(
-        passages=_ranked(found[: question.top_k]),
+        passages=_ranked(contrasted(found)[: question.top_k]),
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
         warnings=warnings,
