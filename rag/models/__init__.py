@@ -1,4 +1,4 @@
-from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072
+from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072, PieceBits
 from .conversations import Conversation, ConversationMessage
 from .dispatch import IngestionTurn, ModelOutage
 from .documents import Document
@@ -32,6 +32,7 @@ __all__ = [
     "IngestionTurn",
     "ModelOutage",
     "Original",
+    "PieceBits",
     "QualityRun",
     "Reembedding",
     "SearchRecord",

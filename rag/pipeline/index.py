@@ -80,7 +80,8 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
         chunks=cut.chunks,
         digests=cut.digests,
         fresh=cut.fresh,
-        vectors=prepared.vectors,
+        vectors=prepared.embedded.vectors,
+        pieces=prepared.embedded.pieces,
         is_new=status == "created",
     )
     if status == "updated":

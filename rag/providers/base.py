@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.late_interaction import Bits, Pieces
 from rag.models import Document
 from rag.types import ChunkDraft, Hit, Message, Passage, Scope
 
@@ -33,6 +34,18 @@ class Embedder(Protocol):
         ...
 
 
+class PieceEmbedder(Embedder, Protocol):
+    """Says of a text not only where it lies as a whole, but also where each of its pieces does."""
+
+    def embed_pieces(self, texts: Sequence[str]) -> tuple[Vectors, list[Bits]]:
+        """What `embed` gives, and from the same pass the bits of each text's pieces. Raises EmbeddingFailed."""
+        ...
+
+    def read(self, text: str) -> tuple[Vectors, Pieces]:
+        """A text's vector, (dimensions,), and its pieces, from the same pass. Raises EmbeddingFailed."""
+        ...
+
+
 class VectorStore(Protocol):
     """Keeps the chunks of documents and finds the nearest.
 
@@ -52,12 +65,13 @@ class VectorStore(Protocol):
         digests: Sequence[uuid.UUID],
         fresh: Sequence[int],
         vectors: Halves,
+        pieces: Sequence[Bits] = (),
         is_new: bool = False,
     ) -> None:
         """The document has these chunks and no others. is_new: it had none.
 
-        fresh: indexes of those that are new, with their vectors, (len(fresh), dimensions). The others are `known`, and
-        keep their rows and vectors.
+        fresh: indexes of those that are new, with their vectors, (len(fresh), dimensions), and the bits of their pieces
+        if there are any. The others are `known`, and keep what they have.
         """
         ...
 

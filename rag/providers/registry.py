@@ -9,7 +9,7 @@ from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
 from .agent_loop import AgentLoop
-from .base import Embedder, LanguageModel, Reranker, VectorStore
+from .base import Embedder, LanguageModel, PieceEmbedder, Reranker, VectorStore
 from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
@@ -25,7 +25,7 @@ _SECONDS_REMEMBERED = 5
 def embedder(model: EmbeddingModel) -> Embedder:
     """One embedder a process for each model as it is configured now."""
     if model.provider == EmbeddingModel.Provider.LOCAL:
-        return _local_embedder()
+        return local_embedder()
     first = _remote_embedder(model.name, model.dimensions, model.base_url, model.api_key_variable)
     if not model.fallback_base_url:
         return first
@@ -33,8 +33,15 @@ def embedder(model: EmbeddingModel) -> Embedder:
     return FallbackEmbedder(first, second)
 
 
+def piece_embedder(model: EmbeddingModel) -> PieceEmbedder | None:
+    """Who supplies the pieces of chunks that this model embeds; None if they are to have none (RAG_PIECE_BITS)."""
+    is_local = model.provider == EmbeddingModel.Provider.LOCAL
+    wanted = settings.RAG_PIECE_BITS == "all" or (is_local and settings.RAG_PIECE_BITS == "local")
+    return local_embedder() if wanted else None
+
+
 @functools.cache
-def _local_embedder() -> Embedder:
+def local_embedder() -> LocalEmbedder:
     return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=settings.RAG_EMBED_THREADS)
 
 

@@ -25,6 +25,9 @@ RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
 RAG_MODEL_CACHE = Path(env.str("RAG_MODEL_CACHE", default=str(DATA_DIR / "models")))
 # Threads of one embedding call. Worker processes and request threads already run side by side.
 RAG_EMBED_THREADS = env.int("RAG_EMBED_THREADS", default=1)
+# Which chunks get the bits of their pieces, from the local model, by which searches are reranked: those of sources that
+# this model embeds ("local"), those of remote models as well ("all"), or none ("off").
+RAG_PIECE_BITS = env.str("RAG_PIECE_BITS", default="local")
 # A remote embedding call: time for one attempt, and attempts after the first.
 EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
 EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)

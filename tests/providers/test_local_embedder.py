@@ -43,7 +43,7 @@ def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_half_written_graph_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "all-MiniLM-L6-v2.v1.partial").write_bytes(b"half")
+    (tmp_path / "all-MiniLM-L6-v2.v2.partial").write_bytes(b"half")
     vectors = local.LocalEmbedder(cache=tmp_path, threads=1).embed(["zebra"])
     assert vectors.shape == (1, 384)
-    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".onnx"] == ["all-MiniLM-L6-v2.v1.onnx"]
+    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".onnx"] == ["all-MiniLM-L6-v2.v2.onnx"]

@@ -20,9 +20,9 @@ PASSAGE = Passage(
 )  # fmt: skip
 
 
-def passages(*texts: str, scores: tuple[float, ...] = ()) -> list[Passage]:
-    given = scores or (0.5,) * len(texts)
-    return [dataclasses.replace(PASSAGE, text=text, score=score) for text, score in zip(texts, given, strict=True)]
+def passages(*texts: str, near: tuple[float | None, ...] = ()) -> list[Passage]:
+    given = near or (0.5,) * len(texts)
+    return [dataclasses.replace(PASSAGE, text=text, maxsim=one) for text, one in zip(texts, given, strict=True)]
 
 
 def remote(provider: ProviderServer, timeout: float = 5) -> CohereReranker:
@@ -35,20 +35,37 @@ def reranker(request: pytest.FixtureRequest, provider: ProviderServer) -> Rerank
 
 
 def test_each_passage_gets_a_relevance_in_its_place(reranker: Reranker) -> None:
-    found = reranker.rank("striped zebra", passages("a grey horse", "a striped zebra", "one zebra"))
+    given = passages("a grey horse", "a striped zebra", "one zebra", near=(0.1, 0.6, 0.3))
+    found = reranker.rank("striped zebra", given)
     assert len(found) == 3
     assert all(0 <= relevance <= 1 for relevance in found)
     assert found[1] > found[2] > found[0]
 
 
-def test_the_built_in_one_weighs_nearness_and_words() -> None:
-    rank = LocalReranker().rank
-    *common, rare = rank("pump QX-7000", passages("a pump", "a pump", "a QX-7000"))
-    assert rare > max(common), "the rarer word decides where nothing is nearer"
-    far, near = rank("pump", passages("a pump", "a pump", scores=(0.2, 0.6)))
-    assert near > far, "the nearness where no word does"
-    assert rank("zebra", passages("lions", "tigers", scores=(0.7, 0.2))) == [0.7, 0.2], "no word in common: the cosine"
-    assert rank("zebra", []) == []
+def order(*figures: tuple[float, float | None]) -> list[int]:
+    """Indexes of passages of these relevances and maxsims, as the built-in one ranks them."""
+    given = [dataclasses.replace(PASSAGE, relevance=one, maxsim=other) for one, other in figures]
+    found = LocalReranker().rank("", given)
+    assert all(0 <= each <= 1 for each in found)
+    return sorted(range(len(given)), key=lambda index: (-found[index], index))
+
+
+def test_the_built_in_one_weighs_the_order_that_came_and_the_pieces() -> None:
+    assert order((0.5, 0.1), (0.5, 0.4), (0.5, 0.2)) == [1, 2, 0], "the pieces decide where nothing else differs"
+    assert order((0.2, 0.3), (0.9, 0.3), (0.6, 0.3)) == [1, 2, 0], "the order that came where the pieces do not"
+    assert order((1.0, 0.1), (0.9, 0.4), (0.1, 0.1), (0.0, 0.1)) == [1, 0, 2, 3]
+
+
+def test_passages_without_pieces_keep_their_place() -> None:
+    assert order((0.2, None), (0.9, None), (0.6, None)) == [1, 2, 0]
+    assert order((0.9, None), (0.8, 0.5), (0.2, 0.1), (0.1, None)) == [0, 1, 2, 3]
+
+
+def test_one_passage_and_equal_ones() -> None:
+    assert order((0.7, 0.3)) == [0]
+    assert order((0.7, None)) == [0]
+    assert order((0.7, 0.3), (0.7, 0.3)) == [0, 1]
+    assert LocalReranker().rank("", []) == []
 
 
 def test_what_is_sent(provider: ProviderServer) -> None:

@@ -6,15 +6,16 @@ import hashlib
 import importlib.util
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingFailed
+from rag.late_interaction import Bits, Pieces, bits
 from rag.providers.base import Vectors
 
 if TYPE_CHECKING:
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # The model was trained on windows of 256 pieces, [CLS] and [SEP] among them.
 WINDOW = 256
-_GRAPH_VERSION = 1
+_GRAPH_VERSION = 2
+
+
+class _Window(NamedTuple):
+    """ids: of its pieces. owner: index of the text that it is from."""
+
+    owner: int
+    ids: list[int]
 
 
 class LocalEmbedder:
@@ -43,25 +51,56 @@ class LocalEmbedder:
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        pieces = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
-        owners, windows = [], []
-        for owner, ids in enumerate(pieces):
-            for window in _windows(ids, WINDOW - 2):
-                owners.append(owner)
-                windows.append(window)
-        total = np.zeros((len(texts), self.dimensions), np.float32)
-        lengths = np.array([max(len(window), 1) for window in windows], np.float32)
-        np.add.at(total, owners, self._embed_windows(windows) * lengths[:, None])
-        return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+        windows = self._cut(texts)
+        return _pooled(windows, self._run(windows), len(texts))
 
-    def _embed_windows(self, windows: list[list[int]]) -> Vectors:
-        """Sorted by length, and only windows of the same length share a batch: padding would be its whole cost."""
+    def embed_pieces(self, texts: Sequence[str]) -> tuple[Vectors, list[Bits]]:
+        """What `embed` gives, and from the same pass the bits of each text's pieces, (pieces, dimensions / 8)."""
+        windows = self._cut(texts)
+        pieces: dict[int, Bits] = {}
+
+        def keep(batch: list[int], hidden: Vectors) -> None:
+            # The two special pieces, first and last, are left out.
+            packed = bits(hidden[:, 1:-1].reshape(-1, self.dimensions))
+            for index, rows in zip(batch, packed.reshape(len(batch), -1, packed.shape[1]), strict=True):
+                pieces[index] = rows
+
+        vectors = _pooled(windows, self._run(windows, keep), len(texts))
+        rows: list[list[Bits]] = [[] for _ in texts]
+        for index, window in enumerate(windows):
+            rows[window.owner].append(pieces[index])
+        return vectors, [np.concatenate(each) for each in rows]
+
+    def read(self, text: str) -> tuple[Vectors, Pieces]:
+        """In one pass a text's vector, (dimensions,), and its pieces, (pieces, dimensions), each of length 1."""
+        windows = self._cut([text])
+        pieces: dict[int, Pieces] = {}
+
+        def keep(batch: list[int], hidden: Vectors) -> None:
+            for index, rows in zip(batch, hidden[:, 1:-1], strict=True):
+                pieces[index] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+        (vector,) = _pooled(windows, self._run(windows, keep), 1)
+        return vector, np.concatenate([pieces[index] for index in range(len(windows))])
+
+    def _cut(self, texts: Sequence[str]) -> list[_Window]:
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [_Window(owner, ids) for owner, each in enumerate(encodings) for ids in _windows(each.ids, WINDOW - 2)]
+
+    def _run(self, windows: Sequence[_Window], keep: Callable[[list[int], Vectors], None] | None = None) -> Vectors:
+        """The windows' vectors. `keep` gets of each batch the windows' indexes and what the last layer says of their
+        pieces.
+
+        Sorted by length, and only windows of the same length share a batch: padding would be its whole cost.
+        """
         vectors = np.empty((len(windows), self.dimensions), np.float32)
-        order = sorted(range(len(windows)), key=lambda index: len(windows[index]))
-        for batch in _batches(order, windows):
-            ids = np.array([[self._cls, *windows[index], self._sep] for index in batch], np.int64)
-            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-            vectors[batch] = self._session.run(["embedding"], inputs)[0]
+        outputs = ["embedding", "hidden"] if keep else ["embedding"]
+        for batch in _batches([len(window.ids) for window in windows]):
+            ids = np.array([[self._cls, *windows[index].ids, self._sep] for index in batch], np.int64)
+            pooled, *hidden = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+            vectors[batch] = pooled
+            if keep:
+                keep(batch, *hidden)
         return vectors
 
     @functools.cached_property
@@ -134,11 +173,20 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
     return [ids[start:end] for start, end in pairwise(bounds)]
 
 
-def _batches(order: list[int], windows: list[list[int]], limit: int = 8) -> list[list[int]]:
+def _batches(lengths: Sequence[int], limit: int = 8) -> list[list[int]]:
+    """Indexes of equal lengths, at most so many together."""
     batches: list[list[int]] = []
-    for index in order:
-        if batches and len(batches[-1]) < limit and len(windows[batches[-1][0]]) == len(windows[index]):
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and len(batches[-1]) < limit and lengths[batches[-1][0]] == lengths[index]:
             batches[-1].append(index)
         else:
             batches.append([index])
     return batches
+
+
+def _pooled(windows: Sequence[_Window], vectors: Vectors, texts: int) -> Vectors:
+    """Of each text the mean of its windows' vectors, weighted by their lengths, brought to length 1."""
+    total = np.zeros((texts, vectors.shape[1]), np.float32)
+    lengths = np.array([max(len(window.ids), 1) for window in windows], np.float32)
+    np.add.at(total, [window.owner for window in windows], vectors * lengths[:, None])
+    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)

@@ -13,10 +13,13 @@ from django.db.models import QuerySet
 from pgvector import HalfVector
 
 from rag.errors import IndexUnavailable
+from rag.late_interaction import Bits
 from rag.models import EMBEDDING_TABLES, Chunk, Document
 from rag.providers.base import Halves, Vectors
 from rag.types import ChunkDraft, Filters, Hit, Scope
 from ragsite.db import uuid7
+
+from . import piece_bits
 
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
@@ -48,6 +51,7 @@ class PgVectorStore:
         digests: Sequence[uuid.UUID],
         fresh: Sequence[int],
         vectors: Halves,
+        pieces: Sequence[Bits] = (),
         is_new: bool = False,
     ) -> None:
         if not is_new:
@@ -68,6 +72,9 @@ class PgVectorStore:
             _EMBEDDING,
             ((id_, *shared, head + half.tobytes()) for id_, half in zip(ids, halves, strict=True)),
         )
+        if pieces:
+            rows = zip(ids, (each.tobytes() for each in pieces), strict=True)
+            _copy(piece_bits.TABLE, piece_bits.COLUMNS, rows)
 
     def _remove_others(self, document: Document, kept: Iterable[uuid.UUID]) -> None:
         stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept))
