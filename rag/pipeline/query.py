@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from rag.types import Passage, Question, Retrieval, Scope
 
+from .contrast import contrasted
 from .passages import passages
 from .rerank import RERANKED, rerank
 from .retrieve import retrieve
@@ -29,7 +30,7 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
         found, more = rerank(question, found)
         warnings += more
     return Retrieval(
-        passages=_ranked(found[: question.top_k]),
+        passages=_ranked(contrasted(found)[: question.top_k]),
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
         warnings=warnings,

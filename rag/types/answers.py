@@ -44,12 +44,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """Whether the passages can carry an answer. score: 0…1. gaps: words of the question that no passage holds."""
+    """Whether the passages can carry an answer. score: 0…1. gaps: what the question asks for and no passage holds, in
+    the asker's words. warnings: codes of steps that failed and were done without (GROUNDING_FAILED)."""
 
     is_groundable: bool
     score: float
     relevant: tuple[Passage, ...]
     gaps: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
