@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef
 from rag import languages
 from rag.models import Chunk, ChunkTerms, Document
 from rag.models.words import TERM_DIMENSIONS
-from ragsite.db import take_turn
+from ragsite.db import take_turns
 
 from .copy import copy
 from .stems import stemmer
@@ -70,8 +70,7 @@ def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
 
 def _take_turns(source_ids: set[uuid.UUID]) -> None:
     """In one order by everybody, so that no two wait for each other."""
-    for source_id in sorted(source_ids):
-        take_turn(f"terms/{source_id}")
+    take_turns(f"terms/{source_id}" for source_id in source_ids)
 
 
 def _remove(where: str, values: list[Any]) -> None:
