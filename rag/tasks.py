@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, quality, recovery, reembedder, retries, usage, vector_index
+from rag.services import deletion, ingestion, quality, recovery, reembedder, retries, usage, vector_index, word_index
 
 
 @shared_task(name="rag.ingest_documents")
@@ -20,6 +20,11 @@ def sweep_ingestion() -> None:
 @shared_task(name="rag.tend_vector_index")
 def tend_vector_index() -> None:
     vector_index.tend()
+
+
+@shared_task(name="rag.tend_words")
+def tend_words() -> None:
+    word_index.tend()
 
 
 @shared_task(name="rag.purge_deleted")

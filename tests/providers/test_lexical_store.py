@@ -65,7 +65,7 @@ def bm25(question: str, texts: dict[uuid.UUID, str]) -> dict[uuid.UUID, float]:
     stemmed = {key: [stem for word in text.split() if (stem := STEMS[word])] for key, text in texts.items()}
     holding = Counter(stem for found in stemmed.values() for stem in set(found))
     scores: Counter[uuid.UUID] = Counter()
-    for stem in {STEMS[word] for word in question.split()} & holding.keys():
+    for stem in [STEMS[word] for word in question.split() if STEMS[word] in holding]:
         rarity = math.log(1 + (len(texts) - holding[stem] + 0.5) / (holding[stem] + 0.5))
         for key, found in stemmed.items():
             if often := found.count(stem):

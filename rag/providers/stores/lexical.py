@@ -2,6 +2,7 @@
 
 import math
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,15 +19,17 @@ from rag.types import Filters, Scope
 from .stems import stemmer, words_of
 
 # Above the limit of exact search, words are looked up in the order of their rarity until so many chunks may have one.
-_MOST_LOOKED_UP = 20_000
+_MOST_LOOKED_UP = 10_000
 _NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of the question. terms: one for each way in which it is stemmed in the scope. chunks: how many have it."""
+    """A word of the question, so many times. terms: one for each way in which it is stemmed in the scope. chunks: how
+    many have it."""
 
     terms: frozenset[int]
+    times: int
     chunks: int
     rarity: float
 
@@ -39,13 +42,12 @@ class Wanted:
     chunks: int
 
     @property
-    def rarities(self) -> dict[int, float]:
-        """Of each term."""
-        found: dict[int, float] = {}
+    def weights(self) -> dict[int, float]:
+        """What each term counts for, in ascending order."""
+        found: Counter[int] = Counter()
         for word in self.words:
-            for term in word.terms:
-                found[term] = max(word.rarity, found.get(term, 0.0))
-        return found
+            found.update(dict.fromkeys(word.terms, word.times * word.rarity))
+        return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +67,19 @@ def wanted(question: str, source_ids: Sequence[uuid.UUID]) -> Wanted:
         asked = words_of(question)
         known = {config: stemmer.terms_of(asked, config) for config in configs}
         own = known[_config_of(question, configs)] if configs else {}
-        stemmed = {
+        stemmed = Counter(
             frozenset(term for each in known.values() if (term := each[word]) is not None)
             for word in asked
             if own.get(word) is not None
-        }
+        )
         held = _chunks_having(source_ids, sorted({term for terms in stemmed for term in terms}))
     except DatabaseError as error:
         raise IndexUnavailable("The search index does not answer.") from error
     total = sum(configs.values())
     words = []
-    for terms in sorted(stemmed, key=sorted):
+    for terms, times in sorted(stemmed.items(), key=lambda item: sorted(item[0])):
         chunks = min(total, sum(held.get(term, 0) for term in terms))
-        words.append(Word(terms, chunks, math.log(1 + (total - chunks + 0.5) / (chunks + 0.5))))
+        words.append(Word(terms, times, chunks, math.log(1 + (total - chunks + 0.5) / (chunks + 0.5))))
     return Wanted(tuple(words), total)
 
 
@@ -113,7 +115,7 @@ def compare(wanted: Wanted, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, M
                 "SELECT chunk_id, -(weights <#> %s::sparsevec), "
                 "ARRAY(SELECT term FROM unnest(%s::int[]) AS term WHERE term = ANY(terms)) "
                 "FROM rag_chunkterms WHERE chunk_id = ANY((SELECT %s::uuid[])::uuid[])",
-                [_vector(wanted), sorted(wanted.rarities), list(chunk_ids)],
+                [_vector(wanted), list(wanted.weights), list(chunk_ids)],
             )
             rows = cursor.fetchall()
     except DatabaseError as error:
@@ -173,7 +175,7 @@ def _looked_up(wanted: Wanted) -> list[int]:
 
 def _vector(wanted: Wanted) -> str:
     """As pgvector reads it: indexes from 1, ascending."""
-    pairs = ",".join(f"{term + 1}:{rarity:.9g}" for term, rarity in sorted(wanted.rarities.items()))
+    pairs = ",".join(f"{term + 1}:{weight:.9g}" for term, weight in wanted.weights.items())
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
 
 

@@ -35,11 +35,12 @@ _COLUMNS = {
 TextOf = Callable[[str, Sequence[str], str], str]
 
 
-def follow(document_ids: Sequence[uuid.UUID], *, text_of: TextOf) -> None:
+def follow(document_ids: Sequence[uuid.UUID], *, text_of: TextOf, most: int | None = None) -> None:
     """The chunks of these documents have terms, and chunks that they had have none: as their rows are now, in the
     caller's transaction. Chunks that have terms keep them, unless the document's language is another one now.
 
-    Once in a transaction and towards its end: others who write to the same sources wait from here until it ends.
+    Once in a transaction and towards its end: others who write to the same sources wait from here until it ends. most:
+    of the chunks that have none, the others are left to another call.
     """
     documents = Document.objects.filter(pk__in=list(document_ids))
     found = list(documents.values_list("pk", "source_id", "lang"))
@@ -51,7 +52,7 @@ def follow(document_ids: Sequence[uuid.UUID], *, text_of: TextOf) -> None:
         "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])))",
         [[source_id for _, source_id, _ in found], list(configs), list(configs), list(configs.values())],
     )
-    _add_missing(configs, text_of)
+    _add_missing(configs, text_of, most)
 
 
 def forget(chunk_ids: Sequence[uuid.UUID]) -> None:
@@ -89,11 +90,11 @@ def _remove(where: str, values: list[Any]) -> None:
         )
 
 
-def _add_missing(configs: Mapping[uuid.UUID, str], text_of: TextOf) -> None:
+def _add_missing(configs: Mapping[uuid.UUID, str], text_of: TextOf, most: int | None) -> None:
     without = ~Exists(ChunkTerms.objects.filter(chunk=OuterRef("pk")))
     chunks = Chunk.objects.filter(without, document__in=list(configs)).order_by()
     found = chunks.values_list("pk", "source_id", "document_id", "text", "headings", "document__title")
-    rows = found.iterator(_BATCH)
+    rows = found[:most].iterator(_BATCH)
     while batch := list(itertools.islice(rows, _BATCH)):
         keys = [
             (chunk_id, source_id, document_id, configs[document_id]) for chunk_id, source_id, document_id, *_ in batch
