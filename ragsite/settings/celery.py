@@ -36,6 +36,7 @@ _OFTEN = {
     "rag.tend_vector_index": 3 * RAG_SWEEP_SECONDS,
     "rag.tend_words": 3 * RAG_SWEEP_SECONDS,
     "rag.reembed": RAG_SWEEP_SECONDS,
+    "rag.supply_piece_bits": RAG_SWEEP_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
@@ -48,6 +49,7 @@ _BACKGROUND = (
     "rag.measure_quality",
     "rag.tend_vector_index",
     "rag.tend_words",
+    "rag.supply_piece_bits",
 )
 CELERY_TASK_ROUTES = {
     **{name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)},
