@@ -35,6 +35,9 @@ class ProviderServer:
         self.break_on = ""  # a text that holds this cannot be embedded
         self.stall = threading.Event()  # set: answer; cleared: keep the client waiting
         self.stall.set()
+        # Of a stream: it stops behind its first piece until this is set. None: it does not stop.
+        self.goes_on: threading.Event | None = None
+        self.left = threading.Event()  # a client closed the connection before the stream's end
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -45,7 +48,29 @@ class ProviderServer:
                 provider.requests.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
                 provider.stall.wait(10)
                 status, headers, content = provider.answer(self.path, body)
-                self._reply(status, headers, content)
+                if provider.goes_on is not None and headers.get("Content-Type") == "text/event-stream":
+                    self._slowly(content, provider.goes_on)
+                else:
+                    self._reply(status, headers, content)
+
+            def _slowly(self, content: bytes, goes_on: threading.Event) -> None:
+                """A client that leaves is seen as it is by any server: its end of the connection is closed."""
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                first, rest = content.split(b"\n\n", 1)
+                self.wfile.write(first + b"\n\n")
+                self.connection.settimeout(0.02)
+                for _ in range(500):
+                    if goes_on.is_set():
+                        self.connection.settimeout(None)
+                        self.wfile.write(rest)
+                        return
+                    with contextlib.suppress(TimeoutError):
+                        if not self.connection.recv(1):
+                            provider.left.set()
+                            return
 
             def do_GET(self) -> None:
                 provider.requests.append({"path": self.path, "key": self.headers.get("Authorization")})
