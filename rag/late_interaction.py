@@ -35,3 +35,11 @@ def maxsim(question: Pieces, passages: Sequence[Bits]) -> Pieces:
     """(passages,): the mean over the question's pieces of how near each passage comes to them. None may be empty."""
     mean: Pieces = nearest(question, passages).mean(axis=1)
     return mean
+
+
+def telling(near: Pieces) -> Pieces:
+    """(passages,), of what `nearest` gave: as maxsim, but each of the question's pieces counts by how much the passages
+    differ in it. One that all of them come equally near to says nothing of any."""
+    weights = near.std(axis=0) + np.float32(1e-3)
+    mean: Pieces = near @ weights / weights.sum()
+    return mean

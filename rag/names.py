@@ -50,15 +50,12 @@ def numbers(text: str) -> Iterator[Name]:
 
 
 def amounts(text: str) -> set[str]:
-    """Every number of a text as it compares: 1,204.50 as 1204.5, a date also by its parts; months and small numbers
-    also in English words."""
-    found = {plain(match) for match in _DIGITS.findall(text)}
-    for date in _DATE.findall(text):
-        found |= {part.lstrip("0") or "0" for part in re.split(r"\D", date)}
-    for word in re.findall(r"[a-z]+", text.lower()):
-        if word in _VALUES:
-            found.add(_VALUES[word])
-    return found
+    """Every number of a text as it compares: 1,204.50 as 1204.5, the 7th as 7, a date as its parts. Months and small
+    numbers also where they are English words."""
+    dates = _DATE.findall(text)
+    found = {part.lstrip("0") or "0" for date in dates for part in re.findall(r"\d+", date)}
+    found |= {plain(number) for number in _DIGITS.findall(_DATE.sub(" ", text) if dates else text)}
+    return found | {_VALUES[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _VALUES}
 
 
 def plain(number: str) -> str:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from rag.errors import EmbeddingFailed, IndexUnavailable
-from rag.late_interaction import maxsim
+from rag.late_interaction import nearest, telling
 from rag.providers.stores import piece_bits
 from rag.types import Passage
 
@@ -18,7 +18,9 @@ logger = structlog.get_logger(__name__)
 
 
 def compare(question: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Each with its `maxsim`; without one where nothing is stored to compare with. Raises IndexUnavailable."""
+    """Each with its `maxsim` and `telling`; without them where nothing is stored to compare with.
+
+    Raises IndexUnavailable."""
     if settings.RAG_PIECE_BITS == "off":
         return list(passages)
     try:
@@ -34,5 +36,11 @@ def compare(question: str, passages: Sequence[Passage]) -> list[Passage]:
         return list(passages)
     if not len(pieces):
         return list(passages)
-    figures = dict(zip(stored, maxsim(pieces, list(stored.values())).tolist(), strict=True))
-    return [dataclasses.replace(passage, maxsim=figures.get(passage.chunk_id)) for passage in passages]
+    near = nearest(pieces, list(stored.values()))
+    figures = dict(zip(stored, zip(near.mean(axis=1).tolist(), telling(near).tolist(), strict=True), strict=True))
+    return [
+        dataclasses.replace(passage, maxsim=figures[passage.chunk_id][0], telling=figures[passage.chunk_id][1])
+        if passage.chunk_id in figures
+        else passage
+        for passage in passages
+    ]

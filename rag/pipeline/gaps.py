@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.lexical import content_words, stem, stems_among, words
-from rag.names import amounts, names, numbers, plain
+from rag.names import amounts, names, numbers
 from rag.types import Passage
 
 # Words that stand beside each other with at most this between them are one phrase.
@@ -46,7 +46,9 @@ def held(asked: Sequence[Part], passage: Passage) -> frozenset[Part]:
     found = stems_among(passage.searched_text, stems.values(), passage.lang)
     known = amounts(passage.searched_text) if any(part.text[0].isdigit() for part in asked) else set()
     return frozenset(
-        part for part in asked if plain(part.text) in known or all(stems[word] in found for word in part.words)
+        part
+        for part in asked
+        if all(stems[word] in found for word in part.words) or (part.text[0].isdigit() and amounts(part.text) <= known)
     )
 
 

@@ -88,12 +88,28 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedSentence:
+    """A sentence at start … end of an answer. score: 0…1. span: start and end of the context's sentence that comes
+    nearest to it, None if none does. unknown: numbers and names in it that the context does not have."""
+
+    text: str
+    start: int
+    end: int
+    supported: bool
+    score: float
+    span: tuple[int, int] | None
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
-    """Whether an answer is carried by its context. score: 0…1. details: a sentence for people."""
+    """Whether an answer is carried by its context. score: 0…1. details: a sentence for people. sentences: those that
+    say something."""
 
     is_valid: bool
     score: float
     details: str
+    sentences: tuple[CheckedSentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

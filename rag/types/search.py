@@ -81,8 +81,9 @@ class Passage:
 
     What else is known of how it fits the question. coverage: 0…1, how many of the question's terms it has, each
     weighted by its rarity in the scope. maxsim: how near its pieces come to each of the question's, on average, about
-    -1…1 (late interaction); None if it was not compared. contrast: how far cosine and maxsim stand out among all
-    candidates, about -1…3 (pipeline/contrast.py); None if it was not found among others.
+    -1…1 (late interaction); None if it was not compared. telling: as maxsim, but each piece counts by how much
+    the candidates differ in it. contrast: how far cosine and telling stand out among all candidates, about -1…3
+    (pipeline/contrast.py); None if it was not found among others.
     """
 
     chunk_id: uuid.UUID
@@ -112,6 +113,7 @@ class Passage:
     last_page: int | None = None
     coverage: float = 0.0
     maxsim: float | None = None
+    telling: float | None = None
     contrast: float | None = None
 
     @property

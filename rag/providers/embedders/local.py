@@ -81,6 +81,10 @@ class LocalEmbedder:
         worded = self._worded[distinct]
         return np.sort(first[worded] if worded.any() else first)
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where each of the pieces that `read` gives begins and ends in the text, in characters."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
+
     def _cut(self, texts: Sequence[str]) -> list[_Window]:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [_Window(owner, ids) for owner, each in enumerate(encodings) for ids in _windows(each.ids, WINDOW - 2)]
