@@ -36,7 +36,10 @@ def unchanged(
     document = _locked(source, submission.path)
     if document is None:
         return _deleted_since(source, submission.path, revision)
-    return _kept(document, submission, source, options, revision)
+    kept = _kept(document, submission, source, options, revision)
+    if kept and submission.lang:
+        terms.follow([document.pk], text_of=embedded_text)
+    return kept
 
 
 def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> IndexOutcome:
@@ -49,6 +52,7 @@ def index(prepared: Prepared, *, source: DataSource, revision: uuid.UUID) -> Ind
     submission, options = cut.submission, cut.options
     document = _locked(source, submission.path)
     if document and (kept := _kept(document, submission, source, options, revision)):
+        terms.follow([document.pk] if submission.lang else [], text_of=embedded_text)
         return kept
     if document is None and (gone := _deleted_since(source, submission.path, revision)):
         return gone
@@ -110,8 +114,6 @@ def _kept(
         given.setdefault("content_type", parsers.media_type("", submission.path))
     _save(document, {**_attributes(submission, source), **given, "revision": revision})
     registry.vector_store(source.embedding_model).refresh_filters(document)
-    if "lang" in given:
-        terms.follow([document.pk], text_of=embedded_text)
     return outcome
 
 
