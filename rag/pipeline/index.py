@@ -39,7 +39,10 @@ def unchanged(
     document = _locked(source, [submission.path]).get(submission.path)
     if document is None:
         return _deleted_since(source, {submission.path: revision}).get(submission.path)
-    return _kept(document, submission, source, options, revision)
+    kept = _kept(document, submission, source, options, revision)
+    if kept and submission.lang:
+        terms.follow([document.pk], text_of=embedded_text)
+    return kept
 
 
 def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict[uuid.UUID, IndexOutcome]:
@@ -73,7 +76,9 @@ def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict
         chunks=sum(document.chunk_count for document in documents) - had_chunks,
         bytes=sum(document.bytes for document in documents) - had_bytes,
     )
-    terms.follow([document.pk for document in documents], text_of=embedded_text)
+    relabelled = [path for path, revision in paths.items() if arrivals[revision].cut.submission.lang and path in stored]
+    changed = {document.pk for document in documents} | {stored[path].pk for path in relabelled}
+    terms.follow(list(changed), text_of=embedded_text)
     return outcomes
 
 
@@ -146,8 +151,6 @@ def _kept(
     _set(document, values)
     document.save(update_fields=[*values, "updated_at"])
     registry.vector_store(source.embedding_model).refresh_filters(document)
-    if "lang" in given:
-        terms.follow([document.pk], text_of=embedded_text)
     return outcome
 
 

@@ -23,7 +23,7 @@ def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tu
     Sources whose model fails are searched by words alone, where words are asked for, and left out otherwise: a warning.
     Raises EmbeddingFailed if all models fail, unless words alone are asked for, and IndexUnavailable.
     """
-    mode = question.mode or Mode(settings.RAG_RETRIEVAL_MODE)
+    mode = mode_of(question)
     asked = dense.asked(question, scopes)
     failures = [each.failure for each in asked if each.failure]
     if failures and len(failures) == len(asked) and mode != Mode.LEXICAL:
@@ -34,6 +34,10 @@ def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tu
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
     return hits, (WARNING,) if failures else ()
+
+
+def mode_of(question: Question) -> Mode:
+    return question.mode or Mode(settings.RAG_RETRIEVAL_MODE)
 
 
 def _candidates(asked: Asked, wanted: lexical.Wanted, mode: Mode, k: int) -> dict[UUID, float]:

@@ -42,6 +42,8 @@ def follow(document_ids: Sequence[uuid.UUID], *, text_of: TextOf, most: int | No
     Once in a transaction and towards its end: others who write to the same sources wait from here until it ends. most:
     of the chunks that have none, the others are left to another call.
     """
+    if not document_ids:
+        return
     documents = Document.objects.filter(pk__in=list(document_ids))
     found = list(documents.values_list("pk", "source_id", "lang"))
     # English where nothing is known: as often as not it is code, or too short to tell.
