@@ -1,6 +1,7 @@
 """Which class serves which row."""
 
 import functools
+import os
 import time
 
 from django.conf import settings
@@ -109,17 +110,28 @@ def reranker(name: str = "") -> Reranker:
 
     Raises InvalidRequest for a name that is not offered.
     """
-    if name == LocalReranker.name or not (name or settings.RERANK_MODEL):
+    name = name or settings.RERANK_MODEL or LocalReranker.name
+    if name == LocalReranker.name:
         return LocalReranker()
-    if name and name != settings.RERANK_MODEL:
-        offered = ", ".join(each for each in (LocalReranker.name, settings.RERANK_MODEL) if each)
-        raise InvalidRequest(f"rerankModel must be one of {offered}", field="rerankModel")
-    return _cohere(settings.RERANK_MODEL, settings.RERANK_BASE_URL, settings.RERANK_API_KEY, settings.RERANK_TIMEOUT)
+    if name == settings.RERANK_MODEL:
+        return _remote_reranker(name, settings.RERANK_BASE_URL, settings.RERANK_API_KEY, settings.RERANK_DIALECT)
+    if name in settings.RERANK_MORE:
+        other = settings.RERANK_MORE[name]
+        key = os.environ.get(other.get("key_variable", ""), "")
+        return _remote_reranker(name, other["base_url"], key, other.get("dialect", ""))
+    offered = dict.fromkeys((LocalReranker.name, settings.RERANK_MODEL, *settings.RERANK_MORE))
+    raise InvalidRequest(f"rerankModel must be one of {', '.join(filter(None, offered))}", field="rerankModel")
 
 
-@functools.lru_cache(maxsize=4)
-def _cohere(name: str, base_url: str, api_key: str, timeout: float) -> Reranker:
-    return CohereReranker(name=name, base_url=base_url, api_key=api_key, timeout=timeout)
+@functools.lru_cache(maxsize=16)
+def _remote_reranker(name: str, base_url: str, api_key: str, dialect: str) -> Reranker:
+    return CohereReranker(
+        name=name,
+        base_url=base_url,
+        api_key=api_key,
+        timeout=settings.RERANK_TIMEOUT,
+        is_tei=dialect == "tei",
+    )
 
 
 def vector_store(model: EmbeddingModel) -> VectorStore:

@@ -60,10 +60,13 @@ RAG_MAX_CONTEXT_TOKENS = env.int("RAG_MAX_CONTEXT_TOKENS", default=32_000)
 # Turns of a conversation that a model is shown, beside the system prompt.
 RAG_CHAT_TURNS = env.int("RAG_CHAT_TURNS", default=40)
 
-# A Cohere-compatible rerank endpoint (Cohere, Jina, Voyage, vLLM, TEI), asked for by RERANK_MODEL's name.
+# A Cohere-compatible rerank endpoint (Cohere, Jina, Voyage, vLLM; TEI with the dialect "tei"), asked for by its model's
+# name, and others that clients may name: {"name": {"base_url": …, "key_variable": …, "dialect": …}}.
 RERANK_BASE_URL = env.str("RERANK_BASE_URL", default="")
 RERANK_API_KEY = env.str("RERANK_API_KEY", default="")
 RERANK_MODEL = env.str("RERANK_MODEL", default="")
+RERANK_DIALECT = env.str("RERANK_DIALECT", default="cohere")
+RERANK_MORE = env.json("RERANK_MORE", default={})
 RERANK_TIMEOUT = env.float("RERANK_TIMEOUT", default=10.0)
 
 # The retrieval contract's thresholds on the mean cosine of the best passages; an embedding model may have its own.
