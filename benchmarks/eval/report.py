@@ -3,6 +3,7 @@
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.eval import gears
@@ -17,17 +18,17 @@ def show(console: Console, figures: dict[str, Any]) -> None:
     for name, found in figures["retrieval"].items():
         for gear, row in found.items():
             keys = ("ndcg10", "recall5", "recall10", "mrr10", "", "", "", "")
-            table.add_row(f"{name}", gear, *(_figure(row.get(key)) for key in keys), f"{row['milliseconds']:.0f}")
+            table.add_row(escape(name), gear, *(_figure(row.get(key)) for key in keys), f"{row['milliseconds']:.0f}")
         table.add_section()
     for name, found in figures["chunking"].items():
         for gear, row in found["gears"].items():
             keys = ("", "", "recall", "", "precision", "iou", "", "")
-            table.add_row(f"{name}, characters", gear, *(_figure(row.get(key)) for key in keys))
+            table.add_row(escape(f"{name}, characters"), gear, *(_figure(row.get(key)) for key in keys))
         table.add_section()
     for kind, label in (("groundability", "groundable"), ("answer_grounding", "carried")):
         for name, row in figures[kind].items():
             figure = [""] * 6 + [_figure(row["auc"]), _figure(row["calibration_error"])]
-            table.add_row(f"{name}, {label}", gears.DEFAULT if kind == "groundability" else "", *figure)
+            table.add_row(escape(f"{name}, {label}"), gears.DEFAULT if kind == "groundability" else "", *figure)
         table.add_section()
     console.print(table)
     documents = figures["documents"]
@@ -40,7 +41,8 @@ def show(console: Console, figures: dict[str, Any]) -> None:
     if sizes:
         parts = ", ".join(f"{name} {size:,.0f}" for name, size in sizes["bytes_per_chunk"].items())
         console.print(f"{sizes['chunks']:,} chunks; bytes a chunk, indexes included: {parts}")
-    console.print("seconds: " + ", ".join(f"{name} {value:.0f}" for name, value in figures["seconds"].items()))
+    seconds = ", ".join(f"{name} {value:.0f}" for name, value in figures["seconds"].items())
+    console.print(f"seconds: {seconds}", markup=False)
     for failure in figures["failures"]:
         console.print(f"NOT MEASURED {failure['set']}: {failure['error']}", style="red", markup=False)
 
