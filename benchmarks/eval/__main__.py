@@ -39,10 +39,11 @@ def main() -> int:
     figures = run.everything(folder, out, functools.partial(console.print, markup=False))
     figures["seconds"]["all"] = time.monotonic() - begun
     figures.write()
-    report.show(console, figures.all)
-    with figures.part("plots"):
+    with figures.part("report"):
+        report.show(console, figures.all)
         plots.draw(figures, data / "plots")
-    console.print(f"{out} has all figures; the plots are in {data / 'plots'}", markup=False)
+        (data / "figures.md").write_bytes(report.as_markdown(figures.all).encode(errors="replace"))
+    console.print(f"{out} has all figures, {data} has figures.md and plots", markup=False)
     return 0 if run.has_figures(figures) else 1
 
 

@@ -49,3 +49,26 @@ def show(console: Console, figures: dict[str, Any]) -> None:
 
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
+
+
+def as_markdown(figures: dict[str, Any]) -> str:
+    """The tables of docs/benchmarks.md, "Quality"."""
+    lines = [f"| NDCG@10, Recall@10 | {' | '.join(gears.GEARS)} |", "| --- |" + " --- |" * len(gears.GEARS)]
+    for name, found in figures["retrieval"].items():
+        cells = [f"{_figure(row['ndcg10'])}, {_figure(row['recall10'])}" for row in found.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", f"| recall, precision, IoU | {' | '.join(gears.GEARS)} |", "| --- |" + " --- |" * len(gears.GEARS)]
+    for name, found in figures["chunking"].items():
+        rows = [[_figure(row[key]) for key in ("recall", "precision", "iou")] for row in found["gears"].values()]
+        cells = [", ".join(row) for row in rows]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", "| judgement | set | AUC | calibration error | cases |", "| --- | --- | --- | --- | --- |"]
+    for kind, label in (("groundability", "before an answer"), ("answer_grounding", "of an answer")):
+        for name, row in figures[kind].items():
+            lines.append(
+                f"| {label} | {name} | {_figure(row['auc'])} | {_figure(row['calibration_error'])} | {row['cases']} |"
+            )
+    sizes = figures["sizes"].get("bytes_per_chunk", {})
+    lines += ["", "| table | bytes a chunk, indexes included |", "| --- | --- |"]
+    lines += [f"| `{name}` | {size:,.0f} |" for name, size in sizes.items()]
+    return "\n".join(lines) + "\n"
