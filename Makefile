@@ -72,13 +72,16 @@ clients: install-dev
 bench: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)
 
+# On services of their own, whatever the terminal names: an evaluation makes an organisation and its sources.
+ALONE := env -u DATABASE_URL -u REDIS_URL -u RAGSITE_DATA
+
 # What is ingested is kept in var/eval, so that a second run asks only.
 eval: install
-	@EVAL_SETS="$(EVAL_SETS)" OUT="$(OUT)" $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/eval" --throwaway \
+	@EVAL_SETS="$(EVAL_SETS)" OUT="$(OUT)" $(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/eval" --throwaway \
 		$(BIN)/python -m benchmarks.eval
 
 guard: install
-	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.guard
+	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.guard
 
 lock: $(BIN)/uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --upgrade \

@@ -1,6 +1,6 @@
 """python -m benchmarks.long_texts SETS: how should a chunk longer than the local model's window become one vector?
 
-Chunks of the default size, ranked by cosine alone, over the sets of an evaluation folder (the one beside the checkout):
+Chunks of 512 tokens, ranked by cosine alone, over the sets of an evaluation folder (the one beside the checkout):
 NDCG@10 of the documents for the retrieval sets. Only the way of the long chunks differs.
 """
 
@@ -64,13 +64,12 @@ def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str,
     """Embedded texts, the document of each, questions, and for each question the grades of documents."""
     from rag.pipeline import embed
     from rag.pipeline.chunk import chunk
-    from rag.services.ingestion import default_options
-    from rag.types import Parsed
+    from rag.types import ChunkingOptions, Parsed
 
     texts, owners = [], []
     for line in (folder / "corpus.jsonl").read_text().splitlines():
         row = json.loads(line)
-        for draft in chunk(Parsed(row["text"]), default_options()):
+        for draft in chunk(Parsed(row["text"]), ChunkingOptions(512, 50)):
             texts.append(embed.embedded_text(draft.text, draft.headings, row["title"]))
             owners.append(row["id"])
     judged: dict[str, dict[str, float]] = {}

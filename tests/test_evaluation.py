@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -54,7 +55,7 @@ def write(folder: Path, name: str, *lines: str, end: str = "\n") -> None:
 def test_odd_lines_become_notes(tmp_path: Path) -> None:
     """A heading, Windows line ends, a byte-order mark, ids of other types, NUL, what is empty, doubled or broken."""
     place = tmp_path / "retrieval" / "odd"
-    texts = [
+    texts: list[dict[str, Any]] = [
         {"id": 1, "text": "one\u2028line"},
         {"id": "1", "text": "again"},
         {"id": "two", "title": "only a title", "text": None},

@@ -4,6 +4,7 @@ EVAL_SETS names the folder of the sets, OUT the JSON that is written. Data is ke
 changed is not embedded again.
 """
 
+import functools
 import os
 import sys
 import time
@@ -29,19 +30,20 @@ def main() -> int:
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 150)
     folder = chosen_folder()
     if not folder.is_dir():
-        console.print(f"There is no folder {folder}: name one with EVAL_SETS=<folder>.", style="red")
+        console.print(f"There is no folder {folder}: name one with EVAL_SETS=<folder>.", style="red", markup=False)
         return 2
     data = Path(os.environ["RAGSITE_DATA"])
     out = Path(os.environ.get("OUT") or data / "figures.json").absolute()
     begun = time.monotonic()
     call_command("migrate", verbosity=0)
-    figures = run.everything(folder, out, console.print)
+    figures = run.everything(folder, out, functools.partial(console.print, markup=False))
     figures["seconds"]["all"] = time.monotonic() - begun
     figures.write()
-    report.show(console, figures.all)
-    with figures.part("plots"):
+    with figures.part("report"):
+        report.show(console, figures.all)
         plots.draw(figures, data / "plots")
-    console.print(f"{out} has all figures; the plots are in {data / 'plots'}")
+        (data / "figures.md").write_bytes(report.as_markdown(figures.all).encode(errors="replace"))
+    console.print(f"{out} has all figures, {data} has figures.md and plots", markup=False)
     return 0 if run.has_figures(figures) else 1
 
 

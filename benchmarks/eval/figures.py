@@ -1,6 +1,7 @@
 """All figures of a run: gathered set by set, and written after each, so that a run that ends early loses none."""
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,13 +48,14 @@ class Figures:
         except Exception as error:
             reason = f"{type(error).__name__}: {error}".strip()[:500]
             self.all["failures"].append({"set": name, "error": reason})
-            self._say(f"[red]{name} could not be measured: {reason}[/red]")
+            self._say(f"{name} could not be measured: {reason}")
         self.write()
 
     def write(self) -> None:
         self._out.parent.mkdir(parents=True, exist_ok=True)
         partial = self._out.with_name(self._out.name + ".partial")
-        partial.write_text(json.dumps(_rounded(self.all), indent=1, ensure_ascii=False) + "\n")
+        text = json.dumps(_rounded(self.all), indent=1, ensure_ascii=False) + "\n"
+        partial.write_bytes(text.encode(errors="replace"))
         os.replace(partial, self._out)
 
 
@@ -62,4 +64,6 @@ def _rounded(value: Any) -> Any:
         return {str(key): _rounded(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_rounded(each) for each in value]
-    return round(value, 4) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return round(value, 4) if math.isfinite(value) else None  # JSON has no such numbers
+    return value

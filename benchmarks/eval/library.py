@@ -26,6 +26,8 @@ _SLUG = "evaluation"
 # Texts that a job holds: what a client may send at once.
 _JOB = 5_000
 _READABLE = 150
+# Seconds for what is left of a job when everybody has stopped: a lost process's documents come back after its lease.
+_PATIENCE = 600
 # What makes chunks and what is kept of them. With other code all is ingested anew: figures owe nothing to before.
 _MAKERS = ("models", "parsing", "pipeline", "providers/embedders", "providers/stores")
 _ASKING = frozenset(
@@ -165,7 +167,10 @@ def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str,
     job = jobs.submit(source=source, submissions=submissions, options=ingestion.default_options(), actor=user)
     together = max(4, min(64, len(texts) // (4 * crew.size)))
     crew.everybody(work, job.pk, together)
+    end = time.monotonic() + _PATIENCE
     while IngestionDocument.objects.filter(job=job, state__in=jobs.OPEN_STATES).exists():
+        if time.monotonic() > end:
+            raise TimeoutError("Documents stay open, and nobody works on them.")
         time.sleep(1)
         recovery.sweep()  # what a process that ended had in hand
         crew.everybody(work, job.pk, together)

@@ -18,7 +18,7 @@ def draw(figures: Figures, folder: Path) -> None:
         file.unlink()
     by_set = {name: {gear: row["ndcg10"] for gear, row in rows.items()} for name, rows in figures["retrieval"].items()}
     if by_set:
-        (folder / "gears.svg").write_text(_bars("NDCG@10", by_set))
+        (folder / "gears.svg").write_bytes(_bars("NDCG@10", by_set))
     for kind, judged in figures.judged.items():
         if not judged:
             continue
@@ -30,12 +30,12 @@ def draw(figures: Figures, folder: Path) -> None:
         title = kind.replace("_", " ")
         diagonal = [(0.0, 0.0), (1.0, 1.0)]
         axes = ("score", "share that is true")
-        (folder / f"{kind}-reliability.svg").write_text(_lines(f"{title}: reliability", reliable, axes, diagonal))
+        (folder / f"{kind}-reliability.svg").write_bytes(_lines(f"{title}: reliability", reliable, axes, diagonal))
         axes = ("coverage: share that is answered", "risk: share of those that should not be")
-        (folder / f"{kind}-coverage-risk.svg").write_text(_lines(f"{title}: risk by coverage", risk, axes))
+        (folder / f"{kind}-coverage-risk.svg").write_bytes(_lines(f"{title}: risk by coverage", risk, axes))
 
 
-def _bars(title: str, by_set: dict[str, dict[str, float]]) -> str:
+def _bars(title: str, by_set: dict[str, dict[str, float]]) -> bytes:
     gears = list(next(iter(by_set.values())))
     step = (_WIDTH - 2 * _MARGIN) / len(by_set)
     width = step * 0.8 / len(gears)
@@ -57,7 +57,7 @@ def _lines(
     by_set: dict[str, list[tuple[float, float]]],
     axes: tuple[str, str],
     guide: Sequence[tuple[float, float]] = (),
-) -> str:
+) -> bytes:
     parts = [_path(guide, "#999", "stroke-dasharray='4 4'")] if guide else []
     for number, (name, points) in enumerate(by_set.items()):
         parts.append(_path(points, _colour(number), f"><title>{escape(name)}</title></polyline"))
@@ -73,7 +73,7 @@ def _path(points: Sequence[tuple[float, float]], colour: str, more: str) -> str:
     return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="2" {closed}>'
 
 
-def _page(title: str, parts: Sequence[str], legend: Sequence[str]) -> str:
+def _page(title: str, parts: Sequence[str], legend: Sequence[str]) -> bytes:
     grid = [
         f'<line x1="{_MARGIN}" x2="{_WIDTH - _MARGIN}" y1="{_y(value):.1f}" y2="{_y(value):.1f}" stroke="#ddd"/>'
         + _text(_MARGIN - 6, _y(value) + 4, f"{value:g}", anchor="end")
@@ -91,7 +91,7 @@ def _page(title: str, parts: Sequence[str], legend: Sequence[str]) -> str:
         + _text(_MARGIN, 20, title, size=15)
         + "".join([*grid, *parts, *keys])
         + "</svg>\n"
-    )
+    ).encode(errors="replace")
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 11) -> str:
