@@ -66,10 +66,8 @@ def expanded(question: str, earlier: str, *, earlier_title: str, own_title: str)
     said = list(dict.fromkeys(_meaning(earlier)))
     subject = [word for word in said if stem(word) in _stems(earlier_title)]
     is_new = own_title != earlier_title and not _stems(own_title).isdisjoint(map(stem, _meaning(question)))
-    if is_new:
-        added = [word for word in said if word not in subject] if subject else []
-    else:
-        added = subject or said
+    asked = [word for word in said if word not in subject] if subject else []
+    added = asked if is_new else subject or said
     known = set(words(question))
     return " ".join([question, *(word for word in added if word not in known)])[:MAX_QUESTION_CHARACTERS]
 
