@@ -56,14 +56,20 @@ def earlier_questions(messages: Sequence[Message]) -> str:
     return "\n".join(asked[-_EARLIER:])[-MAX_QUESTION_CHARACTERS:]
 
 
-def expanded(question: str, earlier: str, titles: Sequence[str]) -> str:
-    """The question with what it is about: those words of the earlier ones that stand in the titles and headings of what
-    answers them; all their words if none does."""
-    named = {stem(word) for title in titles for word in words(title)}
+def expanded(question: str, earlier: str, *, earlier_title: str, own_title: str) -> str:
+    """The question with what the earlier ones were about: those of their words that stand in the title of what answers
+    them; all their words if none does.
+
+    own_title: of what answers the question as it stands. One that the question names is a new subject ("And the
+    museum?"): it takes the earlier one's place, and what was asked about that is asked about this.
+    """
     said = list(dict.fromkeys(_meaning(earlier)))
-    about = [word for word in said if stem(word) in named] or said
+    subject = [word for word in said if stem(word) in _stems(earlier_title)]
+    is_new = own_title != earlier_title and not _stems(own_title).isdisjoint(map(stem, _meaning(question)))
+    asked = [word for word in said if word not in subject] if subject else []
+    added = asked if is_new else subject or said
     known = set(words(question))
-    return " ".join([question, *(word for word in about if word not in known)])[:MAX_QUESTION_CHARACTERS]
+    return " ".join([question, *(word for word in added if word not in known)])[:MAX_QUESTION_CHARACTERS]
 
 
 def rewritten(question: str, messages: Sequence[Message], model: LanguageModel) -> str:
@@ -83,6 +89,10 @@ def rewritten(question: str, messages: Sequence[Message], model: LanguageModel) 
 
 def _says(question: str) -> int:
     return len(set(_meaning(question)))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, words(text)))
 
 
 def _refers(question: str) -> bool:

@@ -107,7 +107,10 @@ class LanguageModel(Protocol):
         ...
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        """The text in pieces as they are made. Closing the iterator ends the work at the endpoint."""
+        """The text in pieces as they are made, and empty ones, about one a second, while none comes.
+
+        Closing the iterator ends the work at the endpoint.
+        """
         ...
 
 

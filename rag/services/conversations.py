@@ -98,10 +98,15 @@ def _standalone(turn: Turn, messages: Sequence[Message], reader: queries.Reader)
     if not written:
         if not follow_up.depends(question.text):
             return question
-        # What answers the earlier questions is looked up again: titles of what the reader may read today.
-        found = queries.search(dataclasses.replace(question, text=earlier, top_k=1), reader).passages
-        written = follow_up.expanded(question.text, earlier, [passage.title for passage in found])
+        # Titles of what the reader may read today, whatever earlier turns have found.
+        titles = [_title_found(dataclasses.replace(question, text=each), reader) for each in (earlier, question.text)]
+        written = follow_up.expanded(question.text, earlier, earlier_title=titles[0], own_title=titles[1])
     return dataclasses.replace(question, text=written)
+
+
+def _title_found(question: Question, reader: queries.Reader) -> str:
+    found = queries.search(dataclasses.replace(question, top_k=1), reader).passages
+    return found[0].title if found else ""
 
 
 def _reply(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from orgs.permissions import Visibility
+from rag.models import Document
 from rag.tokens import count_tokens
 from tests import snapshots
 from tests.factories import World, put
@@ -131,8 +132,38 @@ def test_a_language_model_writes_with_the_prompt(member: Client, language_model:
 
 
 def test_unknown_citation_numbers_are_dropped(member: Client, language_model: ProviderServer) -> None:
-    language_model.replies = ["Bicycles are parked in the yard [1][7]."]
-    assert [each["number"] for each in ask(member).body["citationsUsed"]] == [1]
+    """And counted; a number whose passage does not have what is said likewise."""
+    language_model.replies = ["Bicycles are parked in the yard [1][7]. The emperor has the key of the shed [1]."] * 2
+    body = ask(member).body
+    assert [each["number"] for each in body["citationsUsed"]] == [1, 1]
+    assert body["answer"] == "Bicycles are parked in the yard [1]. The emperor has the key of the shed [1]."
+    assert (body["citationsDropped"], body["warnings"]) == (1, ["CITATIONS_DROPPED"])
+    language_model.replies = [
+        "Bicycles are parked in the yard [1]. Tea was invented by emperors [1]. The porter has the key."
+    ]
+    body = ask(member).body
+    assert body["unsupportedSentences"] == ["Tea was invented by emperors"]
+    assert "emperors [" not in body["answer"]
+
+
+def test_every_sentence_can_be_traced_to_characters(member: Client, language_model: ProviderServer) -> None:
+    """The document's text[start:end] is the quote, for quoted and for written answers."""
+    language_model.replies = ["You may park your bicycle in the yard [1]. The key of the shed has the porter [1]."]
+    texts = {str(each.pk): each.text for each in Document.objects.all()}
+    for model in ("extractive", "test-model"):
+        body = ask(member, query="Where are the bicycles parked, and who has the key of the shed?", model=model).body
+        assert body["model"] == model
+        assert len(body["citationsUsed"]) == 2
+        for cited in [*body["citationsUsed"], *body["citations"]]:
+            assert texts[cited["documentId"]][cited["start"] : cited["end"]] == cited["quote"]
+            assert cited["passageStart"] <= cited["start"] < cited["end"] <= cited["passageEnd"]
+
+
+def test_what_is_missing_is_said(member: Client) -> None:
+    """An answer of quotes names the parts of the question that nothing was found about."""
+    body = ask(member, query="Where are the bicycles parked, and is there a helicopter?").body
+    assert "helicopter" in body["gaps"]
+    assert body["answer"] == "Bicycles are parked in the yard. [1] Nothing was found about: helicopter."
 
 
 def test_context_ignored_is_a_warning(member: Client, language_model: ProviderServer) -> None:

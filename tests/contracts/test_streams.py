@@ -21,7 +21,7 @@ BODIES = {
 
 @pytest.fixture
 def member(api: Callable[..., Client], live_world: World, language_model: ProviderServer, settings: Any) -> Client:
-    settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD = 0.1
+    settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 60.0
     put(live_world.source("library"), "/bikes", "Bicycles are parked in the yard. Tea is hot.", title="Bicycles")
     language_model.goes_on = threading.Event()
     return api("member")

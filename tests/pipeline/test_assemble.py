@@ -50,8 +50,7 @@ def test_the_prompt_never_exceeds_its_budget(
         ]
     try:
         context = assemble(query, offered, max_tokens=max_tokens, template=template, model=model)
-    except ContextOverflow as failure:
-        assert failure.data["needed"] > max_tokens
+    except ContextOverflow:
         return
     assert count_tokens(context.prompt, model) == context.token_count <= max_tokens
     assert list(context.passages) == offered[: len(context.passages)]
@@ -65,8 +64,10 @@ def test_the_prompt_never_exceeds_its_budget(
 
 @pytest.mark.parametrize(
     ("model", "newer"),
-    [("gpt-4o-mini", True), ("openai/gpt-4.1", True), ("o3", True), ("gpt-5", True), ("gpt-4", False), ("", False)]
-    + [("text-embedding-3-small", False), ("llama3.1", False), ("olmo-2", False), ("gpt-4-turbo", False)],
+    [
+        *((name, True) for name in ("gpt-4o-mini", "openai/gpt-4.1", "o3", "gpt-5")),
+        *((name, False) for name in ("", "gpt-4", "gpt-4-turbo", "text-embedding-3-small", "llama3.1", "olmo-2")),
+    ],
 )
 def test_tokens_are_counted_as_the_model_counts(model: str, newer: bool) -> None:
     """Sub-contract 3, `tokenCount`: OpenAI's newer models have another vocabulary."""

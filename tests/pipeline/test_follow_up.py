@@ -32,8 +32,14 @@ def test_most_of_our_own_follow_ups_are_known_and_hardly_a_question_that_stands_
 def test_words_of_the_titles_say_what_it_is_about() -> None:
     earlier = follow_up.earlier_questions(TURNS)
     assert earlier == "When does the pool open in summer?"
-    assert follow_up.expanded("And in winter?", earlier, ["Swimming pools"]) == "And in winter? pool"
-    assert follow_up.expanded("And in winter?", earlier, ["p-17.md"]) == "And in winter? pool open summer"
+
+    def expanded(question: str, earlier_title: str, own_title: str = "Fish") -> str:
+        return follow_up.expanded(question, earlier, earlier_title=earlier_title, own_title=own_title)
+
+    assert expanded("And in winter?", "Swimming pools") == "And in winter? pool"
+    assert expanded("And in winter?", "p-17.md") == "And in winter? pool open summer"
+    assert expanded("And the museum?", "The pool", "Museums") == "And the museum? open summer", "another subject"
+    assert expanded("And the museum?", "p-17.md", "Museums") == "And the museum?"
     assert follow_up.earlier_questions(TURNS[:1]) == ""
 
 
