@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rag.types import Passage
 
 # logistic(slope x evidence + offset) for the local model: with MaxSim, and without.
-_COMPARED, _PLAIN = (3.0, -5.0), (3.0, -3.5)
+_COMPARED, _PLAIN = (2.5, -5.25), (3.65, -5.1)
 
 
 def curve_of(passages: Sequence[Passage], gear: str) -> Callable[[float], float]:
