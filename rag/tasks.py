@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, quality, recovery, reembedder, retries, usage, vector_index
+from rag.services import deletion, ingestion, piece_bits, quality, recovery, reembedder, retries, usage, vector_index
 
 
 @shared_task(name="rag.ingest_documents")
@@ -40,6 +40,11 @@ def forget_inputs() -> None:
 @shared_task(name="rag.reembed")
 def reembed() -> None:
     reembedder.work()
+
+
+@shared_task(name="rag.supply_piece_bits")
+def supply_piece_bits() -> None:
+    piece_bits.supply()
 
 
 @shared_task(name="rag.measure_all_quality")

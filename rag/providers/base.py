@@ -38,11 +38,13 @@ class PieceEmbedder(Embedder, Protocol):
     """Says of a text not only where it lies as a whole, but also where each of its pieces does."""
 
     def embed_pieces(self, texts: Sequence[str]) -> tuple[Vectors, list[Bits]]:
-        """What `embed` gives, and from the same pass the bits of each text's pieces. Raises EmbeddingFailed."""
+        """What `embed` gives, and from the same pass the bits of each text's distinct pieces, (pieces, 48), without
+        punctuation. Raises EmbeddingFailed."""
         ...
 
     def read(self, text: str) -> tuple[Vectors, Pieces]:
-        """A text's vector, (dimensions,), and its pieces, from the same pass. Raises EmbeddingFailed."""
+        """A text's vector, (dimensions,), and all its pieces, (pieces, dimensions), each of length 1, from the same
+        pass. Raises EmbeddingFailed."""
         ...
 
 

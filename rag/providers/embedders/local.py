@@ -6,12 +6,13 @@ import hashlib
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingFailed
@@ -52,36 +53,33 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         windows = self._cut(texts)
-        return _pooled(windows, self._run(windows), len(texts))
+        vectors, _ = self._run(windows, ["embedding"])
+        return _pooled(windows, vectors, len(texts))
 
     def embed_pieces(self, texts: Sequence[str]) -> tuple[Vectors, list[Bits]]:
-        """What `embed` gives, and from the same pass the bits of each text's pieces, (pieces, dimensions / 8)."""
         windows = self._cut(texts)
-        pieces: dict[int, Bits] = {}
-
-        def keep(batch: list[int], hidden: Vectors) -> None:
-            # The two special pieces, first and last, are left out.
-            packed = bits(hidden[:, 1:-1].reshape(-1, self.dimensions))
-            for index, rows in zip(batch, packed.reshape(len(batch), -1, packed.shape[1]), strict=True):
-                pieces[index] = rows
-
-        vectors = _pooled(windows, self._run(windows, keep), len(texts))
-        rows: list[list[Bits]] = [[] for _ in texts]
-        for index, window in enumerate(windows):
-            rows[window.owner].append(pieces[index])
-        return vectors, [np.concatenate(each) for each in rows]
+        vectors, hidden = self._run(windows, ["embedding", "hidden"])
+        ids: list[list[int]] = [[] for _ in texts]
+        pieces: list[list[Bits]] = [[] for _ in texts]
+        for window, rows in zip(windows, hidden, strict=True):
+            ids[window.owner] += window.ids
+            pieces[window.owner].append(bits(rows))
+        told = [np.concatenate(rows)[self._telling(own)] for own, rows in zip(ids, pieces, strict=True)]
+        return _pooled(windows, vectors, len(texts)), told
 
     def read(self, text: str) -> tuple[Vectors, Pieces]:
-        """In one pass a text's vector, (dimensions,), and its pieces, (pieces, dimensions), each of length 1."""
         windows = self._cut([text])
-        pieces: dict[int, Pieces] = {}
+        vectors, hidden = self._run(windows, ["embedding", "hidden"])
+        pieces = np.concatenate(hidden)
+        lengths = np.maximum(np.linalg.norm(pieces, axis=1, keepdims=True), 1e-12)
+        return _pooled(windows, vectors, 1)[0], pieces / lengths
 
-        def keep(batch: list[int], hidden: Vectors) -> None:
-            for index, rows in zip(batch, hidden[:, 1:-1], strict=True):
-                pieces[index] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-
-        (vector,) = _pooled(windows, self._run(windows, keep), 1)
-        return vector, np.concatenate([pieces[index] for index in range(len(windows))])
+    def _telling(self, ids: list[int]) -> NDArray[np.intp]:
+        """The places of the pieces that are worth keeping: of each the first, and no punctuation. Half of them all, by
+        which texts are ranked as well (docs/architecture.md, "Ranking")."""
+        distinct, first = np.unique(np.array(ids, np.int64), return_index=True)
+        worded = self._worded[distinct]
+        return np.sort(first[worded] if worded.any() else first)
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where each of the pieces that `read` gives begins and ends in the text, in characters."""
@@ -91,21 +89,21 @@ class LocalEmbedder:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [_Window(owner, ids) for owner, each in enumerate(encodings) for ids in _windows(each.ids, WINDOW - 2)]
 
-    def _run(self, windows: Sequence[_Window], keep: Callable[[list[int], Vectors], None] | None = None) -> Vectors:
-        """The windows' vectors. `keep` gets of each batch the windows' indexes and what the last layer says of their
-        pieces.
+    def _run(self, windows: Sequence[_Window], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
+        """The windows' vectors and, if asked for, what the last layer says of their pieces, without the two markers.
 
         Sorted by length, and only windows of the same length share a batch: padding would be its whole cost.
         """
         vectors = np.empty((len(windows), self.dimensions), np.float32)
-        outputs = ["embedding", "hidden"] if keep else ["embedding"]
+        hidden = [vectors[:0]] * len(windows)
         for batch in _batches([len(window.ids) for window in windows]):
             ids = np.array([[self._cls, *windows[index].ids, self._sep] for index in batch], np.int64)
-            pooled, *hidden = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+            pooled, *more = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
             vectors[batch] = pooled
-            if keep:
-                keep(batch, *hidden)
-        return vectors
+            for rows in more:
+                for index, own in zip(batch, rows, strict=True):
+                    hidden[index] = own[1:-1]
+        return vectors, hidden
 
     @functools.cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -113,6 +111,8 @@ class LocalEmbedder:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._cls, self._sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        words = (tokenizer.id_to_token(id_) or "" for id_ in range(tokenizer.get_vocab_size()))
+        self._worded = np.array([any(character.isalnum() for character in word) for word in words])
         return tokenizer
 
     @property

@@ -4,8 +4,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag.types import Passage
+
+# The order that comes has two voices already, meaning and words; the pieces are the third, and each counts the same.
+_MIXED, _PIECES = 1.0, 0.5
 
 
 class LocalReranker:
@@ -15,15 +19,15 @@ class LocalReranker:
 
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
         mixed = _standard([passage.relevance for passage in passages])
+        pieces = mixed.copy()  # where nothing was compared, the passage is taken to be as near as its rank says
         compared = [index for index, passage in enumerate(passages) if passage.maxsim is not None]
-        # Where nothing was compared, the passage is taken to be as near as its rank says.
-        near = mixed.copy()
-        near[compared] = _standard([passages[index].maxsim or 0.0 for index in compared])
-        return [1 / (1 + math.exp(-value)) for value in (mixed + near).tolist()]
+        pieces[compared] = _standard([passages[index].maxsim or 0.0 for index in compared])
+        return [1 / (1 + math.exp(-each)) for each in (_MIXED * mixed + _PIECES * pieces).tolist()]
 
 
-def _standard(values: Sequence[float]) -> np.ndarray:
-    """Standard scores; zeros where nothing differs."""
+def _standard(values: Sequence[float]) -> NDArray[np.float64]:
+    """Standard scores: moved and scaled to a mean of 0 and a deviation of 1; zeros where nothing differs."""
     array = np.array(values, np.float64)
     width = array.std() if len(array) else 0.0
-    return (array - array.mean()) / width if width > 1e-9 else np.zeros(len(array))
+    standard: NDArray[np.float64] = (array - array.mean()) / width if width > 1e-9 else np.zeros(len(array))
+    return standard
