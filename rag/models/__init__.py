@@ -1,3 +1,4 @@
+from .calibration import Calibration
 from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072, PieceBits
 from .conversations import Conversation, ConversationMessage
 from .dispatch import IngestionTurn, ModelOutage
@@ -14,6 +15,7 @@ from .usage import Usage
 __all__ = [
     "EMBEDDING_TABLES",
     "Action",
+    "Calibration",
     "Chunk",
     "Condition",
     "Conversation",

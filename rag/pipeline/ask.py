@@ -7,6 +7,7 @@ from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.types import Answer, Answered, Context, Events, Generation, Grounding, Question, Scope
 
 from .assemble import DEFAULT_TEMPLATE, assemble, check_template
+from .calibration import gear_of
 from .generate import citations, told, writer
 from .ground import ground
 from .query import find
@@ -36,7 +37,7 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
     if not retrieval.passages:
         raise NoResults
     context = assemble(question.text, retrieval.passages, max_tokens=terms.max_tokens, template=terms.template)
-    grounding = ground(question.text, context)
+    grounding = ground(question.text, context, gear=gear_of(question), strict=terms.strict)
     if terms.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not hold the answer.", gaps=list(grounding.gaps))
     if len(grounding.relevant) < len(context.passages):
@@ -63,11 +64,13 @@ def _answered(question: Question, context: Context, grounding: Grounding, terms:
         if terms.strict:
             raise NotGrounded(f"The answer that was made is not carried by the sources: {checked.details}")
         return _declined(grounding, NOT_GROUNDED, model=chosen.name)
-    return Answer(text, used, confidence=grounding.score * checked.score, model=chosen.name)
+    return Answer(
+        text, used, confidence=grounding.score * checked.score, model=chosen.name, warnings=grounding.warnings
+    )
 
 
 def _declined(grounding: Grounding, warning: str, model: str = "") -> Answer:
     text = "The sources do not hold the answer to this question."
     if grounding.gaps:
         text += f" Nothing was found about: {', '.join(grounding.gaps[:10])}."
-    return Answer(text, (), confidence=0.0, model=model, warnings=(warning,))
+    return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
