@@ -1,3 +1,4 @@
+from .calibration import Calibration
 from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072, PieceBits
 from .conversations import Conversation, ConversationMessage
 from .dispatch import IngestionTurn, ModelOutage
@@ -15,6 +16,7 @@ from .words import ChunkTerms, SourceConfig, SourceTerm
 __all__ = [
     "EMBEDDING_TABLES",
     "Action",
+    "Calibration",
     "Chunk",
     "ChunkTerms",
     "Condition",

@@ -9,6 +9,7 @@ from rag.types import Answer, Answered, Citation, Context, Events, Generation, G
 
 from . import blocks
 from .assemble import DEFAULT_TEMPLATE, assemble, check_template
+from .calibration import gear_of
 from .cite import cited
 from .generate import model_name, told, writer
 from .ground import ground
@@ -41,7 +42,7 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
     if not retrieval.passages:
         raise NoResults
     context = _context(question, retrieval.passages, terms)
-    grounding = ground(question.text, context)
+    grounding = ground(question.text, context, gear=gear_of(question), strict=terms.strict)
     if terms.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not hold the answer.", gaps=list(grounding.gaps))
     if len(grounding.relevant) < len(context.passages):
@@ -68,7 +69,11 @@ def _answered(question: Question, context: Context, grounding: Grounding, terms:
         if missing:
             yield f" {missing}"
         return Answer(
-            f"{text} {missing}".strip(), _with_pages(chosen.quotes, context), grounding.score, model=chosen.name
+            f"{text} {missing}".strip(),
+            _with_pages(chosen.quotes, context),
+            grounding.score,
+            model=chosen.name,
+            warnings=grounding.warnings,
         )
     checked = cited(text, context.numbered)
     if not (checked.citations or checked.unsupported):
@@ -85,7 +90,7 @@ def _answered(question: Question, context: Context, grounding: Grounding, terms:
         _with_pages(checked.citations, context),
         confidence=grounding.score * verdict.score,
         model=chosen.name,
-        warnings=(CITATIONS_DROPPED,) if checked.dropped else (),
+        warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if checked.dropped else ())),
         citations_dropped=checked.dropped,
         unsupported=checked.unsupported,
     )
@@ -101,7 +106,7 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
 
 def _declined(grounding: Grounding, warning: str, model: str = "") -> Answer:
     text = f"{NOT_HELD} {what_is_missing(grounding)}".strip()
-    return Answer(text, (), confidence=0.0, model=model, warnings=(warning,))
+    return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
 
 def what_is_missing(grounding: Grounding) -> str:

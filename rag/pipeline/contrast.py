@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from rag.types import Passage
 
-# Cosine and MaxSim of the local model between a question and a text that only lies near it; and how many candidates that
-# counts for, so that a handful of passages, or a single one, has something to be compared with.
+# Cosine and MaxSim of the local model between a question and a text that only lies near it; and how many candidates
+# that counts for, so that a handful of passages, or a single one, has something to be compared with.
 _USUAL_COSINE, _USUAL_TELLING = 0.30, 0.33
 _USUAL_COUNT = 5
 # MaxSim weighs most (docs/architecture.md, "Grounding"). Where it is missing the cosine has to do more.
