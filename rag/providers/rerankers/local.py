@@ -8,9 +8,6 @@ from numpy.typing import NDArray
 
 from rag.types import Passage
 
-# The order that comes has two voices already, meaning and words; the pieces are the third, and each counts the same.
-_MIXED, _PIECES = 1.0, 0.5
-
 
 class LocalReranker:
     """No model and no network of its own: what it weighs is on the passages already."""
@@ -22,7 +19,10 @@ class LocalReranker:
         pieces = mixed.copy()  # where nothing was compared, the passage is taken to be as near as its rank says
         compared = [index for index, passage in enumerate(passages) if passage.maxsim is not None]
         pieces[compared] = _standard([passages[index].maxsim or 0.0 for index in compared])
-        return [1 / (1 + math.exp(-each)) for each in (_MIXED * mixed + _PIECES * pieces).tolist()]
+        # The order that comes has two voices, meaning and words, if it is not the cosine's alone; the pieces are one
+        # more, and each counts the same.
+        voices = 1 if all(passage.relevance == passage.score for passage in passages) else 2
+        return [1 / (1 + math.exp(-each)) for each in (mixed + pieces / voices).tolist()]
 
 
 def _standard(values: Sequence[float]) -> NDArray[np.float64]:
