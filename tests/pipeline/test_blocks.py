@@ -82,5 +82,7 @@ def test_another_number_a_not_or_another_heading_is_something_new() -> None:
     one = passage(text, position=0)
     for other in (text.replace("5", "6"), text.replace("have to", "have not to")):
         assert len(blocks([one, passage(other, position=5)])) == 2
+    for other in (TEXT.replace("room 7 has a", "room 7 has no"), TEXT.replace("room 7 ", "room 77 ")):
+        assert len(blocks([passage(TEXT), passage(other, position=5)])) == 2
     short = [passage("It costs 5 euros.", headings=(name,), position=9 * n) for n, name in enumerate(("Tea", "Milk"))]
     assert len(blocks(short)) == 2

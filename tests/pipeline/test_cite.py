@@ -44,6 +44,10 @@ def test_a_passage_that_does_not_say_so_is_no_citation() -> None:
     assert found.unsupported == ("Bicycles are parked in the yard",)
 
 
+def test_a_few_words_in_common_are_no_support() -> None:
+    assert check("The porter invented penicillin while bicycles crossed Australia [1].").citations == ()
+
+
 def test_a_number_must_be_in_the_passage() -> None:
     assert numbers(check("The porter has 3 keys [1].")) == [1]
     assert check("The porter has 5 keys [1].").unsupported == ("The porter has 5 keys",)
