@@ -3,16 +3,12 @@
 import dataclasses
 from collections.abc import Sequence
 
-from rag.lexical import words
 from rag.types import Passage
+
+from .distinct import adds_nothing
 
 # Characters of white space between two chunks of one text.
 _MOST_BETWEEN = 10
-# A passage says nothing new if this share of its runs of three words stands in one that is better, and all its words.
-_REPEATED = 0.9
-_RUN = 3
-# Words from which on a text says the same whatever heading it stands under.
-_SPEAKS_FOR_ITSELF = 30
 
 
 def blocks(passages: Sequence[Passage]) -> list[Passage]:
@@ -23,12 +19,9 @@ def blocks(passages: Sequence[Passage]) -> list[Passage]:
     is left out.
     """
     found: list[Passage] = []
-    said: list[_Said] = []
     for block in _joined(passages):
-        own = _Said(block)
-        if not any(own.repeats(earlier) for earlier in said):
+        if not any(adds_nothing(block, earlier) for earlier in found):
             found.append(block)
-            said.append(own)
     return found
 
 
@@ -83,19 +76,3 @@ def _one(chain: Sequence[Passage], best: Passage) -> Passage:
         first_page=first.first_page,
         last_page=last.last_page,
     )
-
-
-class _Said:
-    def __init__(self, passage: Passage) -> None:
-        own = words(passage.text, passage.lang)
-        self._heads = words("\n".join([passage.title, *passage.headings]), passage.lang)
-        self._is_short = len(own) < _SPEAKS_FOR_ITSELF
-        self._words = frozenset(own)
-        self._runs = frozenset(tuple(own[index : index + _RUN]) for index in range(max(1, len(own) - _RUN + 1)))
-
-    def repeats(self, other: "_Said") -> bool:
-        """Whether it says nothing that the other does not: another number or a `not` is a word of its own."""
-        if self._is_short and self._heads != other._heads:
-            return False
-        shared = len(self._runs & other._runs)
-        return self._words <= other._words and shared >= _REPEATED * len(self._runs)

@@ -31,6 +31,11 @@ def _repeats(one: Passage, other: Passage) -> bool:
     lengths = sorted((len(one.text), len(other.text)))
     if lengths[1] - lengths[0] > _LENGTH * lengths[1] or abs(one.score - other.score) > _SCORE:
         return False
+    return adds_nothing(one, other)
+
+
+def adds_nothing(one: Passage, other: Passage) -> bool:
+    """Whether it says nothing that the other, which may be longer, does not say as well."""
     (own, own_runs, count), (others, other_runs, _) = _said(one.text, one.lang), _said(other.text, other.lang)
     if count < _SPEAKS_FOR_ITSELF and (one.title, one.headings) != (other.title, other.headings):
         return False
