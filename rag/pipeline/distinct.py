@@ -15,10 +15,10 @@ _SPEAKS_FOR_ITSELF = 30
 
 
 def distinct(passages: Sequence[Passage]) -> list[Passage]:
-    """In the same order. Of copies of a text, in one document or in several, the first one stays.
+    """In the same order. Of copies of a text in several documents the first one stays.
 
     Another number, another name or a `not` is a word of its own: such texts stay both. So do short texts under
-    different titles.
+    different titles, and what a document says twice, in two places.
     """
     kept: list[Passage] = []
     for passage in passages:
@@ -28,6 +28,8 @@ def distinct(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def _repeats(one: Passage, other: Passage) -> bool:
+    if one.document_id == other.document_id:
+        return False
     lengths = sorted((len(one.text), len(other.text)))
     if lengths[1] - lengths[0] > _LENGTH * lengths[1] or abs(one.score - other.score) > _SCORE:
         return False

@@ -24,7 +24,7 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
     wanted = max(question.top_k, RERANKED) if question.rerank else question.top_k
     for _ in range(_ATTEMPTS):
         hits, warnings = retrieve(question, scopes)
-        found, were_there = _read(hits, wanted, copies=mode_of(question) == Mode.DENSE)
+        found, were_there = _read(hits, wanted, copies=not question.distinct or mode_of(question) == Mode.DENSE)
         if were_there:
             break
     if question.rerank and found:
@@ -39,8 +39,7 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
 
 
 def _read(hits: Sequence[Hit], wanted: int, *, copies: bool) -> tuple[list[Passage], bool]:
-    """The best so many, and whether all that were looked at are still there. copies: they count as any others; what is
-    ordered by its cosine alone shows all that is near."""
+    """The best so many, and whether all that were looked at are still there. copies: they count as any others."""
     if copies:
         found = passages(hits[:wanted])
         return found, len(found) == len(hits[:wanted])

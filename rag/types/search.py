@@ -40,7 +40,8 @@ class Question:
 
     min_score: cosine similarity, 0…1, below which a passage does not count. rerank: order by more than what it was
     found by. rerank_model: by name; its failure is then an error instead of a warning. Empty: the configured one. mode:
-    None for the configured one (RAG_RETRIEVAL_MODE).
+    None for the configured one (RAG_RETRIEVAL_MODE). distinct: of copies of a passage only the best one, unless it is
+    by meaning alone that they are found.
     """
 
     text: str
@@ -50,6 +51,7 @@ class Question:
     rerank: bool = False
     rerank_model: str = ""
     mode: Mode | None = None
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)

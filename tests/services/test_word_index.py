@@ -27,10 +27,7 @@ def found(source: DataSource, text: str) -> list[str]:
 
 
 def rows() -> list[Any]:
-    return [
-        list(table.objects.order_by("pk").values())  # type: ignore[attr-defined]
-        for table in (ChunkTerms, SourceConfig, SourceTerm)
-    ]
+    return [list(table.objects.order_by("pk").values()) for table in (ChunkTerms, SourceConfig, SourceTerm)]
 
 
 def test_chunks_without_terms_get_them_in_batches(source: DataSource, monkeypatch: pytest.MonkeyPatch) -> None:

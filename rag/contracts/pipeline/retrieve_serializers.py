@@ -77,6 +77,7 @@ def question(values: dict[str, Any]) -> Question:
         rerank=values["rerank"],
         rerank_model=values.get("rerankModel", "") if values["rerank"] else "",
         mode=Mode(values["mode"]) if "mode" in values else None,
+        distinct=True,
     )
 
 
