@@ -15,6 +15,8 @@ from rag.providers import registry
 from rag.providers.base import Halves, Vectors
 
 _MOST_OF_A_TITLE = 150
+# Of a document of more chunks the pieces would take much of the worker's memory: they are supplied afterwards.
+_MOST_WITH_PIECES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,14 @@ def embed_texts(
     while batch := list(itertools.islice(remaining, size)):
         if done:
             on_batch(done)
-        vectors[done : done + len(batch)], found = _embed(batch, model)
+        vectors[done : done + len(batch)], found = _embed(batch, model, with_pieces=count <= _MOST_WITH_PIECES)
         pieces += found
         done += len(batch)
     return Embedded(vectors, pieces)
 
 
-def _embed(texts: Sequence[str], model: EmbeddingModel) -> tuple[Vectors, Sequence[Bits]]:
-    embedder, second = registry.embedder(model), registry.piece_embedder(model)
+def _embed(texts: Sequence[str], model: EmbeddingModel, *, with_pieces: bool) -> tuple[Vectors, Sequence[Bits]]:
+    embedder, second = registry.embedder(model), registry.piece_embedder(model) if with_pieces else None
     prefixed = [model.document_prefix + text for text in texts]
     if second is embedder:
         return second.embed_pieces(prefixed)
