@@ -26,7 +26,7 @@ def main(datasets: Path) -> None:
     cache = Path(os.environ["RAGSITE_DATA"]) / "models"
     embedder = LocalEmbedder(cache=cache, threads=2)
 
-    def vectors(parts: list[list[int]]) -> np.ndarray:
+    def of_windows(parts: list[list[int]]) -> np.ndarray:
         return embedder._run([_Window(0, part) for part in parts], ["embedding"])[0]
 
     def mean(size: int) -> Callable[[list[str]], np.ndarray]:
@@ -35,13 +35,13 @@ def main(datasets: Path) -> None:
             for text in texts:
                 parts = _windows(_pieces(embedder, text), size)
                 weights = np.array([len(part) for part in parts], np.float32)
-                rows.append((vectors(parts) * weights[:, None]).sum(axis=0))
+                rows.append((of_windows(parts) * weights[:, None]).sum(axis=0))
             return _unit(np.stack(rows))
 
         return embed
 
     def first(texts: list[str]) -> np.ndarray:
-        return _unit(vectors([_pieces(embedder, text)[: WINDOW - 2] for text in texts]))
+        return _unit(of_windows([_pieces(embedder, text)[: WINDOW - 2] for text in texts]))
 
     methods = {"cut after 256": first, "mean of windows ≤ 256": mean(WINDOW - 2), "windows ≤ 512": mean(510)}
     for name in SETS:
