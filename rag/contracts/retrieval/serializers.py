@@ -25,7 +25,7 @@ class SearchIn(serializers.Serializer[Any]):
     filters = FiltersIn(required=False)
 
 
-def question(values: dict[str, Any], mode: Mode | None = None) -> Question:
+def question(values: dict[str, Any]) -> Question:
     """All but `filters.org_id`, which decides where to search."""
     filters = values.get("filters", {})
     return Question(
@@ -37,7 +37,7 @@ def question(values: dict[str, Any], mode: Mode | None = None) -> Question:
             date_from=filters.get("date_from"),
             date_to=filters.get("date_to"),
         ),
-        mode=mode,
+        mode=Mode.DENSE,
     )
 
 

@@ -14,7 +14,7 @@ from rag.contracts.base import PostView, caller, organization, validated
 from rag.contracts.limits import QUERIES
 from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.services import queries
-from rag.types import ConfidentAnswer, Generation, Mode
+from rag.types import ConfidentAnswer, Generation
 
 from . import answer_serializers, errors, examples, serializers
 
@@ -38,7 +38,7 @@ class Search(RetrievalView):
     def post(self, request: Request) -> Response:
         started = time.perf_counter()
         values = validated(serializers.SearchIn, request.data)
-        found = queries.search(serializers.question(values, Mode.DENSE), _reader(request, values)).passages
+        found = queries.search(serializers.question(values), _reader(request, values)).passages
         return Response(serializers.search_out(found, query_text=values["query_text"], time_ms=_elapsed(started)))
 
 
