@@ -27,8 +27,8 @@ def nearest(question: Pieces, passages: Sequence[Bits]) -> Pieces:
     starts = np.cumsum([0, *(len(each) for each in passages[:-1])])
     signs = np.unpackbits(np.concatenate(passages), axis=1, count=question.shape[1]).astype(np.float32)
     similarity = 2 * (signs @ question.T) - question.sum(axis=1)
-    best: Pieces = np.maximum.reduceat(similarity, starts, axis=0) / np.float32(np.sqrt(question.shape[1]))
-    return best
+    best = np.maximum.reduceat(similarity, starts, axis=0) / np.sqrt(question.shape[1])
+    return best.astype(np.float32)
 
 
 def maxsim(question: Pieces, passages: Sequence[Bits]) -> Pieces:

@@ -179,7 +179,9 @@ def _compared(answer: str, known: Known) -> _Comparison | None:
     embedder = registry.local_embedder()
     try:
         beginning = _cut(beginning, _MOST_ANSWER_PIECES, embedder.places)
-        own, near, at = embedder.read(beginning)[1], [], []
+        own = embedder.read(beginning)[1]
+        near: list[Pieces] = []
+        at: list[int] = []
         for start, end in parts:
             part = _cut(known.text[start:end], _MOST_CONTEXT_PIECES - len(at), embedder.places)
             if part:
