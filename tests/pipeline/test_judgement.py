@@ -20,7 +20,7 @@ def passage(text: str, **figures: float) -> Passage:
 
 
 def test_gaps_are_phrases_in_the_asker_s_words_and_order() -> None:
-    found = passage("Maria Huber and Hans Keller opened mines near Ulm with 12 men.", score=0.5)
+    found = passage("Maria Huber opened mines near Ulm with 12 men.", score=0.5)
     assert ground(QUESTION, Context("", (found,), 0)).gaps == ("Maria Keller", "copper", "engineers")
 
 
@@ -32,7 +32,8 @@ def test_names_and_numbers_speak_for_a_passage() -> None:
 def test_a_passage_must_stand_out_among_the_candidates() -> None:
     near = [passage("Copper.", score=0.5, maxsim=0.5) for _ in range(30)]
     alike, among_far = contrasted(near)[0], contrasted([near[0], *(passage("Tea.", maxsim=0.2) for _ in range(30))])[0]
-    assert alike.contrast is not None and among_far.contrast is not None
+    assert alike.contrast is not None
+    assert among_far.contrast is not None
     assert alike.contrast < 0.2 < among_far.contrast
 
 
@@ -41,12 +42,13 @@ def test_each_sentence_is_traced_to_the_characters_that_carry_it() -> None:
     answer = "The engineer Maria Keller found copper [1]. It was opened in 1902 by Hans Huber [1]."
     checked = validate(answer, context)
     first, second = checked.sentences
-    assert first.supported and not second.supported and not checked.is_valid
+    assert (first.supported, second.supported, checked.is_valid) == (True, False, False)
     assert first.span is not None
     assert context[slice(*first.span)] == "Copper was found by Maria Keller, an engineer."
     assert answer[second.start : second.end].startswith("It was opened")
     assert second.unknown == ("1902", "Hans", "Huber")
-    assert "1902" in checked.details and "Hans" in checked.details
+    assert "1902" in checked.details
+    assert "Hans" in checked.details
 
 
 def test_a_sentence_that_is_quoted_is_beyond_doubt() -> None:
@@ -71,7 +73,8 @@ def test_a_curve_gives_back_the_probabilities_it_was_made_from() -> None:
     predicted = calibration.held_out(evidence, right, np.arange(4000))
     assert calibration.calibration_error(calibration.reliability(predicted, right)) < 0.05
     answered, wrong = zip(*calibration.risk(predicted, right), strict=True)
-    assert answered[-1] == 1 and wrong[0] < wrong[-1] == pytest.approx(1 - right.mean())
+    assert answered[-1] == 1
+    assert wrong[0] < wrong[-1] == pytest.approx(1 - right.mean())
 
 
 def test_evidence_that_says_nothing_is_no_curve() -> None:
