@@ -14,7 +14,7 @@ _WRITTEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _INNER_CAPITAL = re.compile(r"[^\W\d_][^\W\d_]*?(?<=[a-z])[A-Z]")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n]|[\"“„«(])\s*\Z")
-_FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
+_FUNCTION_WORDS = FUNCTION_WORDS["english"]
 _MONTHS = "january february march april may june july august september october november december"
 _DATE = re.compile(r"\b(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
 _COUNTED = (

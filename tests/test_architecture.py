@@ -20,6 +20,7 @@ FLOORS = [
         "rag.errors",
         "rag.lexical",
         "rag.late_interaction",
+        "rag.names",
         "rag.languages",
         "rag.function_words",
         "rag.tokens",

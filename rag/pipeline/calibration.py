@@ -103,7 +103,7 @@ def calibration_error(rows: Sequence[Sequence[float]]) -> float:
 def risk(predicted: Floats, right: Truths, points: int = 20) -> list[list[float]]:
     """[share of the samples that are answered, share of these that are wrong]: the surest first, at most 1 each."""
     wrong = np.cumsum(~right[np.argsort(-predicted, kind="stable")])
-    ends = np.unique(np.linspace(1, len(wrong), min(points, len(wrong)), dtype=int)) if len(wrong) else []
+    ends = np.unique(np.linspace(1, len(wrong), min(points, len(wrong)), dtype=int))
     return [[float(end / len(wrong)), float(wrong[end - 1] / end)] for end in ends]
 
 

@@ -1,7 +1,9 @@
 """What speaks for a sentence being carried by a context: its words, its pieces, its names and its numbers."""
 
 import functools
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,10 +17,13 @@ from rag.lexical import content_words, is_function_word, sentence_spans, stem, w
 from rag.names import Name, amounts, names, numbers
 from rag.providers import registry
 
+_WORD = re.compile(r"\w+")
+
 logger = structlog.get_logger(__name__)
 
-# Characters of an answer and of a context that are embedded: about 0.1 s and 0.5 s of one core at the most.
+# Characters and pieces of an answer and of a context that are embedded: half a second of one core at the most.
 _MOST_ANSWER, _MOST_CONTEXT = 3_000, 12_000
+_MOST_ANSWER_PIECES, _MOST_CONTEXT_PIECES = 600, 2_400
 # What counts how much (docs/architecture.md, "Is an answer carried?"): function words together a quarter of the words.
 _FUNCTION_WORDS = 0.25
 _WORDS, _WEAKEST, _PAIRS, _NAMES, _NUMBERS = 1.0, 1.0, 0.4, 0.3, 0.5
@@ -80,16 +85,26 @@ class Known:
             ((a, b), frozenset(stem(word, self.lang) for word in words(self.text[a:b], self.lang))) for a, b in spans
         ]
 
+    @functools.cached_property
+    def _plain(self) -> str:
+        return f" {' '.join(_WORD.findall(self.text.lower()))} "
+
+    def quotes(self, sentence: str) -> bool:
+        """Whether all its words stand here in the same order, one after the other."""
+        return f" {' '.join(_WORD.findall(sentence.lower()))} " in self._plain
+
     def lacks(self, named: Name) -> bool:
         return not all(stem(word, self.lang) in self.stems for word in words(named.text, self.lang))
 
 
 def claims(answer: str, context: str, lang: str) -> list[Claim]:
-    """Each sentence of the answer that says something, with what speaks for it. Works without the pieces as well, if
-    the local model cannot be loaded: less sharply."""
+    """Each sentence of the answer that says something, with what speaks for it; one that stands in the context word by
+    word is beyond doubt. Works without the pieces as well, if the local model cannot be loaded: less sharply."""
     known = Known(context, lang)
-    compared = _compared(answer, known)
-    found = [_claim(answer, span, known, compared) for span in sentence_spans(answer)]
+    spans = sentence_spans(answer)
+    is_quoted = all(known.quotes(answer[start:end]) for start, end in spans)
+    compared = None if is_quoted else _compared(answer, known)
+    found = [_claim(answer, span, known, compared) for span in spans]
     said = [claim for claim in found if claim is not None]
     # A "Yes, of course." beside real sentences is none.
     return [claim for claim in said if claim.words > 1] or said
@@ -120,7 +135,7 @@ def _claim(answer: str, span: tuple[int, int], known: Known, compared: _Comparis
         start=start,
         end=end,
         words=sum(not is_function_word(word, lang) for word in content),
-        score=sum(weight * value for weight, value in evidence) / sum(weight for weight, _ in evidence),
+        score=1.0 if known.quotes(text) else sum(map(math.prod, evidence)) / sum(weight for weight, _ in evidence),
         span=_nearest_sentence(frozenset(stems), known, [compared.at[index] for index in inside] if compared else []),
         unknown_names=tuple(dict.fromkeys(each.text for each in unknown)),
         unknown_numbers=tuple(dict.fromkeys(each.text for each in invented)),
@@ -163,17 +178,29 @@ def _compared(answer: str, known: Known) -> _Comparison | None:
         return None
     embedder = registry.local_embedder()
     try:
+        beginning = _cut(beginning, _MOST_ANSWER_PIECES, embedder.places)
         own = embedder.read(beginning)[1]
-        read = [(embedder.read(known.text[start:end])[1], start, end) for start, end in parts]
+        near: list[Pieces] = []
+        at: list[int] = []
+        for start, end in parts:
+            part = _cut(known.text[start:end], _MOST_CONTEXT_PIECES - len(at), embedder.places)
+            if part:
+                near.append(embedder.read(part)[1])
+                at += [start + place[0] for place in embedder.places(part)]
     except EmbeddingFailed as error:
         logger.warning("answer_not_compared", reason=error.message)
         return None
-    at = [start + place[0] for _, start, end in read for place in embedder.places(known.text[start:end])]
     if not len(own) or not at:
         return None
-    similarity = own @ np.concatenate([pieces for pieces, _, _ in read]).T
+    similarity = own @ np.concatenate(near).T
     nearest = similarity.argmax(axis=1)
     return _Comparison(similarity.max(axis=1), embedder.places(beginning), [at[index] for index in nearest])
+
+
+def _cut(text: str, pieces: int, places: Callable[[str], list[tuple[int, int]]]) -> str:
+    """Its beginning, of at most so many pieces: a character can be one."""
+    found = places(text)
+    return text if len(found) <= pieces else text[: found[pieces][0]]
 
 
 def _chosen(context: str, wanted: frozenset[str], lang: str) -> list[tuple[int, int]]:

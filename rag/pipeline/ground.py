@@ -70,7 +70,7 @@ def _locally(query: str, passages: Sequence[Passage], gear: str) -> Grounding:
         is_groundable=score >= _GROUNDABLE,
         score=score,
         relevant=tuple(passages[index] for index in relevant),
-        gaps=gaps(query, asked, [holdings[index] for index in relevant]),
+        gaps=gaps(query, asked, holdings),
     )
 
 

@@ -52,7 +52,8 @@ def respond(question: Question, reader: queries.Reader, selected_text: str = "")
         given = _context(question.text, selected_text, toolbox)
         text = model.run(instructions=_INSTRUCTIONS, text=given.prompt, tools=toolbox.tools())
     context = _context(question.text, selected_text, toolbox)
-    grounding = ground(question.text, context, gear=gear_of(question))
+    # The reply has no place for a warning that somebody else judged.
+    grounding = ground(question.text, context, gear=gear_of(question), strict=True)
     if model is None and grounding.is_groundable:
         text = quoted_plainly(question.text, grounding.relevant)
     if text and context.passages:

@@ -49,7 +49,8 @@ def calibrate(model: EmbeddingModel, gear: str) -> Calibration:
     if count < FEWEST_QUESTIONS:
         raise InvalidRequest(
             f"{model} has {count} golden questions in {gear}, and {FEWEST_QUESTIONS} are the fewest to calibrate by: "
-            "add some on the pages Quality of its data sources."
+            "add some on the pages Quality of its data sources.",
+            field="model",
         )
     right = np.array([each.right for each in samples])
     evidence = np.array([each.evidence for each in samples])
@@ -58,7 +59,7 @@ def calibrate(model: EmbeddingModel, gear: str) -> Calibration:
         curve = calibration.fit(evidence, right)
         predicted = calibration.held_out(evidence, right, groups)
     except ValueError as error:
-        raise InvalidRequest(f"{model} in {gear} cannot be calibrated: {error}") from None
+        raise InvalidRequest(f"{model} in {gear} cannot be calibrated: {error}", field="model") from None
     rows = calibration.reliability(predicted, right)
     high, medium = _cosines(np.array([each.cosine for each in samples]), right)
     values = {
@@ -72,7 +73,9 @@ def calibrate(model: EmbeddingModel, gear: str) -> Calibration:
 def adopt(found: Calibration) -> None:
     """The retrieval contract's thresholds for this model become the calibrated cosines. Raises InvalidRequest."""
     if found.cosine_high is None or found.cosine_medium is None:
-        raise InvalidRequest(f"No cosine of {found.model} means that an answer is likely: its thresholds stay.")
+        raise InvalidRequest(
+            f"No cosine of {found.model} means that an answer is likely: its thresholds stay.", field="model"
+        )
     with transaction.atomic():
         model = EmbeddingModel.objects.select_for_update().get(pk=found.model_id)
         model.confidence_high, model.confidence_medium = round(found.cosine_high, 3), round(found.cosine_medium, 3)
