@@ -10,9 +10,10 @@ from django.utils import timezone
 from benchmarks.eval import gears
 from rag.models import Document
 from rag.pipeline import query
+from rag.pipeline.calibration import gear_of
 from rag.pipeline.ground import ground
 from rag.pipeline.validate import validate
-from rag.types import Context, Filters, Passage, Scope
+from rag.types import Context, Filters, Passage, Question, Scope
 
 # (path, start, end, text) of a chunk.
 Found = tuple[str, int, int, str]
@@ -69,14 +70,14 @@ def within(items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uui
 
 def _groundable(text: str, scope: Scope, filters: Filters | None = None) -> float:
     asked = gears.question(text, gears.DEFAULT, gears.ASKED, filters)
-    return judged(text, query.find(asked, [scope]).passages)
+    return judged(asked, query.find(asked, [scope]).passages)
 
 
-def judged(text: str, passages: tuple[Passage, ...]) -> float:
+def judged(asked: Question, passages: tuple[Passage, ...]) -> float:
     """The score that decides before anything is written."""
     if not passages:
         return 0.0
-    return ground(text, Context(prompt="", passages=passages, token_count=0)).score
+    return ground(asked.text, Context(prompt="", passages=passages, token_count=0), gear=gear_of(asked)).score
 
 
 def carried(items: Sequence[tuple[str, str]]) -> list[float]:
