@@ -1,6 +1,7 @@
 """What is judged before and after an answer, and what the figures mean."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from rag.types import Context, Passage
 QUESTION = "When did Maria Keller open the copper mine in Ulm, and with how many of the 12 engineers?"
 
 
-def passage(text: str, **figures: float) -> Passage:
+def passage(text: str, **figures: Any) -> Passage:
     return dataclasses.replace(_selected(text), **figures)
 
 
@@ -68,7 +69,7 @@ def test_a_curve_gives_back_the_probabilities_it_was_made_from() -> None:
     evidence = chance.normal(2, 1, 4000)
     right = chance.random(4000) < 1 / (1 + np.exp(-(2 * evidence - 4)))
     curve = calibration.fit(evidence, right)
-    assert (curve.slope, curve.offset) == (pytest.approx(2, abs=0.2), pytest.approx(-4, abs=0.4))
+    assert [curve.slope, curve.offset] == pytest.approx([2, -4], abs=0.4)
     assert curve(curve.evidence_at(0.6)) == pytest.approx(0.6)
     predicted = calibration.held_out(evidence, right, np.arange(4000))
     assert calibration.calibration_error(calibration.reliability(predicted, right)) < 0.05
