@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.models import Calibration, DataSource
-from rag.types import Passage, Question
+from rag.types import Mode, Passage, Question
+
+from .retrieve import mode_of
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
@@ -33,15 +35,18 @@ class Curve:
 # pieces compared, and without.
 COMPARED, PLAIN = Curve(2.5, -5.25), Curve(3.65, -5.1)
 
-
-DENSE, RERANKED = "dense", "dense+rerank"
-# Each with what a Question says to be asked in it.
-GEARS: dict[str, dict[str, Any]] = {DENSE: {"rerank": False}, RERANKED: {"rerank": True}}
+# Ways of finding passages: mode, and whether they are reranked, as a Question says it.
+GEARS: dict[str, dict[str, Any]] = {
+    f"{mode}{'+rerank' if reranked else ''}": {"mode": mode, "rerank": reranked}
+    for mode in Mode
+    for reranked in (False, True)
+}
 
 
 def gear_of(question: Question) -> str:
-    """The name under which a way of finding passages is calibrated."""
-    return RERANKED if question.rerank else DENSE
+    """The name under which the question's way of finding passages is calibrated."""
+    wanted = {"mode": mode_of(question), "rerank": question.rerank}
+    return next(gear for gear, said in GEARS.items() if said == wanted)
 
 
 def curve_of(passages: Sequence[Passage], gear: str) -> Curve:

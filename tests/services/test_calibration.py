@@ -4,7 +4,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from rag.models import Calibration, EmbeddingModel
+from rag.models import Calibration, EmbeddingModel, GoldenQuestion
+from tests.factories import World, put
+from tests.provider_server import ProviderServer
 
 pytestmark = pytest.mark.django_db
 
@@ -13,6 +15,28 @@ def test_few_golden_questions_are_no_measure() -> None:
     EmbeddingModel.objects.default()
     with pytest.raises(CommandError, match="Nothing was calibrated"):
         call_command("calibrate")
+
+
+def test_golden_questions_give_a_rising_curve_and_thresholds_that_are_adopted_on_request(world: World) -> None:
+    """Each question once with what was found, once without the documents that it expects."""
+    with ProviderServer().running() as server:
+        model = EmbeddingModel.objects.create(name="told", provider="openai", dimensions=384, base_url=server.base_url)
+        source = world.source(embedding_model=model)
+        for number in range(30):
+            put(source, f"{number}.txt", f"Animal{number} lives in forest{number} and eats fruit{number}.")
+            GoldenQuestion.objects.create(
+                source=source, question=f"What does animal{number} of forest{number} eat?", path=f"{number}.txt"
+            )
+        call_command("calibrate", "told", gear=["dense+rerank"])
+        row = Calibration.objects.get(model=model, gear="dense+rerank")
+        model.refresh_from_db()
+        assert (row.questions, row.slope > 0, model.confidence_high) == (30, True, None)
+        assert row.calibration_error < 0.2
+        call_command("calibrate", "told", gear=["dense+rerank"], adopt=True)
+        model.refresh_from_db()
+        assert model.confidence_high is not None
+        assert model.confidence_medium is not None
+        assert model.confidence_high >= model.confidence_medium
 
 
 def test_the_curve_is_shown_and_not_changed(admin_client: Client) -> None:
