@@ -21,12 +21,16 @@ _ITEM = re.compile(r"(\d{1,4})(?:\s?[–-]\s?(\d{1,4}))?")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W_]")
 _MOST_IN_A_RANGE = 20
+# What ends a sentence behind its marks; what begins an item of a list.
+_END = re.compile(r"\A[ \t]*[.!?。！？]+")
+_ITEM_MARK = re.compile(r"(?:\A|(?<=\n))[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """text: the answer without the numbers that were dropped. dropped: how many those are: of no passage, or of one
-    that does not have what is said. unsupported: the sentences that lost all their numbers for that reason."""
+    """text: the answer without the numbers that were dropped, and without the unsupported sentences. dropped: how many
+    numbers those are: of no passage, or of one that does not have what is said. unsupported: the sentences that lost
+    all their numbers for that reason."""
 
     text: str
     citations: tuple[Citation, ...]
@@ -40,9 +44,10 @@ def cited(answer: str, passages: Sequence[Passage]) -> Cited:
     known = [_Known(number, passage) for number, passage in enumerate(passages, start=1)]
     kept: dict[tuple[int, int, int], Citation] = {}
     checked: dict[tuple[str, tuple[int, ...]], list[_Known]] = {}
-    text, dropped, unsupported = "", 0, []
+    text, dropped, unsupported, is_cut = "", 0, [], False
     for said, between, marks in _statements(answer, lang):
-        text += between
+        if is_cut:
+            between = _END.sub("", between)
         numbers = _numbers(marks)
         named = [known[number - 1] for number in numbers if 1 <= number <= len(known)]
         statement = said, tuple(each.number for each in named)
@@ -50,8 +55,10 @@ def cited(answer: str, passages: Sequence[Passage]) -> Cited:
             checked[statement] = _holding(said, named, lang)
         holding = checked[statement]
         dropped += len(numbers) - len(holding)
+        is_cut = bool(named) and not holding and between.rstrip().endswith(said)
         if named and not holding:
             unsupported.append(said)
+        text += _ITEM_MARK.sub("", between.rstrip()[: -len(said)]) if is_cut else between
         for each in holding:
             citation = each.citation(said, lang)
             kept.setdefault((citation.number, citation.start, citation.end), citation)
