@@ -10,7 +10,7 @@ TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check schema fuzz chaos clients bench ingest-sample clean-data lock
+.PHONY: help install install-dev run test check schema fuzz chaos clients bench eval guard ingest-sample clean-data lock
 
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
@@ -23,6 +23,8 @@ help:
 	@echo "make clients        supabase-js against the real server (needs Node)"
 	@echo "make schema         renew the API schema's snapshot"
 	@echo "make bench          measure ingestion and search"
+	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, OUT=file)"
+	@echo "make guard          the same for a few small sets: has anything fallen? (RENEW=1 keeps today's figures)"
 
 install: $(VENV)/.installed
 install-dev: $(VENV)/.installed-dev
@@ -69,6 +71,17 @@ clients: install-dev
 
 bench: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)
+
+# On services of their own, whatever the terminal names: an evaluation makes an organisation and its sources.
+ALONE := env -u DATABASE_URL -u REDIS_URL -u RAGSITE_DATA
+
+# What is ingested is kept in var/eval, so that a second run asks only.
+eval: install
+	@EVAL_SETS="$(EVAL_SETS)" OUT="$(OUT)" $(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/eval" --throwaway \
+		$(BIN)/python -m benchmarks.eval
+
+guard: install
+	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.guard
 
 lock: $(BIN)/uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --upgrade \

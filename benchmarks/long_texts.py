@@ -1,6 +1,6 @@
 """python -m benchmarks.long_texts SETS: how should a chunk longer than the local model's window become one vector?
 
-Chunks of the default size, ranked by cosine alone, over the sets of an evaluation folder (the one beside the checkout):
+Chunks of 512 tokens, ranked by cosine alone, over the sets of an evaluation folder (the one beside the checkout):
 NDCG@10 of the documents for the retrieval sets. Only the way of the long chunks differs.
 """
 
@@ -21,10 +21,13 @@ DATASETS = Path(__file__).parents[2] / "shared" / "datasets" / "retrieval"
 def main(datasets: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     django.setup()
-    from rag.providers.embedders.local import WINDOW, LocalEmbedder, _windows
+    from rag.providers.embedders.local import WINDOW, LocalEmbedder, _Window, _windows
 
     cache = Path(os.environ["RAGSITE_DATA"]) / "models"
     embedder = LocalEmbedder(cache=cache, threads=2)
+
+    def of_windows(parts: list[list[int]]) -> np.ndarray:
+        return embedder._run([_Window(0, part) for part in parts], ["embedding"])[0]
 
     def mean(size: int) -> Callable[[list[str]], np.ndarray]:
         def embed(texts: list[str]) -> np.ndarray:
@@ -32,13 +35,13 @@ def main(datasets: Path) -> None:
             for text in texts:
                 parts = _windows(_pieces(embedder, text), size)
                 weights = np.array([len(part) for part in parts], np.float32)
-                rows.append((embedder._embed_windows(parts) * weights[:, None]).sum(axis=0))
+                rows.append((of_windows(parts) * weights[:, None]).sum(axis=0))
             return _unit(np.stack(rows))
 
         return embed
 
     def first(texts: list[str]) -> np.ndarray:
-        return _unit(embedder._embed_windows([_pieces(embedder, text)[: WINDOW - 2] for text in texts]))
+        return _unit(of_windows([_pieces(embedder, text)[: WINDOW - 2] for text in texts]))
 
     methods = {"cut after 256": first, "mean of windows ≤ 256": mean(WINDOW - 2), "windows ≤ 512": mean(510)}
     for name in SETS:
@@ -64,13 +67,12 @@ def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str,
     """Embedded texts, the document of each, questions, and for each question the grades of documents."""
     from rag.pipeline import embed
     from rag.pipeline.chunk import chunk
-    from rag.services.ingestion import default_options
-    from rag.types import Parsed
+    from rag.types import ChunkingOptions, Parsed
 
     texts, owners = [], []
     for line in (folder / "corpus.jsonl").read_text().splitlines():
         row = json.loads(line)
-        for draft in chunk(Parsed(row["text"]), default_options()):
+        for draft in chunk(Parsed(row["text"]), ChunkingOptions(512, 50)):
             texts.append(embed.embedded_text(draft.text, draft.headings, row["title"]))
             owners.append(row["id"])
     judged: dict[str, dict[str, float]] = {}

@@ -80,18 +80,31 @@ def language_of(text: str, langs: Sequence[str]) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text in order, without the white space between them. A line break ends one as well."""
-    found = []
-    for line in text.splitlines():
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Where each of its sentences begins and ends."""
+    found, line_start = [], 0
+    for line in text.splitlines(keepends=True):
         ends = [match.end() for match in SENTENCE_END.finditer(line)]
-        found += [line[start:end].strip() for start, end in pairwise([0, *ends, len(line)])]
-    return [sentence for sentence in found if sentence]
+        for start, end in pairwise([0, *ends, len(line)]):
+            whole = line[start:end]
+            if stripped := whole.strip():
+                begin = line_start + start + len(whole) - len(whole.lstrip())
+                found.append((begin, begin + len(stripped)))
+        line_start += len(line)
+    return found
+
+
+def is_function_word(word: str, lang: str = "") -> bool:
+    return len(word) <= 1 or word in FUNCTION_WORDS.get(_algorithm(lang), _ENGLISH)
 
 
 def content_words(text: str, lang: str = "") -> list[str]:
     """Its words without function words, each once; all of them if there are no others."""
     found = list(dict.fromkeys(words(text, lang)))
-    function_words = FUNCTION_WORDS.get(_algorithm(lang), _ENGLISH)
-    return [word for word in found if word not in function_words and len(word) > 1] or found
+    return [word for word in found if not is_function_word(word, lang)] or found
 
 
 def stems(text: str, lang: str = "") -> Counter[str]:

@@ -4,7 +4,18 @@ import uuid
 
 from celery import shared_task
 
-from rag.services import deletion, ingestion, quality, recovery, reembedder, retries, usage, vector_index
+from rag.services import (
+    deletion,
+    ingestion,
+    piece_bits,
+    quality,
+    recovery,
+    reembedder,
+    retries,
+    usage,
+    vector_index,
+    word_index,
+)
 
 
 @shared_task(name="rag.ingest_documents")
@@ -20,6 +31,11 @@ def sweep_ingestion() -> None:
 @shared_task(name="rag.tend_vector_index")
 def tend_vector_index() -> None:
     vector_index.tend()
+
+
+@shared_task(name="rag.tend_words")
+def tend_words() -> None:
+    word_index.tend()
 
 
 @shared_task(name="rag.purge_deleted")
@@ -40,6 +56,11 @@ def forget_inputs() -> None:
 @shared_task(name="rag.reembed")
 def reembed() -> None:
     reembedder.work()
+
+
+@shared_task(name="rag.supply_piece_bits")
+def supply_piece_bits() -> None:
+    piece_bits.supply()
 
 
 @shared_task(name="rag.measure_all_quality")

@@ -33,7 +33,7 @@ class UUIDModel(models.Model):
 def take_turns(names: Iterable[str]) -> None:
     """Wait until no other transaction has a turn of these names, and keep them until the caller's ends.
 
-    Everybody takes several in the same order, so that no two wait for each other: once in a transaction.
+    Everybody takes several in the same order, so that no two wait for each other: those of a kind at once.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -3,6 +3,7 @@
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,13 +42,18 @@ class Client:
 
     def stream(self, path: str, body: Any) -> list[tuple[str, Any]]:
         """The server-sent events of the answer, each with its data."""
+        return [*self.events(path, body)]
+
+    def events(self, path: str, body: Any) -> Generator[tuple[str, Any], None, None]:
+        """The same as they come. Closed, the connection is closed too."""
         headers = {"Content-Type": "application/json", **self.headers}
         request = urllib.request.Request(self.address + path, json.dumps(body).encode(), headers, method="POST")
         with urllib.request.urlopen(request, timeout=60) as response:
             assert response.headers["Content-Type"] == "text/event-stream"
-            blocks = response.read().decode().strip().split("\n\n")
-        lines = [block.split("\n") for block in blocks]
-        return [(event.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for event, data in lines]
+            lines = (line.decode().rstrip("\n") for line in response)
+            for line in lines:
+                if line.startswith("event: "):
+                    yield line.removeprefix("event: "), json.loads(next(lines).removeprefix("data: "))
 
     def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
         headers = {"Content-Type": "application/json", **self.headers}

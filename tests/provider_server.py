@@ -35,6 +35,9 @@ class ProviderServer:
         self.break_on = ""  # a text that holds this cannot be embedded
         self.stall = threading.Event()  # set: answer; cleared: keep the client waiting
         self.stall.set()
+        # Of a stream: it stops behind its first piece until this is set. None: it does not stop.
+        self.goes_on: threading.Event | None = None
+        self.left = threading.Event()  # a client closed the connection before the stream's end
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -45,7 +48,29 @@ class ProviderServer:
                 provider.requests.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
                 provider.stall.wait(10)
                 status, headers, content = provider.answer(self.path, body)
-                self._reply(status, headers, content)
+                if provider.goes_on is not None and headers.get("Content-Type") == "text/event-stream":
+                    self._slowly(content, provider.goes_on)
+                else:
+                    self._reply(status, headers, content)
+
+            def _slowly(self, content: bytes, goes_on: threading.Event) -> None:
+                """A client that leaves is seen as it is by any server: its end of the connection is closed."""
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                first, rest = content.split(b"\n\n", 1)
+                self.wfile.write(first + b"\n\n")
+                self.connection.settimeout(0.02)
+                for _ in range(500):
+                    if goes_on.is_set():
+                        self.connection.settimeout(None)
+                        self.wfile.write(rest)
+                        return
+                    with contextlib.suppress(TimeoutError):
+                        if not self.connection.recv(1):
+                            provider.left.set()
+                            return
 
             def do_GET(self) -> None:
                 provider.requests.append({"path": self.path, "key": self.headers.get("Authorization")})
@@ -81,8 +106,8 @@ class ProviderServer:
             return 200, {}, b'{"object": "list", "data": []}'
         if path == "/v1/chat/completions":
             return self._completion(body)
-        if path == "/v1/rerank":
-            return 200, {}, json.dumps(self._ranking(body)).encode()
+        if path in ("/v1/rerank", "/voyage/rerank", "/tei/rerank"):
+            return self._ranking(path, body)
         if path != "/v1/embeddings":
             return 404, {}, b'{"error": {"message": "no such path"}}'
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
@@ -117,11 +142,21 @@ class ProviderServer:
         content = "".join(f"data: {line}\n\n" for line in lines).encode()
         return 200, {"Content-Type": "text/event-stream"}, content
 
-    def _ranking(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _ranking(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        """In the words of Cohere, Jina and vLLM, of Voyage, and of Text Embeddings Inference."""
+        is_tei, is_voyage = path.startswith("/tei"), path.startswith("/voyage")
+        texts = body.get("texts" if is_tei else "documents")
+        if texts is None or (is_tei and len(texts) > 32):
+            return 422, {}, b"{}"
+        if is_voyage and (set(body) - {"model", "query", "documents"} or not all(texts)):
+            return 400, {}, b'{"detail": "Argument not supported by our API"}'
         wanted = set(body["query"].lower().split())
-        shares = [len(wanted & set(text.lower().split())) / len(wanted) for text in body["documents"]]
-        results = [{"index": index, "relevance_score": share} for index, share in enumerate(shares)]
-        return {"results": sorted(results, key=lambda each: -each["relevance_score"])}
+        shares = [len(wanted & set(text.lower().split())) / len(wanted) for text in texts]
+        score = "score" if is_tei else "relevance_score"
+        rows = [{"index": index, score: share} for index, share in enumerate(shares)]
+        rows.sort(key=lambda each: -each[score])
+        reply: Any = rows if is_tei else {"object": "list", "data": rows} if is_voyage else {"results": rows}
+        return 200, {}, json.dumps(reply).encode()
 
     def _vector(self, text: str) -> np.ndarray:
         vector = np.zeros(self.dimensions)

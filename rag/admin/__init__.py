@@ -1,3 +1,12 @@
-from . import documents, embedding_models, job_documents, jobs, organizations, quality, sources
+from . import calibrations, documents, embedding_models, job_documents, jobs, organizations, quality, sources
 
-__all__ = ["documents", "embedding_models", "job_documents", "jobs", "organizations", "quality", "sources"]
+__all__ = [
+    "calibrations",
+    "documents",
+    "embedding_models",
+    "job_documents",
+    "jobs",
+    "organizations",
+    "quality",
+    "sources",
+]

@@ -79,6 +79,8 @@ def _rest(events: Events[Whole], sources: Callable[[Retrieval], Any]) -> Generat
 
 
 def _rendered(event: Retrieval | str, sources: Callable[[Retrieval], Any]) -> bytes:
+    if event == "":  # a client that has left is noticed when something is sent to it, and a proxy loses no patience
+        return b": waiting\n\n"
     return _event("token", {"text": event}) if isinstance(event, str) else _event("sources", sources(event))
 
 

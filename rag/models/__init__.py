@@ -1,4 +1,5 @@
-from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072
+from .calibration import Calibration
+from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072, PieceBits
 from .conversations import Conversation, ConversationMessage
 from .dispatch import IngestionTurn, ModelOutage
 from .documents import Document
@@ -10,11 +11,14 @@ from .originals import Original
 from .reembedding import Reembedding
 from .sources import Action, DataSource, Grant, SourceType
 from .usage import Usage
+from .words import ChunkTerms, SourceConfig, SourceTerm
 
 __all__ = [
     "EMBEDDING_TABLES",
     "Action",
+    "Calibration",
     "Chunk",
+    "ChunkTerms",
     "Condition",
     "Conversation",
     "ConversationMessage",
@@ -32,9 +36,12 @@ __all__ = [
     "IngestionTurn",
     "ModelOutage",
     "Original",
+    "PieceBits",
     "QualityRun",
     "Reembedding",
     "SearchRecord",
+    "SourceConfig",
+    "SourceTerm",
     "SourceType",
     "Usage",
 ]

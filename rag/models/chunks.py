@@ -46,6 +46,20 @@ class Chunk(UUIDModel):
         return f"{self.document_id}#{self.position}"
 
 
+class PieceBits(models.Model):
+    """One bit a dimension of each of the local model's pieces of what was embedded for the chunk: 48 bytes a piece, one
+    after another (rag/late_interaction.py). A chunk without a row is compared by its vector alone."""
+
+    # The database itself removes the row with its chunk, however that is removed (migration 0016).
+    chunk = models.OneToOneField(
+        Chunk, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="piece_bits"
+    )
+    pieces = models.BinaryField()
+
+    def __str__(self) -> str:
+        return str(self.chunk_id)
+
+
 class Embedding(models.Model):
     """A chunk's vector with a copy of what searches filter by.
 

@@ -1,18 +1,24 @@
 """A question's whole way: find → assemble → ground → generate → check (the pipeline contract, sub-contracts 2 to 5)."""
 
+import dataclasses
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.types import Answer, Answered, Context, Events, Generation, Grounding, Question, Scope
+from rag.types import Answer, Answered, Citation, Context, Events, Generation, Grounding, Passage, Question, Scope
 
+from . import blocks
 from .assemble import DEFAULT_TEMPLATE, assemble, check_template
-from .generate import citations, told, writer
+from .calibration import gear_of
+from .cite import cited
+from .generate import model_name, told, writer
 from .ground import ground
 from .query import find
 from .validate import validate
 
-CONTEXT_IGNORED, NOT_GROUNDED = "CONTEXT_IGNORED", "NOT_GROUNDED"
+CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
+NOT_HELD = "The sources do not hold the answer to this question."
+_MOST_GAPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +41,12 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
     retrieval = find(question, scopes)
     if not retrieval.passages:
         raise NoResults
-    context = assemble(question.text, retrieval.passages, max_tokens=terms.max_tokens, template=terms.template)
-    grounding = ground(question.text, context)
+    context = _context(question, retrieval.passages, terms)
+    grounding = ground(question.text, context, gear=gear_of(question), strict=terms.strict)
     if terms.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not hold the answer.", gaps=list(grounding.gaps))
     if len(grounding.relevant) < len(context.passages):
-        context = assemble(question.text, grounding.relevant, max_tokens=terms.max_tokens, template=terms.template)
+        context = _context(question, grounding.relevant, terms)
     yield retrieval
     if not grounding.is_groundable:
         answer = _declined(grounding, NOT_GROUNDED)
@@ -50,24 +56,59 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
     return Answered(retrieval, context, grounding, answer)
 
 
+def _context(question: Question, passages: Sequence[Passage], terms: Terms) -> Context:
+    model = model_name(terms.generation)
+    return assemble(question.text, passages, max_tokens=terms.max_tokens, template=terms.template, model=model)
+
+
 def _answered(question: Question, context: Context, grounding: Grounding, terms: Terms) -> Generator[str, None, Answer]:
     chosen = writer(question.text, context, terms.generation)
     text = yield from told(chosen.pieces)
-    used = citations(text, context.passages)
-    if not used:
+    if chosen.quotes is not None:
+        missing = what_is_missing(grounding)
+        if missing:
+            yield f" {missing}"
+        return Answer(
+            f"{text} {missing}".strip(),
+            _with_pages(chosen.quotes, context),
+            grounding.score,
+            model=chosen.name,
+            warnings=grounding.warnings,
+        )
+    checked = cited(text, context.numbered)
+    if not (checked.citations or checked.unsupported):
         return _declined(grounding, CONTEXT_IGNORED, model=chosen.name)
     # Not against the prompt: what the question itself says is no support for the answer.
-    known = "\n\n".join(passage.searched_text for passage in context.passages)
-    checked = validate(text, known, [passage.lang for passage in context.passages])
-    if not checked.is_valid:
+    known = "\n\n".join(passage.searched_text for passage in context.numbered)
+    verdict = validate(checked.text, known, [passage.lang for passage in context.numbered])
+    if not (checked.citations and verdict.is_valid):
         if terms.strict:
-            raise NotGrounded(f"The answer that was made is not carried by the sources: {checked.details}")
+            raise NotGrounded(f"The answer that was made is not carried by the sources: {verdict.details}")
         return _declined(grounding, NOT_GROUNDED, model=chosen.name)
-    return Answer(text, used, confidence=grounding.score * checked.score, model=chosen.name)
+    return Answer(
+        checked.text,
+        _with_pages(checked.citations, context),
+        confidence=grounding.score * verdict.score,
+        model=chosen.name,
+        warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if checked.dropped else ())),
+        citations_dropped=checked.dropped,
+        unsupported=checked.unsupported,
+    )
+
+
+def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citation, ...]:
+    found = []
+    for each in citations:
+        own = [passage for passage in context.passages if passage.document_id == each.passage.document_id]
+        found.append(dataclasses.replace(each, pages=blocks.pages(own, each.start, each.end)))
+    return tuple(found)
 
 
 def _declined(grounding: Grounding, warning: str, model: str = "") -> Answer:
-    text = "The sources do not hold the answer to this question."
-    if grounding.gaps:
-        text += f" Nothing was found about: {', '.join(grounding.gaps[:10])}."
-    return Answer(text, (), confidence=0.0, model=model, warnings=(warning,))
+    text = f"{NOT_HELD} {what_is_missing(grounding)}".strip()
+    return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
+
+
+def what_is_missing(grounding: Grounding) -> str:
+    """The gaps as a sentence; empty if there are none."""
+    return f"Nothing was found about: {', '.join(grounding.gaps[:_MOST_GAPS])}." if grounding.gaps else ""

@@ -10,6 +10,8 @@ from rag.errors import ContextOverflow, TemplateInvalid
 from rag.tokens import count_tokens
 from rag.types import Context, Passage
 
+from .blocks import blocks
+
 DEFAULT_TEMPLATE = """\
 Passages from the sources, numbered:
 
@@ -38,36 +40,49 @@ class _Template(string.Template):
     )
 
 
-def assemble(query: str, passages: Sequence[Passage], *, max_tokens: int, template: str = "") -> Context:
-    """The prompt with as many of the passages, best first, as fit; the n-th is numbered [n].
+def assemble(
+    query: str, passages: Sequence[Passage], *, max_tokens: int, template: str = "", model: str = ""
+) -> Context:
+    """The prompt with as many of the passages, best first, as fit; neighbours joined, repetitions once, each numbered.
 
-    max_tokens: OpenAI tokens (cl100k_base) that the prompt never exceeds. template: DEFAULT_TEMPLATE unless given.
-    Raises ContextOverflow if not even the best passage fits, TemplateInvalid.
+    max_tokens: that the prompt never exceeds, as `model` counts them (rag.tokens). template: DEFAULT_TEMPLATE unless
+    given. Raises ContextOverflow if not even the best passage fits, TemplateInvalid.
     """
     template = template or DEFAULT_TEMPLATE
-    blocks = [_block(number, passage) for number, passage in enumerate(passages, start=1)]
-    # Joined texts may count a little differently than their parts: the parts tell where to begin, the whole decides.
-    uses = max(1, _uses(template)["context"])
-    room = max_tokens - count_tokens(_filled(template, "", query))
-    included = 0
-    for block in blocks:
-        room -= uses * count_tokens(block + "\n\n")
-        if room < 0:
-            break
-        included += 1
-    included = max(included, min(1, len(blocks)))
-    while True:
-        prompt = _filled(template, "\n\n".join(blocks[:included]), query)
-        tokens = count_tokens(prompt)
-        if tokens <= max_tokens:
-            return Context(prompt, tuple(passages[:included]), tokens)
-        if included <= 1:
-            raise ContextOverflow(
-                f"The question, the template and the best passage have {tokens:,} tokens; maxTokens allows "
-                f"{max_tokens:,}. Allow more, or shorten the template.",
-                needed=tokens,
-            )
+    check_template(template)
+
+    def attempt(included: int) -> Context:
+        numbered = blocks(passages[:included])
+        shown = "\n\n".join(_block(number, block) for number, block in enumerate(numbered, start=1))
+        prompt = _filled(template, shown, query)
+        return Context(prompt, tuple(passages[:included]), count_tokens(prompt, model), tuple(numbered))
+
+    # Parts count differently than the whole, and joined ones less: they tell where to begin, the whole decides.
+    included = max(min(1, len(passages)), _about(query, passages, max_tokens, template, model))
+    context = attempt(included)
+    while context.token_count > max_tokens and included > 1:
         included -= 1
+        context = attempt(included)
+    if context.token_count > max_tokens:
+        raise ContextOverflow(
+            f"The question, the template and the best passage have {context.token_count:,} tokens; maxTokens allows "
+            f"{max_tokens:,}. Allow more, or shorten the template.",
+            needed=context.token_count,
+        )
+    while included < len(passages) and (larger := attempt(included + 1)).token_count <= max_tokens:
+        included, context = included + 1, larger
+    return context
+
+
+def _about(query: str, passages: Sequence[Passage], max_tokens: int, template: str, model: str) -> int:
+    """How many of the passages fit if each stands alone."""
+    uses = _uses(template)["context"]
+    room = max_tokens - count_tokens(_filled(template, "", query), model)
+    for index, passage in enumerate(passages):
+        room -= uses * count_tokens(_block(index + 1, passage) + "\n\n", model)
+        if room < 0:
+            return index
+    return len(passages)
 
 
 def check_template(template: str) -> None:
@@ -90,7 +105,6 @@ def _uses(template: str) -> Counter[str]:
 
 
 def _filled(template: str, context: str, query: str) -> str:
-    check_template(template)
     return _Template(template).substitute(context=context, query=query)
 
 

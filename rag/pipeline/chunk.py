@@ -14,6 +14,8 @@ from rag.lexical import SENTENCE_END
 from rag.tokens import count_tokens
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, Parsed
 
+# A stretch is kept whole up to this share of a chunk: a heading has to fit above it.
+_WHOLE = 3 / 4
 # How good a place for a cut is: at the start of a heading, a paragraph, a line, a sentence, a word.
 _HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
 # A chunk is ended at a good place only when it is this full; a new heading is reason enough much earlier.
@@ -82,7 +84,7 @@ def _read_ahead(units: list["_Unit"], first: int, ahead: Iterator["_Unit"], size
 
 
 def _units(parsed: Parsed, size: int) -> Iterator[_Unit]:
-    """The whole text but its leading white space, in units of at most `size` tokens."""
+    """The whole text but its leading white space, in units of less than `size` tokens."""
     text = parsed.text
     for start, end, level in _lines(parsed):
         if unit := _whole(text, start, end, level, size):
@@ -105,7 +107,7 @@ def _whole(text: str, start: int, end: int, level: int, size: int) -> _Unit | No
     whole = text[start:end]
     # Without the white space after it, a text may have a token more: "<>();\n" is one, "<>();" are two.
     tokens = max(count_tokens(whole), count_tokens(whole.rstrip()))
-    return _Unit(start, end, level, tokens) if tokens <= size else None
+    return _Unit(start, end, level, tokens) if tokens <= size * _WHOLE else None
 
 
 def _lines(parsed: Parsed) -> Iterator[tuple[int, int, int]]:

@@ -1,15 +1,13 @@
 """Step: a prompt → the answer's text, piece by piece, by the language model or by quoting."""
 
-import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.lexical import sentences
 from rag.providers import registry
 from rag.providers.base import LanguageModel
-from rag.types import Citation, Context, Generation, Message, Passage
+from rag.types import Citation, Context, Generation, Message
 
 from . import quote
 
@@ -18,8 +16,6 @@ You answer questions from passages. The passages are quoted documents: use what 
 that stands in them."""
 # Whole answers are handed on in pieces of this many characters where they were not made in pieces.
 _PIECE = 80
-_NUMBER = re.compile(r"\[(\d{1,4})\]")
-_CITED = re.compile(r"\[\d{1,4}\](?:[ ,]*\[\d{1,4}\])*[.!?]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +30,16 @@ BY_NUMBER = Style(
     f"{_SYSTEM} Cite the passage of every statement by its number in square brackets, as [1].",
     lambda number, passage: f"[{number}]",
 )
-BY_TITLE = Style(_SYSTEM, lambda number, passage: f"({passage.title})")
+BY_TITLE = Style(_SYSTEM, lambda number, passage: f"({' '.join(passage.title.split())})")
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes the answer. name: as answers show it."""
+    """Who writes the answer. name: as answers show it. quotes: what it is made of, if it is made of quotes alone."""
 
     name: str
     pieces: Iterator[str]
+    quotes: tuple[Citation, ...] | None = None
 
 
 def writer(query: str, context: Context, generation: Generation, style: Style = BY_NUMBER) -> Writer:
@@ -56,9 +53,16 @@ def writer(query: str, context: Context, generation: Generation, style: Style = 
             "No language model is configured here (LLM_MODEL): leave model out for quoted sentences.", field="model"
         )
     if model is None or generation.model == quote.NAME:
-        return Writer(quote.NAME, _cut(quote.quoted(query, context.passages, mark=style.mark)))
+        cited = quote.quotes(query, context.numbered)
+        return Writer(quote.NAME, _cut(quote.told(cited, style.mark)), tuple(cited))
     messages = [Message("system", style.system), Message("user", context.prompt)]
     return Writer(model.name, written(model, messages, generation))
+
+
+def model_name(generation: Generation) -> str:
+    """Of the language model that is going to write; empty for quoted sentences. Raises InvalidRequest."""
+    model = None if generation.model == quote.NAME else registry.language_model(generation.model)
+    return model.name if model else ""
 
 
 def written(model: LanguageModel, messages: Sequence[Message], generation: Generation) -> Iterator[str]:
@@ -82,19 +86,6 @@ def told(pieces: Iterator[str]) -> Generator[str, None, str]:
         text.append(piece)
         yield piece
     return "".join(text).strip()
-
-
-def citations(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
-    """The passages that the answer names by number, in the order of their numbers; unknown numbers are dropped."""
-    quotes: dict[int, str] = {}
-    end, said = 0, ""
-    for cited in _CITED.finditer(answer):
-        said = (sentences(answer[end : cited.start()]) or [said])[-1]
-        end = cited.end()
-        for number in map(int, _NUMBER.findall(cited.group())):
-            if 1 <= number <= len(passages):
-                quotes.setdefault(number, said)
-    return tuple(Citation(number, passages[number - 1], quotes[number]) for number in sorted(quotes))
 
 
 def _cut(text: str) -> Iterator[str]:

@@ -9,10 +9,12 @@ from rag.models.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
 from rag.providers.base import Version
+from rag.providers.stores import terms
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import take_turns
 
 from . import quota
+from .embed import embedded_text
 from .ingest import Cut, Prepared
 
 
@@ -37,7 +39,10 @@ def unchanged(
     document = _locked(source, [submission.path]).get(submission.path)
     if document is None:
         return _deleted_since(source, {submission.path: revision}).get(submission.path)
-    return _kept(document, submission, source, options, revision)
+    kept = _kept(document, submission, source, options, revision)
+    if kept and submission.lang:
+        terms.follow([document.pk], text_of=embedded_text)
+    return kept
 
 
 def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict[uuid.UUID, IndexOutcome]:
@@ -71,6 +76,9 @@ def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict
         chunks=sum(document.chunk_count for document in documents) - had_chunks,
         bytes=sum(document.bytes for document in documents) - had_bytes,
     )
+    relabelled = [path for path, revision in paths.items() if arrivals[revision].cut.submission.lang and path in stored]
+    changed = {document.pk for document in documents} | {stored[path].pk for path in relabelled}
+    terms.follow(list(changed), text_of=embedded_text)
     return outcomes
 
 
@@ -108,7 +116,8 @@ def _version(document: Document | None, prepared: Prepared, source: DataSource, 
         "revision": revision,
     }
     _set(document, {**_attributes(submission, source), **content})
-    return Version(document, cut.chunks, cut.digests, cut.fresh, prepared.vectors, is_new)
+    vectors, pieces = prepared.embedded.vectors, prepared.embedded.pieces
+    return Version(document, cut.chunks, cut.digests, cut.fresh, vectors, pieces, is_new)
 
 
 def _write(versions: Sequence[Version], source: DataSource) -> None:

@@ -5,18 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from rag import languages, storage
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import registry as parsers
 from rag.providers import registry
-from rag.providers.base import Halves
 from rag.types import ChunkDraft, ChunkingOptions, Parsed, Submission
 
 from . import quota
 from .chunk import chunk
-from .embed import digest, embed_texts, embedded_text
+from .embed import Embedded, digest, embed_texts, embedded_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +39,10 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document ready to be written. vectors: float16 (len(cut.fresh), dimensions of the source's model)."""
+    """A document ready to be written. embedded: its `cut.fresh` chunks."""
 
     cut: Cut
-    vectors: Halves
+    embedded: Embedded
 
 
 def prepare(
@@ -103,9 +100,9 @@ def embed(cuts: Sequence[Cut], model: EmbeddingModel, *, on_batch: Callable[[int
                 chosen.append((each, index))
     chunks = ((one.chunks[index], one.title) for one, index in chosen)
     texts = (embedded_text(each.text, each.headings, title) for each, title in chunks)
-    vectors = embed_texts(texts, len(chosen), model=model, on_batch=on_batch)
+    embedded = embed_texts(texts, len(chosen), model=model, on_batch=on_batch)
     rows = ([places[each.digests[index]] for index in each.fresh] for each in cuts)
-    return [Prepared(each, vectors[np.array(row, int)]) for each, row in zip(cuts, rows, strict=True)]
+    return [Prepared(each, embedded.of(row)) for each, row in zip(cuts, rows, strict=True)]
 
 
 def _parsed(submission: Submission) -> Parsed:

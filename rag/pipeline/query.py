@@ -1,12 +1,15 @@
-"""A question's way: embed → retrieve inside the scopes → rerank → passages."""
+"""A question's way: retrieve inside the scopes (dense, lexical, fuse) → distinct passages → rerank."""
 
 import dataclasses
 from collections.abc import Sequence
 
-from rag.types import Passage, Question, Retrieval, Scope
+from rag.types import Hit, Mode, Passage, Question, Retrieval, Scope
 
+from .contrast import contrasted
+from .distinct import distinct
+from .passages import passages
 from .rerank import RERANKED, rerank
-from .retrieve import passages, retrieve
+from .retrieve import mode_of, retrieve
 
 # Each finds a document in mid-replacement only if it is replaced again at that very moment.
 _ATTEMPTS = 10
@@ -20,19 +23,34 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
     """
     wanted = max(question.top_k, RERANKED) if question.rerank else question.top_k
     for _ in range(_ATTEMPTS):
-        hits = retrieve(question, scopes)
-        found = passages(hits[:wanted])
-        if len(found) == len(hits[:wanted]):
+        hits, warnings = retrieve(question, scopes)
+        found, were_there = _read(hits, wanted, copies=not question.distinct or mode_of(question) == Mode.DENSE)
+        if were_there:
             break
-    warnings: tuple[str, ...] = ()
     if question.rerank and found:
-        found, warnings = rerank(question, found)
+        found, more = rerank(question, found)
+        warnings += more
     return Retrieval(
-        passages=_ranked(found[: question.top_k]),
+        passages=_ranked(contrasted(found)[: question.top_k]),
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
         warnings=warnings,
     )
+
+
+def _read(hits: Sequence[Hit], wanted: int, *, copies: bool) -> tuple[list[Passage], bool]:
+    """The best so many, and whether all that were looked at are still there. copies: they count as any others."""
+    if copies:
+        found = passages(hits[:wanted])
+        return found, len(found) == len(hits[:wanted])
+    found, were_there = [], True
+    for first in range(0, len(hits), wanted):
+        page = passages(hits[first : first + wanted])
+        were_there = were_there and len(page) == len(hits[first : first + wanted])
+        found = distinct([*found, *page])
+        if len(found) >= wanted:
+            break
+    return list(_ranked(found[:wanted])), were_there
 
 
 def _ranked(found: Sequence[Passage]) -> tuple[Passage, ...]:

@@ -1,4 +1,4 @@
-"""Step: passages → the same in the order of more than their cosine."""
+"""Step: passages → the best of them in the order of more than retrieval knew."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,6 +9,8 @@ from rag.errors import RerankFailed
 from rag.providers import registry
 from rag.types import Passage, Question
 
+from .compare import compare
+
 logger = structlog.get_logger(__name__)
 
 # How many candidates are looked at again.
@@ -17,20 +19,30 @@ WARNING = "RERANK_FAILED"
 
 
 def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passage], tuple[str, ...]]:
-    """The passages by descending relevance, and warnings.
+    """The passages by descending relevance, and warnings. The first 50 are looked at again; others stay behind them.
 
     The default reranker's failure is a warning and leaves the order as it was. Raises RerankFailed for the failure of
-    one that the question names.
+    one that the question names, and IndexUnavailable.
     """
+    looked_at, others = compare(question.text, passages[:RERANKED]), passages[RERANKED:]
     try:
-        relevances = registry.reranker(question.rerank_model).rank(question.text, passages)
+        relevances = registry.reranker(question.rerank_model).rank(question.text, looked_at)
     except RerankFailed as error:
         if question.rerank_model:
             raise
         logger.warning("rerank_left_out", reason=error.message)
-        return list(passages), (WARNING,)
+        return [*looked_at, *others], (WARNING,)
     scored = [
         dataclasses.replace(passage, relevance=relevance)
-        for passage, relevance in zip(passages, relevances, strict=True)
+        for passage, relevance in zip(looked_at, relevances, strict=True)
     ]
-    return sorted(scored, key=lambda passage: (-passage.relevance, passage.rank)), ()
+    ranked = sorted(scored, key=lambda passage: (-passage.relevance, passage.rank))
+    return [*ranked, *_behind(ranked, others)], ()
+
+
+def _behind(ranked: Sequence[Passage], others: Sequence[Passage]) -> list[Passage]:
+    """The others in the order that they have, with relevances below those of the ranked."""
+    if not others:
+        return []
+    ceiling = ranked[-1].relevance / max(others[0].relevance, 1e-9)
+    return [dataclasses.replace(passage, relevance=min(1.0, ceiling) * passage.relevance) for passage in others]

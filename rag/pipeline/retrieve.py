@@ -1,81 +1,69 @@
-"""Step: question → the nearest chunks of the open sources, as passages."""
+"""Step: question → the best chunks of the open sources, in one of three gears."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from uuid import UUID
 
-import structlog
+from django.conf import settings
 
-from rag.errors import EmbeddingFailed
-from rag.models import Chunk, EmbeddingModel
-from rag.providers import registry
-from rag.types import Hit, Passage, Question, Scope
+from rag.providers.stores import lexical
+from rag.types import Hit, Mode, Question, Scope
 
-from .embed import embed_question
+from . import dense
+from .dense import Asked
+from .fuse import mixed, spread
 
-logger = structlog.get_logger(__name__)
-
-# How many candidates each model's sources contribute before the cut to top_k.
+# How many candidates each model's sources contribute, by meaning and by words, before the cut to top_k.
 CANDIDATES = 100
+WARNING = "EMBEDDING_FAILED"
 
 
-def retrieve(question: Question, scopes: Sequence[Scope]) -> list[Hit]:
-    """Candidates from every scope, best first. The question is embedded once for each embedding model.
+def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tuple[str, ...]]:
+    """Candidates from every scope, best first, and warnings. The question is embedded once for each embedding model.
 
-    Sources whose model fails are left out; EmbeddingFailed if all do. Raises IndexUnavailable.
+    Sources whose model fails are searched by words alone, where words are asked for, and left out otherwise: a warning.
+    Raises EmbeddingFailed if all models fail, unless words alone are asked for, and IndexUnavailable.
     """
-    models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
-    hits: list[Hit] = []
-    failures: list[EmbeddingFailed] = []
-    for scope in scopes:
-        model = models[scope.model_id]
-        try:
-            vector = embed_question(question.text, model=model)
-        except EmbeddingFailed as error:  # one organisation's broken model must not end everybody's search
-            logger.warning("scope_not_searched", model=model.name, code=error.code)
-            failures.append(error)
-            continue
-        hits += registry.vector_store(model).search(vector, scope, max(CANDIDATES, question.top_k))
-    if failures and len(failures) == len(scopes):
+    mode = mode_of(question)
+    asked = dense.asked(question, scopes)
+    failures = [each.failure for each in asked if each.failure]
+    if failures and len(failures) == len(asked) and mode != Mode.LEXICAL:
         raise failures[0]
-    hits.sort(key=lambda hit: (-hit.score, hit.chunk_id))
-    return [hit for hit in hits if hit.score >= question.min_score] if question.min_score > 0 else hits
+    wanted = lexical.wanted(question.text, [source_id for scope in scopes for source_id in scope.source_ids])
+    found = [_candidates(each, wanted, mode, max(CANDIDATES, question.top_k)) for each in asked]
+    hits = _ranked(mode, found, lexical.compare(wanted, [chunk_id for each in found for chunk_id in each]))
+    if question.min_score > 0:
+        hits = [hit for hit in hits if hit.score >= question.min_score]
+    return hits, (WARNING,) if failures else ()
 
 
-def passages(hits: Sequence[Hit]) -> list[Passage]:
-    """The hits with their texts and documents, in the same order; without those that are deleted or replaced."""
-    found_now = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits], document__deleted_at=None)
-    rows = found_now.values_list("pk", *_COLUMNS)
-    chunks = {key: dict(zip(_COLUMNS.values(), values, strict=True)) for key, *values in rows}
-    found = [(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks]
-    return [_passage(rank, hit, chunk) for rank, (hit, chunk) in enumerate(found, start=1)]
+def mode_of(question: Question) -> Mode:
+    return question.mode or Mode(settings.RAG_RETRIEVAL_MODE)
 
 
-# Column → the passage's field. Plain values: making three model objects a chunk cost more than the query.
-_COLUMNS = {
-    "document_id": "document_id",
-    "source_id": "source_id",
-    "source__slug": "source_slug",
-    "source__organization_id": "organization_id",
-    "text": "text",
-    "position": "position",
-    "start": "start",
-    "end": "end",
-    "headings": "headings",
-    "first_page": "first_page",
-    "last_page": "last_page",
-    "document__title": "title",
-    "document__path": "path",
-    "document__uri": "uri",
-    "document__content_type": "content_type",
-    "document__source_type": "source_type",
-    "document__lang": "lang",
-    "document__tags": "tags",
-    "document__metadata": "metadata",
-    "document__date": "date",
-}
+def _candidates(asked: Asked, wanted: lexical.Wanted, mode: Mode, k: int) -> dict[UUID, float]:
+    """The scope's, each with its cosine, 0 if the question could not be embedded."""
+    found = {} if mode == Mode.LEXICAL else {hit.chunk_id: hit.score for hit in dense.nearest(asked, k)}
+    if mode != Mode.DENSE:
+        by_words = [chunk_id for chunk_id in lexical.search(wanted, asked.scope, k) if chunk_id not in found]
+        cosines = dense.cosines(asked, by_words)
+        found |= {chunk_id: cosines.get(chunk_id, 0.0) for chunk_id in by_words}
+    return found
 
 
-def _passage(rank: int, hit: Hit, values: dict[str, Any]) -> Passage:
-    lists = {"headings": tuple(values["headings"]), "tags": tuple(values["tags"])}
-    score = min(1.0, max(0.0, hit.score))
-    return Passage(chunk_id=hit.chunk_id, rank=rank, score=score, relevance=score, **{**values, **lists})
+def _ranked(mode: Mode, found: Sequence[Mapping[UUID, float]], matches: Mapping[UUID, lexical.Match]) -> list[Hit]:
+    """Best first; equal ones by their id."""
+    ids = [chunk_id for each in found for chunk_id in each]
+    cosines = [cosine for each in found for cosine in each.values()]
+    scores = [matches[chunk_id].score for chunk_id in ids]
+    if mode == Mode.DENSE:
+        relevances = cosines
+    elif mode == Mode.LEXICAL:
+        relevances = [score / max(scores) for score in scores]
+    else:
+        # Cosines of two models have nothing in common; rarity is the same for all.
+        relevances = mixed([value for each in found for value in spread([*each.values()])], spread(scores))
+    hits = [
+        Hit(chunk_id, cosine, relevance, matches[chunk_id].coverage)
+        for chunk_id, cosine, relevance in zip(ids, cosines, relevances, strict=True)
+    ]
+    return sorted(hits, key=lambda hit: (-(hit.relevance or 0.0), hit.chunk_id))

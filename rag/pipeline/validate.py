@@ -4,32 +4,69 @@ import re
 from collections.abc import Sequence
 
 from rag.lexical import content_words, language_of, sentences, stem, stems
-from rag.types import Passage, Validation
+from rag.types import CheckedSentence, Passage, Validation
 
-# Of a sentence's words, how many the context must have for the sentence to count as carried.
-_CARRIED = 0.6
-# Of an answer's sentences, how many must be carried.
-_VALID = 0.6
+from .claims import Claim, claims
+
+# From which score a sentence is carried, and from which an answer (docs/architecture.md, "Is an answer carried?").
+_CARRIED = 0.55
+_VALID = 0.55
+# What the worst sentence counts for beside the mean of all.
+_WORST = 0.42
 # Of a sentence's words, how many a passage must have for the sentence to rest on it.
 _RESTS = 0.5
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NAMED = 10
 _CITATION = re.compile(r"\[\d+\]")
 
 
 def validate(answer: str, context: str, langs: Sequence[str] = ()) -> Validation:
-    """Sentence by sentence: its words, and every number in it, must be in the context, whose languages are `langs`."""
+    """Sentence by sentence, by its words, the nearness of its weakest piece, its names and its numbers. `langs` are the
+    context's languages. A number that the context does not have makes a sentence, and the answer, not valid."""
     lang = language_of(answer, langs)
-    known, numbers = stems(context, lang), set(_NUMBER.findall(context))
-    checked = [each for each in sentences(_CITATION.sub("", answer)) if content_words(each, lang)]
-    shares = [_share(content_words(each, lang), known, lang) for each in checked]
-    invented = sorted({number for each in checked for number in _NUMBER.findall(each)} - numbers)
-    carried = sum(share >= _CARRIED for share in shares)
-    score = sum(shares) / len(shares) if shares else 0.0
-    is_valid = bool(checked) and not invented and carried >= _VALID * len(checked)
+    # Citations are no part of what is said; blanks keep every place where it is.
+    plain = _CITATION.sub(lambda match: " " * len(match.group()), answer)
+    found = claims(plain, context, lang)
+    score = _together(found)
+    numbers = _distinct([each.unknown_numbers for each in found])
+    names = _distinct([each.unknown_names for each in found])
+    checked = tuple(_checked(answer, each) for each in found)
+    carried = sum(each.supported for each in checked)
     details = f"{carried} of {len(checked)} sentences are carried by the context."
-    if invented:
-        details += f" Numbers that it does not have: {', '.join(invented[:10])}."
-    return Validation(is_valid, 0.0 if invented else score, details)
+    if numbers:
+        details += f" Numbers that it does not have: {', '.join(numbers[:_NAMED])}."
+    if names:
+        details += f" Names that it does not have: {', '.join(names[:_NAMED])}."
+    return Validation(
+        is_valid=bool(found) and not numbers and score >= _VALID,
+        score=score,
+        details=details,
+        sentences=checked,
+    )
+
+
+def _checked(answer: str, claim: Claim) -> CheckedSentence:
+    return CheckedSentence(
+        text=answer[claim.start : claim.end],
+        start=claim.start,
+        end=claim.end,
+        supported=claim.score >= _CARRIED and not claim.unknown_numbers,
+        score=claim.score,
+        span=claim.span,
+        unknown=(*claim.unknown_numbers, *claim.unknown_names),
+    )
+
+
+def _together(found: Sequence[Claim]) -> float:
+    """An answer is worth what its sentences are on average, and no answer is good whose worst sentence is bad."""
+    if not found:
+        return 0.0
+    sizes = [claim.end - claim.start for claim in found]
+    mean = sum(claim.score * size for claim, size in zip(found, sizes, strict=True)) / sum(sizes)
+    return (1 - _WORST) * mean + _WORST * min(claim.score for claim in found)
+
+
+def _distinct(each: Sequence[Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(name for names in each for name in names))
 
 
 def carriers(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:

@@ -11,7 +11,7 @@ from django.db import connections
 
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers.bounded import storable
-from rag.providers.openai_client import NO_KEY, translated
+from rag.providers.openai_client import opened_asynchronously, translated
 from rag.types import AgentTool
 
 if TYPE_CHECKING:
@@ -85,15 +85,8 @@ class AgentLoop:
         return storable(str(result.final_output or ""))
 
     def _client(self) -> "openai.AsyncOpenAI":
-        import openai
-
-        return openai.AsyncOpenAI(
-            api_key=self._api_key or NO_KEY,
-            base_url=self._base_url,
-            timeout=self._timeout,
-            max_retries=_RETRIES,
-            # Questions and passages go to the configured endpoint, and not to wherever it points.
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        return opened_asynchronously(
+            api_key=self._api_key, base_url=self._base_url, timeout=self._timeout, max_retries=_RETRIES
         )
 
 

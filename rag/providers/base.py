@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.late_interaction import Bits, Pieces
 from rag.models import Document
 from rag.types import ChunkDraft, Hit, Message, Passage, Scope
 
@@ -34,12 +35,27 @@ class Embedder(Protocol):
         ...
 
 
+class PieceEmbedder(Embedder, Protocol):
+    """Says of a text not only where it lies as a whole, but also where each of its pieces does."""
+
+    def embed_pieces(self, texts: Sequence[str]) -> tuple[Vectors, list[Bits]]:
+        """What `embed` gives, and from the same pass the bits of each text's distinct pieces, (pieces, 48), without
+        punctuation. Raises EmbeddingFailed."""
+        ...
+
+    def read(self, text: str) -> tuple[Vectors, Pieces]:
+        """A text's vector, (dimensions,), and all its pieces, (pieces, dimensions), each of length 1, from the same
+        pass. Raises EmbeddingFailed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """What a document is to consist of. is_new: it had no chunks.
 
     digests: of each chunk, of what is embedded. fresh: indexes of the chunks that are new, with their vectors,
-    (len(fresh), dimensions). The others are `known`, and keep their rows and vectors.
+    (len(fresh), dimensions), and the bits of their pieces if there are any. The others are `known`, and keep what they
+    have.
     """
 
     document: Document
@@ -47,6 +63,7 @@ class Version:
     digests: Sequence[uuid.UUID]
     fresh: Sequence[int]
     vectors: Halves
+    pieces: Sequence[Bits] = ()
     is_new: bool = False
 
 
@@ -75,6 +92,10 @@ class VectorStore(Protocol):
         """
         ...
 
+    def compare(self, vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]) -> list[Hit]:
+        """These chunks, in any order, without those that have no vector of the model. Raises IndexUnavailable."""
+        ...
+
 
 class LanguageModel(Protocol):
     """Writes. Both ways end within the configured time, LLM_TIMEOUT; both raise GenerationFailed."""
@@ -86,7 +107,10 @@ class LanguageModel(Protocol):
         ...
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        """The text in pieces as they are made. Closing the iterator ends the work at the endpoint."""
+        """The text in pieces as they are made, and empty ones, about one a second, while none comes.
+
+        Closing the iterator ends the work at the endpoint.
+        """
         ...
 
 

@@ -3,7 +3,7 @@ store."""
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 
 import httpx2
 
@@ -46,14 +46,16 @@ def whole(parts: Iterable[bytes]) -> bytes:
     return bytes(content)
 
 
-def events(parts: Iterable[bytes]) -> Iterator[bytes]:
+async def events_as_they_come(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     """The data of server-sent events, each of one line, as JSON is sent. Raises TooMuch beyond MOST_LINE_BYTES."""
     rest = bytearray()
-    for part in parts:
+    async for part in parts:
         rest += part
         if b"\n" in part:
             *lines, rest = rest.split(b"\n")
-            yield from (bytes(line[5:]).strip() for line in lines if line.startswith(b"data:"))
+            for line in lines:
+                if line.startswith(b"data:"):
+                    yield bytes(line[5:]).strip()
         if len(rest) > MOST_LINE_BYTES:
             raise TooMuch
 

@@ -29,6 +29,14 @@ def opened(*, api_key: str, base_url: str, **options: Any) -> "openai.OpenAI":
     return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
+def opened_asynchronously(*, api_key: str, base_url: str, **options: Any) -> "openai.AsyncOpenAI":
+    import openai
+
+    # Questions and passages go to the configured endpoint, and not to wherever it points.
+    http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=options.get("timeout"))
+    return openai.AsyncOpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
+
+
 def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> Failure:
     """The failure to raise, saying whether another try may help.
 

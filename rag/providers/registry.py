@@ -1,6 +1,7 @@
 """Which class serves which row."""
 
 import functools
+import os
 import time
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
 from .agent_loop import AgentLoop
-from .base import Embedder, LanguageModel, Reranker, VectorStore
+from .base import Embedder, LanguageModel, PieceEmbedder, Reranker, VectorStore
 from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
@@ -25,7 +26,7 @@ _SECONDS_REMEMBERED = 5
 def embedder(model: EmbeddingModel) -> Embedder:
     """One embedder a process for each model as it is configured now."""
     if model.provider == EmbeddingModel.Provider.LOCAL:
-        return _local_embedder()
+        return local_embedder()
     first = _remote_embedder(model.name, model.dimensions, model.base_url, model.api_key_variable)
     if not model.fallback_base_url:
         return first
@@ -33,8 +34,15 @@ def embedder(model: EmbeddingModel) -> Embedder:
     return FallbackEmbedder(first, second)
 
 
+def piece_embedder(model: EmbeddingModel) -> PieceEmbedder | None:
+    """Who supplies the pieces of chunks that this model embeds; None if they are to have none (RAG_PIECE_BITS)."""
+    is_local = model.provider == EmbeddingModel.Provider.LOCAL
+    wanted = settings.RAG_PIECE_BITS == "all" or (is_local and settings.RAG_PIECE_BITS == "local")
+    return local_embedder() if wanted else None
+
+
 @functools.cache
-def _local_embedder() -> Embedder:
+def local_embedder() -> LocalEmbedder:
     return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=settings.RAG_EMBED_THREADS)
 
 
@@ -50,10 +58,10 @@ def _remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable
     )
 
 
-def language_model(name: str = "") -> LanguageModel | None:
+def language_model(name: str = "", *, timeout: float | None = None) -> LanguageModel | None:
     """The configured model, or another one of its endpoint; None if no model is configured.
 
-    Raises InvalidRequest for a name that is not offered (LLM_MODELS).
+    timeout: seconds, instead of LLM_TIMEOUT. Raises InvalidRequest for a name that is not offered (LLM_MODELS).
     """
     if not settings.LLM_MODEL:
         return None
@@ -61,7 +69,10 @@ def language_model(name: str = "") -> LanguageModel | None:
     if name and settings.LLM_MODELS and name not in offered:
         raise InvalidRequest(f"model must be one of {', '.join(dict.fromkeys(offered))}", field="model")
     return _language_model(
-        name or settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY, settings.LLM_TIMEOUT
+        name or settings.LLM_MODEL,
+        settings.LLM_BASE_URL,
+        settings.LLM_API_KEY,
+        settings.LLM_TIMEOUT if timeout is None else timeout,
     )
 
 
@@ -99,17 +110,28 @@ def reranker(name: str = "") -> Reranker:
 
     Raises InvalidRequest for a name that is not offered.
     """
-    if name == LocalReranker.name or not (name or settings.RERANK_MODEL):
+    name = name or settings.RERANK_MODEL or LocalReranker.name
+    if name == LocalReranker.name:
         return LocalReranker()
-    if name and name != settings.RERANK_MODEL:
-        offered = ", ".join(each for each in (LocalReranker.name, settings.RERANK_MODEL) if each)
-        raise InvalidRequest(f"rerankModel must be one of {offered}", field="rerankModel")
-    return _cohere(settings.RERANK_MODEL, settings.RERANK_BASE_URL, settings.RERANK_API_KEY, settings.RERANK_TIMEOUT)
+    if name == settings.RERANK_MODEL:
+        return _remote_reranker(name, settings.RERANK_BASE_URL, settings.RERANK_API_KEY, settings.RERANK_DIALECT)
+    if name in settings.RERANK_MORE:
+        other = settings.RERANK_MORE[name]
+        key = os.environ.get(other.get("key_variable", ""), "")
+        return _remote_reranker(name, other["base_url"], key, other.get("dialect", ""))
+    offered = dict.fromkeys((LocalReranker.name, settings.RERANK_MODEL, *settings.RERANK_MORE))
+    raise InvalidRequest(f"rerankModel must be one of {', '.join(filter(None, offered))}", field="rerankModel")
 
 
-@functools.lru_cache(maxsize=4)
-def _cohere(name: str, base_url: str, api_key: str, timeout: float) -> Reranker:
-    return CohereReranker(name=name, base_url=base_url, api_key=api_key, timeout=timeout)
+@functools.lru_cache(maxsize=16)
+def _remote_reranker(name: str, base_url: str, api_key: str, dialect: str) -> Reranker:
+    return CohereReranker(
+        name=name,
+        base_url=base_url,
+        api_key=api_key,
+        timeout=settings.RERANK_TIMEOUT,
+        is_tei=dialect == "tei",
+    )
 
 
 def vector_store(model: EmbeddingModel) -> VectorStore:

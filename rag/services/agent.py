@@ -8,6 +8,7 @@ import uuid
 import structlog
 from django.conf import settings
 
+from rag.pipeline.calibration import gear_of
 from rag.pipeline.ground import ground
 from rag.pipeline.quote import NAME as EXTRACTIVE
 from rag.pipeline.quote import quoted_plainly
@@ -51,7 +52,8 @@ def respond(question: Question, reader: queries.Reader, selected_text: str = "")
         given = _context(question.text, selected_text, toolbox)
         text = model.run(instructions=_INSTRUCTIONS, text=given.prompt, tools=toolbox.tools())
     context = _context(question.text, selected_text, toolbox)
-    grounding = ground(question.text, context)
+    # The reply has no place for a warning that somebody else judged.
+    grounding = ground(question.text, context, gear=gear_of(question), strict=True)
     if model is None and grounding.is_groundable:
         text = quoted_plainly(question.text, grounding.relevant)
     if text and context.passages:

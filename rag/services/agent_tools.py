@@ -92,7 +92,7 @@ class Toolbox:
             "is_valid": is_valid,
             "validation_details": details,
             "hallucination_detected": bool(response.strip()) and not is_valid,
-            "confidence_score": 0.0 if unknown else checked.score,
+            "confidence_score": checked.score if is_valid else 0.0,
         }
 
     def _within_limits(self, arguments: dict[str, Any]) -> Question:

@@ -1,5 +1,6 @@
 """Chat: history, retrieved context, the model, and the exchange kept (the v3 contract, 2.3 and 3.1)."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -9,17 +10,22 @@ from django.db import transaction
 from accounts.models import User
 from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
-from rag.pipeline import quote
+from rag.pipeline import follow_up, quote
+from rag.pipeline.ask import what_is_missing
+from rag.pipeline.blocks import blocks
 from rag.pipeline.chat_context import with_context
 from rag.pipeline.generate import BY_TITLE, told, written
+from rag.pipeline.ground import ground
 from rag.providers import registry
-from rag.types import ChatReply, Events, Generation, Message, Passage, Question, Retrieval
+from rag.types import ChatReply, Context, Events, Generation, Message, Passage, Question, Retrieval
 from ragsite.db import as_uuid
 
 from . import queries
 
 # That a request may carry: as many are looked at to see which of them are kept already.
 MOST_MESSAGES = 200
+# Of LLM_TIMEOUT's kind, for the one call before the reply's own.
+_REWRITING_SECONDS = 10.0
 _NOTHING_FOUND = "The sources do not hold anything about this question."
 
 
@@ -46,8 +52,9 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     conversation = _conversation(reader.user, turn.conversation_id)
     history = _history(conversation) if conversation else []
     messages = [*history, *_new(turn.messages, history)]
-    retrieval = queries.search(turn.question, reader) if turn.question else None
-    pieces = _reply(turn, messages, retrieval)
+    question = _standalone(turn, messages, reader) if turn.question else None
+    retrieval = queries.search(question, reader) if question else None
+    pieces = _reply(turn, messages, question, retrieval)
     yield retrieval or queries.NOTHING
     text = yield from told(pieces)
     kept = [*_new(turn.messages, history), Message("assistant", text)]
@@ -79,21 +86,54 @@ def _new(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
     return list(sent)
 
 
-def _reply(turn: Turn, messages: Sequence[Message], retrieval: Retrieval | None) -> Iterator[str]:
+def _standalone(turn: Turn, messages: Sequence[Message], reader: queries.Reader) -> Question:
+    """The turn's question; a follow-up with what it is about. Raises what `queries.retrieve` raises."""
+    question = turn.question
+    assert question is not None
+    earlier = follow_up.earlier_questions(messages)
+    if not earlier or not follow_up.may_depend(question.text):
+        return question
+    quick = registry.language_model(turn.generation.model, timeout=min(_REWRITING_SECONDS, settings.LLM_TIMEOUT))
+    written = follow_up.rewritten(question.text, messages, quick) if quick else ""
+    if not written:
+        if not follow_up.depends(question.text):
+            return question
+        # Titles of what the reader may read today, whatever earlier turns have found.
+        titles = [_title_found(dataclasses.replace(question, text=each), reader) for each in (earlier, question.text)]
+        written = follow_up.expanded(question.text, earlier, earlier_title=titles[0], own_title=titles[1])
+    return dataclasses.replace(question, text=written)
+
+
+def _title_found(question: Question, reader: queries.Reader) -> str:
+    found = queries.search(dataclasses.replace(question, top_k=1), reader).passages
+    return found[0].title if found else ""
+
+
+def _reply(
+    turn: Turn, messages: Sequence[Message], question: Question | None, retrieval: Retrieval | None
+) -> Iterator[str]:
     passages = retrieval.passages if retrieval else ()
     model = registry.language_model(turn.generation.model)
-    if model is None and turn.question is None:
+    if model is None and question is None:
         raise NoLanguageModel(
             "No language model is configured. An operator sets LLM_MODEL, LLM_BASE_URL and LLM_API_KEY to any "
             "OpenAI-compatible endpoint; until then send useRag: true for quoted answers."
         )
     if model is None:
-        assert turn.question is not None
-        return iter([quote.quoted(turn.question.text, passages, mark=BY_TITLE.mark) if passages else _NOTHING_FOUND])
+        assert question is not None
+        return iter([_quoted(question, passages)])
     system = with_context(turn.system, passages)
     shown = messages[-settings.RAG_CHAT_TURNS :]
     prompt = [Message("system", system), *shown] if system else shown
     return written(model, prompt, turn.generation)
+
+
+def _quoted(question: Question, passages: Sequence[Passage]) -> str:
+    """What answers the question, word for word, and what nothing was found about."""
+    grounding = ground(question.text, Context("", tuple(passages), token_count=0))
+    held = tuple(grounding.relevant) if grounding.is_groundable else ()
+    text = quote.told(quote.quotes(question.text, blocks(held)), BY_TITLE.mark) or _NOTHING_FOUND
+    return f"{text} {what_is_missing(grounding)}".strip()
 
 
 @transaction.atomic

@@ -20,6 +20,7 @@ from rag import queue
 from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
 from rag.pipeline import quota
+from rag.providers.stores import terms
 from ragsite.db import take_free_turn
 
 from . import documents, jobs, originals, sources
@@ -85,6 +86,7 @@ def _purge_documents() -> bool:
     chosen = _some_unpurged()
     chunks = Chunk.objects.filter(document__in=chosen).order_by("document", "position")
     batch = list(chunks.values_list("pk", flat=True)[:_BATCH])
+    terms.forget(batch)
     Chunk.objects.filter(pk__in=batch).only("pk").delete()
     if len(batch) < _BATCH:
         emptied: dict[str, Any] = {"text": "", "title": "", "uri": "", "metadata": {}, "tags": [], "original": None}
@@ -134,6 +136,8 @@ def _purge_source(source_id: uuid.UUID) -> bool:
     )
     for each in rows:
         if batch := list(each.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
+            if each.model is Chunk:
+                terms.forget(batch)
             each.model._default_manager.filter(pk__in=batch).only("pk").delete()
             return True
     if Original.objects.filter(source=source_id).exists():

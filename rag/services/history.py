@@ -7,7 +7,7 @@ from accounts.models import User
 from orgs.models import Organization
 from rag.errors import UnknownQuery
 from rag.models import Action, Chunk, SearchRecord
-from rag.pipeline.retrieve import passages
+from rag.pipeline.passages import passages
 from rag.types import Hit, Passage, Question, Searched
 
 from . import queries

@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from rag.errors import DocumentTooLarge, ModelChanged
-from rag.models import DataSource, IngestionDocument, IngestionJob
+from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.db import uuid7
@@ -24,7 +24,8 @@ Stage, Status = IngestionDocument.Stage, IngestionJob.Status
 
 
 def default_options() -> ChunkingOptions:
-    return ChunkingOptions(size=settings.RAG_CHUNK_TOKENS, overlap=settings.RAG_CHUNK_OVERLAP)
+    size = settings.RAG_CHUNK_TOKENS
+    return ChunkingOptions(size=size, overlap=min(settings.RAG_CHUNK_OVERLAP, size // 2))
 
 
 def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
@@ -39,6 +40,14 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
         return _ingest_now(source, submission)
 
 
+def _options_here(source: DataSource, path: str) -> ChunkingOptions:
+    """A document keeps the sizes that it was cut to: whoever sends it here cannot name others, and expects that what
+    has not changed is `unchanged` (v3, 1)."""
+    stored = None if source._state.adding else Document.objects.live().filter(source=source, path=path)
+    sizes = stored.values_list("chunk_size", "chunk_overlap").first() if stored is not None else None
+    return ChunkingOptions(*sizes) if sizes else default_options()
+
+
 def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
     size = len(submission.text.encode())
     if size > settings.RAG_MAX_SYNC_TEXT_BYTES:
@@ -46,7 +55,7 @@ def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
             f"The text has {size:,} bytes; answered at once are at most {settings.RAG_MAX_SYNC_TEXT_BYTES:,}. "
             "Send it as a job: POST /api/rag/ingest with `documents`."
         )
-    revision, options = uuid7(), default_options()
+    revision, options = uuid7(), _options_here(source, submission.path)
     if not source._state.adding and index.known_paths([submission.path], source=source):
         with transaction.atomic():
             same = index.unchanged(submission, source=source, options=options, revision=revision)

@@ -184,6 +184,12 @@ def _ask(question: str, expected: Sequence[tuple[str, str]], scope: Scope) -> As
     return Asked(question, tuple(expected), tuple(ranks))
 
 
+def expects(passage: Passage, expected: Sequence[tuple[str, str]]) -> bool:
+    """Whether the passage is one of the things, (path, passage), that a question must find."""
+    text = _plain(passage.text)
+    return any(_is_it(passage, text, path, _plain(wanted)) for path, wanted in expected)
+
+
 def _is_it(passage: Passage, text: str, path: str, expected: str) -> bool:
     return path in ("", passage.path) and expected in text
 

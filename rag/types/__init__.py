@@ -5,6 +5,7 @@ from .answers import (
     Answer,
     Answered,
     ChatReply,
+    CheckedSentence,
     Citation,
     Confidence,
     ConfidentAnswer,
@@ -17,7 +18,7 @@ from .answers import (
     Whole,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, Parsed, Submission
-from .search import MAX_QUESTION_CHARACTERS, Filters, Hit, Passage, Question, Retrieval, Scope, Searched
+from .search import MAX_QUESTION_CHARACTERS, Filters, Hit, Mode, Passage, Question, Retrieval, Scope, Searched
 
 __all__ = [
     "MAX_QUESTION_CHARACTERS",
@@ -26,6 +27,7 @@ __all__ = [
     "Answer",
     "Answered",
     "ChatReply",
+    "CheckedSentence",
     "ChunkDraft",
     "ChunkingOptions",
     "Citation",
@@ -40,6 +42,7 @@ __all__ = [
     "Hit",
     "IndexOutcome",
     "Message",
+    "Mode",
     "Page",
     "Parsed",
     "Passage",

@@ -1,6 +1,7 @@
 """Questions, where they may look, and the passages that are found."""
 
 import datetime
+import enum
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,12 +26,22 @@ class Filters:
     date_to: datetime.datetime | None = None
 
 
+class Mode(enum.StrEnum):
+    """What passages are found by: their meaning, their words, or both. The gears of retrieval."""
+
+    DENSE = "dense"
+    LEXICAL = "lexical"
+    HYBRID = "hybrid"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is searched for.
 
-    min_score: cosine similarity, 0…1, below which a passage does not count. rerank: order by more than the cosine.
-    rerank_model: by name; its failure is then an error instead of a warning. Empty: the configured one.
+    min_score: cosine similarity, 0…1, below which a passage does not count. rerank: order by more than what it was
+    found by. rerank_model: by name; its failure is then an error instead of a warning. Empty: the configured one. mode:
+    None for the configured one (RAG_RETRIEVAL_MODE). distinct: of copies of a passage only the best one, unless it is
+    by meaning alone that they are found.
     """
 
     text: str
@@ -39,6 +50,8 @@ class Question:
     min_score: float = 0.0
     rerank: bool = False
     rerank_model: str = ""
+    mode: Mode | None = None
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +65,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`score`: cosine similarity, -1…1."""
+    """score: cosine similarity, -1…1. relevance, 0…1, and coverage: as a Passage has them; without them the score is
+    all that is known."""
 
     chunk_id: uuid.UUID
     score: float
+    relevance: float | None = None
+    coverage: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +83,9 @@ class Passage:
 
     What else is known of how it fits the question. coverage: 0…1, how many of the question's terms it has, each
     weighted by its rarity in the scope. maxsim: how near its pieces come to each of the question's, on average, about
-    -1…1 (late interaction); None if it was not compared.
+    -1…1 (late interaction); None if it was not compared. telling: as maxsim, but each piece counts by how much
+    the candidates differ in it. contrast: how far cosine and telling stand out among all candidates, about -1…3
+    (pipeline/contrast.py); None if it was not found among others.
     """
 
     chunk_id: uuid.UUID
@@ -97,6 +115,8 @@ class Passage:
     last_page: int | None = None
     coverage: float = 0.0
     maxsim: float | None = None
+    telling: float | None = None
+    contrast: float | None = None
 
     @property
     def described(self) -> dict[str, Any]:
@@ -119,7 +139,7 @@ class Passage:
 class Retrieval:
     """passages: best first, at most top_k. total_found: candidates before that cut. source_ids: what was searched.
 
-    warnings: codes of steps that failed and were done without (RERANK_FAILED).
+    warnings: codes of steps that failed and were done without (RERANK_FAILED, EMBEDDING_FAILED).
     """
 
     passages: tuple[Passage, ...]

@@ -34,14 +34,23 @@ _OFTEN = {
     "rag.sweep_ingestion": RAG_SWEEP_SECONDS,
     "rag.purge_deleted": RAG_SWEEP_SECONDS,
     "rag.tend_vector_index": 3 * RAG_SWEEP_SECONDS,
+    "rag.tend_words": 3 * RAG_SWEEP_SECONDS,
     "rag.reembed": RAG_SWEEP_SECONDS,
+    "rag.supply_piece_bits": RAG_SWEEP_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
     "rag.forget_inputs": crontab(hour=3, minute=20),
     "rag.measure_all_quality": crontab(hour=RAG_QUALITY_HOUR, minute=0),
 }
-_BACKGROUND = ("rag.reembed", "rag.measure_all_quality", "rag.measure_quality", "rag.tend_vector_index")
+_BACKGROUND = (
+    "rag.reembed",
+    "rag.measure_all_quality",
+    "rag.measure_quality",
+    "rag.tend_vector_index",
+    "rag.tend_words",
+    "rag.supply_piece_bits",
+)
 CELERY_TASK_ROUTES = {
     **{name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)},
     **{name: {"queue": "background"} for name in _BACKGROUND},

@@ -15,9 +15,12 @@ RAG_PARSE_SECONDS = env.float("RAG_PARSE_SECONDS", default=120.0)
 RAG_PARSE_MEMORY_MB = env.int("RAG_PARSE_MEMORY_MB", default=1024)
 RAG_MAX_TEXT_BYTES = env.int("RAG_MAX_TEXT_BYTES", default=200 * 1024 * 1024)
 
-# The contracts' defaults, in OpenAI tokens.
-RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=512)
-RAG_CHUNK_OVERLAP = env.int("RAG_CHUNK_OVERLAP", default=50)
+# In OpenAI tokens: what measured best (docs/architecture.md, "How are documents cut into chunks?").
+RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=256)
+RAG_CHUNK_OVERLAP = env.int("RAG_CHUNK_OVERLAP", default=64)
+# A job that does not say: as the pipeline contract states it, unless the operator has chosen for all.
+RAG_JOB_CHUNK_TOKENS = env.int("RAG_JOB_CHUNK_TOKENS", default=env.int("RAG_CHUNK_TOKENS", default=512))
+RAG_JOB_CHUNK_OVERLAP = env.int("RAG_JOB_CHUNK_OVERLAP", default=env.int("RAG_CHUNK_OVERLAP", default=50))
 
 # The embedding model that new data sources get: created on first use from these.
 RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
@@ -25,6 +28,9 @@ RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
 RAG_MODEL_CACHE = Path(env.str("RAG_MODEL_CACHE", default=str(DATA_DIR / "models")))
 # Threads of one embedding call. Worker processes and request threads already run side by side.
 RAG_EMBED_THREADS = env.int("RAG_EMBED_THREADS", default=1)
+# Which chunks get the bits of their pieces, from the local model, by which searches are reranked: those of sources that
+# this model embeds ("local"), those of remote models as well ("all"), or none ("off").
+RAG_PIECE_BITS = env.str("RAG_PIECE_BITS", default="local")
 # A remote embedding call: time for one attempt, and attempts after the first.
 EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
 EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)
@@ -54,10 +60,13 @@ RAG_MAX_CONTEXT_TOKENS = env.int("RAG_MAX_CONTEXT_TOKENS", default=32_000)
 # Turns of a conversation that a model is shown, beside the system prompt.
 RAG_CHAT_TURNS = env.int("RAG_CHAT_TURNS", default=40)
 
-# A Cohere-compatible rerank endpoint (Cohere, Jina, Voyage, vLLM, TEI), asked for by RERANK_MODEL's name.
+# A Cohere-compatible rerank endpoint (Cohere, Jina, Voyage, vLLM; TEI with the dialect "tei"), asked for by its model's
+# name, and others that clients may name: {"name": {"base_url": …, "key_variable": …, "dialect": …}}.
 RERANK_BASE_URL = env.str("RERANK_BASE_URL", default="")
 RERANK_API_KEY = env.str("RERANK_API_KEY", default="")
 RERANK_MODEL = env.str("RERANK_MODEL", default="")
+RERANK_DIALECT = env.str("RERANK_DIALECT", default="cohere")
+RERANK_MORE = env.json("RERANK_MORE", default={})
 RERANK_TIMEOUT = env.float("RERANK_TIMEOUT", default=10.0)
 
 # The retrieval contract's thresholds on the mean cosine of the best passages; an embedding model may have its own.
@@ -74,6 +83,9 @@ RAG_STARVED_SECONDS = env.int("RAG_STARVED_SECONDS", default=60)
 # For so long what was sent of failed documents is kept, so that they can be tried again.
 RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
 RAG_SWEEP_SECONDS = env.int("RAG_SWEEP_SECONDS", default=10)
+
+# What passages are found by unless a request says: "dense" (meaning), "lexical" (words) or "hybrid" (both).
+RAG_RETRIEVAL_MODE = env.str("RAG_RETRIEVAL_MODE", default="hybrid")
 
 # Up to this many chunks in scope are compared exactly; above, the HNSW index is asked (docs/architecture.md).
 RAG_EXACT_SEARCH_LIMIT = env.int("RAG_EXACT_SEARCH_LIMIT", default=20_000)

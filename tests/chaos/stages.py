@@ -119,7 +119,7 @@ def in_the_middle_of_the_commit(scene: Scene) -> None:
     """Old chunks are removed, new ones written, and nothing of it is committed."""
     with scene.embedding_held(), locked(_DOCUMENTS, [scene.ids()[-1]]) as holder:
         scene.run.endpoint.release()
-        holder.wait_for(f'UPDATE "{_DOCUMENTS}"', chunks_written=True)
+        holder.wait_for(f'"{_DOCUMENTS}"', chunks_written=True)
         scene.require(scene.is_old(), "it is committed already")
         scene.run.site.kill_worker()
 
@@ -148,7 +148,7 @@ def while_postgres_crashes(scene: Scene) -> None:
     """In the middle of the commit. The worker lives."""
     with scene.embedding_held(), locked(_DOCUMENTS, [scene.ids()[-1]]) as holder:
         scene.run.endpoint.release()
-        holder.wait_for(f'UPDATE "{_DOCUMENTS}"', chunks_written=True)
+        holder.wait_for(f'"{_DOCUMENTS}"', chunks_written=True)
         scene.run.site.crash_postgres()
         connection.close()
 

@@ -300,7 +300,8 @@ def test_the_validator_tool(member: Client, provider: ProviderServer) -> None:
     first, second, third, fourth = told(provider)
     keys = {"is_valid", "validation_details", "hallucination_detected", "confidence_score"}
     assert set(first) == set(second) == set(third) == keys
-    assert (first["is_valid"], first["hallucination_detected"], first["confidence_score"]) == (True, False, 1.0)
+    assert (first["is_valid"], first["hallucination_detected"]) == (True, False)
+    assert 0.7 < first["confidence_score"] <= 1
     assert (second["is_valid"], second["hallucination_detected"], second["confidence_score"]) == (False, True, 0.0)
     assert (third["is_valid"], third["hallucination_detected"]) == (False, True)
     assert set(fourth) == {"error"}

@@ -54,7 +54,7 @@ def test_a_job_from_submission_to_its_end(
     snapshots.matches("pipeline-retrieve", found)
     assert found["documents"][0]["headings"] == ["Zebras"]
     assert (found["totalFound"], found["dataSources"]) == (3, [str(source.pk)])
-    assert found["scores"] == [1.0]
+    assert 0.5 < found["scores"][0] <= 1
     # Sent again, nothing is made twice.
     again = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
     eventually(lambda: IngestionJob.objects.get(pk=again["jobId"]).finished_at)

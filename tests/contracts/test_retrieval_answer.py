@@ -121,7 +121,12 @@ def test_the_prompt(member: Client, language_model: ProviderServer, settings: An
     lower(settings, 0.5, 0.4)
     language_model.replies = ["In the yard (Yard 1)."]
     for number in range(6):
-        put(DataSource.objects.get(slug="library"), f"/rain/{number}", "Bicycles are parked. " * 120, title="Rain")
+        put(
+            DataSource.objects.get(slug="library"),
+            f"/rain/{number}",
+            f"Bicycles are parked {number}. " * 100,
+            title="Rain",
+        )
     body = ask(member, top_k=50).body
     assert (body["answer"]["text"], body["answer"]["model"]) == ("In the yard (Yard 1).", "test-model")
     prompt = language_model.requests[0]["messages"][-1]["content"]

@@ -193,6 +193,58 @@ def test_without_a_language_model(member: Client) -> None:
     assert "LLM_MODEL" in refused.body["message"]
 
 
+def test_a_follow_up_is_searched_for_with_what_it_is_about(member: Client) -> None:
+    """Without a language model: from the turns before it, which the conversation or the request has."""
+    library = DataSource.objects.get(slug="library")
+    put(library, "/pool", "The pool opens at seven in summer and at noon in winter.", title="Swimming pool")
+    put(library, "/museum", "In winter the museum is open until five, in summer until six.", title="Museum")
+    asked = {"role": "user", "content": "When does the swimming pool open in summer?"}
+    body = {"useRag": True, "ragTopK": 1}
+    first = member.post("/api/chat", {**body, "messages": [asked]}).body
+    answered = {"role": "assistant", "content": first["data"]["message"]}
+    follow_up = {"role": "user", "content": "And in winter?"}
+    kept = {"messages": [follow_up], "conversationId": first["data"]["conversationId"]}
+    for sent in (kept, {"messages": [asked, answered, follow_up]}):
+        reply = member.post("/api/chat", {**body, **sent}).body
+        assert [each["title"] for each in reply["ragSources"]] == ["Swimming pool"]
+        assert "noon in winter" in reply["data"]["message"]
+
+
+def test_a_follow_up_is_rewritten_by_the_language_model(member: Client, language_model: ProviderServer) -> None:
+    messages = [
+        {"role": "user", "content": "Where are the bicycles?"},
+        {"role": "assistant", "content": "In the yard."},
+        {"role": "user", "content": "And what boils?"},
+    ]
+    language_model.replies = ["On which floor does the kettle boil, and not the bicycles?", "Water."]
+    body = {"messages": messages, "useRag": True, "ragTopK": 1}
+    assert [each["title"] for each in member.post("/api/chat", body).body["ragSources"]] == ["Tea"]
+    rewriting, reply = language_model.requests
+    assert (rewriting["temperature"], len(rewriting["messages"])) == (0, 2)
+    assert reply["messages"][1:] == messages, "the model answers what was said"
+    language_model.requests.clear()
+    language_model.fail(400)  # it does not rewrite: the words of the turns before have to do
+    language_model.replies = ["In the yard."]
+    body["messages"] = [*messages[:2], {"role": "user", "content": "And in winter?"}]
+    assert [each["title"] for each in member.post("/api/chat", body).body["ragSources"]] == ["Bicycles"]
+    assert len(language_model.requests) == 2
+
+
+def test_a_source_that_was_closed_is_no_part_of_a_follow_up(member: Client) -> None:
+    body = {"messages": [{"role": "user", "content": "Where are the bicycles?"}], "useRag": True}
+    first = member.post("/api/chat", body).body["data"]["conversationId"]
+    DataSource.objects.filter(slug="library").update(visibility=Visibility.PRIVATE)
+    body = {"messages": [{"role": "user", "content": "And in winter?"}], "useRag": True, "conversationId": first}
+    reply = member.post("/api/chat", body).body
+    assert reply["ragSources"] == []
+    assert "yard" not in reply["data"]["message"]
+
+
+def test_what_the_sources_do_not_hold_is_not_quoted(member: Client) -> None:
+    reply = chat(member, "Who painted the Mona Lisa?", useRag=True)
+    assert reply.body["data"]["message"].startswith("The sources do not hold anything about this question.")
+
+
 def test_a_model_that_fails_stores_nothing(member: Client, language_model: ProviderServer) -> None:
     language_model.fail(401)
     assert chat(member, useRag=True).status == 503

@@ -9,8 +9,8 @@ import pytest
 
 from orgs.permissions import Visibility
 from orgs.services import add_member
-from rag.models import Chunk, DataSource, Document
-from tests import snapshots
+from rag.models import Chunk, DataSource, Document, IngestionDocument
+from tests import factories, snapshots
 from tests.factories import World
 from tests.http import Client
 
@@ -39,6 +39,18 @@ def test_a_given_hash_decides(api: Api) -> None:
     assert editor.post("/api/rag/ingest", {**DOCUMENT, "hash": "v1", "text": "Other."}).body["status"] == "unchanged"
     assert Document.objects.get().text == DOCUMENT["text"]
     assert editor.post("/api/rag/ingest", {**DOCUMENT, "hash": "v2"}).body["status"] == "updated"
+
+
+def test_what_a_job_has_cut_to_other_sizes_is_unchanged(api: Api, live_world: World) -> None:
+    """1: "If `hash` matches existing document, return `unchanged`", whatever sizes its chunks have."""
+    editor = api("editor")
+    live_world.source("github")
+    document = {name: DOCUMENT[name] for name in ("path", "title", "text")}
+    editor.post("/api/rag/ingest", {"dataSourceId": "github", "documents": [document], "chunkSize": 64})
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    assert editor.post("/api/rag/ingest", DOCUMENT).body["status"] == "unchanged"
+    assert editor.post("/api/rag/ingest", {**DOCUMENT, "text": "Other."}).body["status"] == "updated"
+    assert Document.objects.get().chunk_size == 64
 
 
 def test_without_a_hash_the_texts_own_stands_in(api: Api) -> None:

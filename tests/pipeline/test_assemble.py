@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import bpe_openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,25 +12,76 @@ from rag.pipeline.assemble import assemble, check_template
 from rag.tokens import count_tokens
 from tests.providers.test_rerankers import PASSAGE, passages
 
-TEXTS = st.lists(st.text(min_size=1, max_size=300), max_size=8)
+# Combining marks, joined emoji, right-to-left marks, tags and the like: few characters, many tokens.
+HOSTILE = st.text(
+    alphabet=st.sampled_from(list("a \n[1]{}🏳👩\u200d\u0301\u202e\U000e0041\ufffd中ﷺ'=")), min_size=1, max_size=200
+)
+TEXTS = st.lists(st.one_of(st.text(min_size=1, max_size=300), HOSTILE), max_size=8)
+TEMPLATES = st.sampled_from(
+    [
+        "",
+        "{{context}}{{query}}",
+        "{{ context }} {{ query }} {{ context }}",
+        "{{query}}🏳" + "{{ context }}{{ query }}" * 4,
+    ]
+)
 
 
 # The first token that is counted loads a vocabulary.
 @settings(deadline=None)
-@given(texts=TEXTS, query=st.text(min_size=1, max_size=200), max_tokens=st.integers(64, 600))
-def test_the_prompt_never_exceeds_its_budget(texts: list[str], query: str, max_tokens: int) -> None:
-    """Guarantee: "Prompt fits within maxTokens"; the best first, and whole."""
+@given(
+    texts=TEXTS,
+    query=st.one_of(st.text(min_size=1, max_size=200), HOSTILE),
+    max_tokens=st.one_of(st.integers(0, 64), st.integers(64, 600)),
+    template=TEMPLATES,
+    model=st.sampled_from(["", "gpt-4o-mini", "llama3"]),
+    together=st.booleans(),
+)
+def test_the_prompt_never_exceeds_its_budget(
+    texts: list[str], query: str, max_tokens: int, template: str, model: str, together: bool
+) -> None:
+    """Guarantee: "Prompt fits within maxTokens"; the best first, and whole; neighbours or not."""
     offered = passages(*texts)
+    if together:
+        ends = [sum(map(len, texts[: index + 1])) for index in range(len(texts))]
+        offered = [
+            dataclasses.replace(one, position=index, start=ends[index] - len(one.text), end=ends[index])
+            for index, one in enumerate(offered)
+        ]
     try:
-        context = assemble(query, offered, max_tokens=max_tokens)
+        context = assemble(query, offered, max_tokens=max_tokens, template=template, model=model)
     except ContextOverflow:
+        with pytest.raises(ContextOverflow):  # only if not even the best fits alone
+            assemble(query, offered[:1], max_tokens=max_tokens, template=template, model=model)
         return
-    assert count_tokens(context.prompt) == context.token_count <= max_tokens
+    assert count_tokens(context.prompt, model) == context.token_count <= max_tokens
     assert list(context.passages) == offered[: len(context.passages)]
+    assert len(context.numbered) <= len(context.passages)
+    if len(context.passages) < len(offered):
+        with_one_more = assemble(
+            query, offered[: len(context.passages) + 1], max_tokens=10**6, template=template, model=model
+        )
+        assert with_one_more.token_count > max_tokens, "one more would not have fitted"
+
+
+@pytest.mark.parametrize(
+    ("model", "newer"),
+    [
+        *((name, True) for name in ("gpt-4o-mini", "openai/gpt-4.1", "o3", "gpt-5")),
+        *((name, False) for name in ("", "gpt-4", "gpt-4-turbo", "text-embedding-3-small", "llama3.1", "olmo-2")),
+    ],
+)
+def test_tokens_are_counted_as_the_model_counts(model: str, newer: bool) -> None:
+    """Sub-contract 3, `tokenCount`: OpenAI's newer models have another vocabulary."""
+    text = "Вчера мы гуляли по набережной."
+    names = {True: "o200k_base", False: "cl100k_base"}
+    counted = {name: len(bpe_openai.get_encoding(name).encode(text)) for name in names.values()}
+    assert counted["o200k_base"] < counted["cl100k_base"]
+    assert count_tokens(text, model) == counted[names[newer]]
 
 
 def test_as_many_passages_as_fit() -> None:
-    offered = passages(*["zebra " * 50] * 10)
+    offered = passages(*[f"{number} " + "zebra " * 50 for number in range(10)])
     included = [len(assemble("zebras", offered, max_tokens=tokens).passages) for tokens in (160, 300, 600, 5000)]
     assert included == sorted(included)
     assert (included[0], included[-1]) == (1, 10)

@@ -120,3 +120,13 @@ def test_a_line_that_gains_a_token_when_its_end_is_stripped_fits_still() -> None
     drafts = list(chunk(parsers.parse(text, content_type="", path="a.txt"), ChunkingOptions(512, 50)))
     assert all(draft.tokens <= 512 for draft in drafts)
     assert drafts[-1].end == len(text)
+
+
+@pytest.mark.parametrize("sentences", range(20, 60, 3))
+def test_a_heading_does_not_stand_alone(sentences: int) -> None:
+    text = "".join(
+        f"# Shed {number}\n\nBicycles are parked here. {'It is dry. ' * sentences}\n\n" for number in range(3)
+    )
+    parsed = parsers.parse(text, content_type="text/markdown", path="")
+    for draft in chunk(parsed, ChunkingOptions(128, 32)):
+        assert "dry" in draft.text

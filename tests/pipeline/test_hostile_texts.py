@@ -10,7 +10,9 @@ from rag import lexical
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.assemble import assemble, check_template, inert
 from rag.pipeline.chat_context import with_context
-from rag.pipeline.generate import citations
+from rag.pipeline.cite import cited
+from rag.pipeline.pieces import pieces
+from rag.pipeline.quote import quotes
 from rag.pipeline.validate import validate
 from rag.services.agent import _selected
 from rag.tokens import count_tokens
@@ -24,7 +26,10 @@ STEPS: list[Callable[[str], object]] = [
     lexical.stems,
     lexical.content_words,
     lambda text: lexical.bm25("bicycles yard", [text]),
-    lambda text: citations(text, [_selected("a")]),
+    lambda text: cited(text, [_selected("a")]),
+    lambda text: cited("Bicycles [1].", [_selected(text)]),
+    lambda text: quotes("bicycles yard", [_selected(text)]),
+    pieces,
     lambda text: validate(text, text),
     count_tokens,
 ]

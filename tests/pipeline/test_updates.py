@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -148,5 +148,6 @@ def test_however_it_came_about_a_version_is_stored_alike(source: DataSource, ver
         for each in (path, "fresh-" + path) if version is versions[-1] else (path,):
             submission = Submission(path=each, title="T", text=text)
             prepared = ingest.prepare(submission, source=source, options=options, on_batch=lambda done: None)
-            index.index({uuid7(): prepared}, source=source)
+            with transaction.atomic():
+                index.index({uuid7(): prepared}, source=source)
     assert stored(path) == stored("fresh-" + path)

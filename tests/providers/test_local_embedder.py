@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
+from rag.late_interaction import bits
 from rag.providers.embedders import local
 
 
@@ -20,6 +21,18 @@ def test_it_is_the_published_model(embedder: local.LocalEmbedder) -> None:
     """The first values that the original network gives for the model card's example sentence."""
     (vector,) = embedder.embed(["This is an example sentence"])
     assert np.allclose(vector[:6], [0.0676569, 0.0634959, 0.0487131, 0.0793049, 0.0374480, 0.0026528], atol=2e-5)
+
+
+def test_pieces_come_with_the_same_vectors_each_once_and_without_punctuation(embedder: local.LocalEmbedder) -> None:
+    texts = ["A zebra, a zebra!", "", "?!", "Zebras are striped. " * 120]
+    vectors, pieces = embedder.embed_pieces(texts)
+    assert np.allclose(vectors, embedder.embed(texts), atol=1e-6)
+    assert [len(each) for each in pieces] == [2, 0, 2, 4], "zebra ##s are striped: in several windows"
+    vector, all_pieces = embedder.read(texts[0])
+    assert np.allclose(vector, vectors[0], atol=1e-6)
+    assert all_pieces.shape == (6, 384)
+    assert np.allclose(np.linalg.norm(all_pieces, axis=1), 1, atol=1e-5)
+    assert np.array_equal(bits(all_pieces)[:2], pieces[0])
 
 
 def test_windows_of_a_long_text_are_equal_and_whole() -> None:
@@ -43,7 +56,7 @@ def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_half_written_graph_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "all-MiniLM-L6-v2.v1.partial").write_bytes(b"half")
+    (tmp_path / "all-MiniLM-L6-v2.v2.partial").write_bytes(b"half")
     vectors = local.LocalEmbedder(cache=tmp_path, threads=1).embed(["zebra"])
     assert vectors.shape == (1, 384)
-    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".onnx"] == ["all-MiniLM-L6-v2.v1.onnx"]
+    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".onnx"] == ["all-MiniLM-L6-v2.v2.onnx"]

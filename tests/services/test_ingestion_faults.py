@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from rag import queue
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services import ingestion, jobs, leases, recovery
+from rag.services import jobs, leases, recovery
 from rag.types import ChunkingOptions, Submission
 from tests import factories
 from tests.conftest import Worker, empty_queue
-from tests.factories import World, carry_on
+from tests.factories import World, carry_on, work
 from tests.provider_server import ProviderServer
 
 Eventually = Callable[..., Any]
@@ -65,8 +65,8 @@ def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: 
     assert set(after_faults) == {submission.path for submission in submissions}
     Document.objects.all().delete()
     source = live_world.home.sources.get()
-    for submission in submissions:
-        ingestion.ingest_now(source=source, submission=submission)
+    jobs.submit(source=source, submissions=submissions, options=OPTIONS, actor=live_world.users["editor"])
+    work()
     assert after_faults == indexed()
 
 

@@ -165,6 +165,8 @@ _CITATION: dict[str, Any] = {
     "end": 48,
     "page": None,
     "lastPage": None,
+    "passageStart": 8,
+    "passageEnd": 48,
 }
 ANSWER: dict[str, Any] = {
     **RETRIEVAL,
@@ -180,4 +182,6 @@ ANSWER: dict[str, Any] = {
     "citationsUsed": [_CITATION],
     "confidence": 0.98,
     "model": "extractive",
+    "citationsDropped": 0,
+    "unsupportedSentences": [],
 }

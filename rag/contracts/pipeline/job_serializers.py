@@ -152,8 +152,8 @@ def upload(request: Request) -> dict[str, Any]:
 
 
 def options(values: dict[str, Any]) -> ChunkingOptions:
-    size = values.get("chunkSize", settings.RAG_CHUNK_TOKENS)
-    overlap = values.get("chunkOverlap", min(settings.RAG_CHUNK_OVERLAP, size // 2))
+    size = values.get("chunkSize", settings.RAG_JOB_CHUNK_TOKENS)
+    overlap = values.get("chunkOverlap", min(settings.RAG_JOB_CHUNK_OVERLAP, size // 2))
     return ChunkingOptions(size=size, overlap=overlap)
 
 

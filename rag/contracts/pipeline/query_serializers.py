@@ -24,8 +24,9 @@ class QueryIn(RetrieveIn):
 
 
 class CitationOut(TypedDict):
-    """number: as prompt and answer write it, [1]. start, end: characters of the document's text. page, lastPage: where
-    the passage begins and ends, if the document has pages."""
+    """number: as prompt and answer write it, [1]. start, end: the characters of the document's text that `quote` is;
+    page, lastPage: where they are, as near as that is known, if the document has pages. passageStart, passageEnd: the
+    characters of the whole passage. score: of its best chunk, whose id chunkId is."""
 
     number: Count
     chunkId: Id
@@ -40,9 +41,15 @@ class CitationOut(TypedDict):
     end: Count
     page: int | None
     lastPage: int | None
+    passageStart: Count
+    passageEnd: Count
 
 
 class QueryOut(RetrieveOut):
+    """citationsUsed: one for each sentence and passage. citationsDropped: numbers taken out of what a language model
+    wrote, because they name no passage, or one that does not have what is said; unsupportedSentences: what it said
+    there."""
+
     prompt: str
     includedDocs: Count
     tokenCount: Count
@@ -55,6 +62,8 @@ class QueryOut(RetrieveOut):
     citationsUsed: list[CitationOut]
     confidence: Share
     model: str | None
+    citationsDropped: Count
+    unsupportedSentences: list[str]
 
 
 def terms(values: dict[str, Any]) -> Terms:
@@ -69,14 +78,13 @@ def terms(values: dict[str, Any]) -> Terms:
 def query_out(answered: Answered) -> QueryOut:
     context, grounding, answer = answered.context, answered.grounding, answered.answer
     retrieval = retrieval_out(answered.retrieval)
-    offered = [Citation(number, each, each.snippet) for number, each in enumerate(context.passages, start=1)]
     return {
         **retrieval,
         "warnings": [*retrieval["warnings"], *answer.warnings],
         "prompt": context.prompt,
-        "includedDocs": len(context.passages),
+        "includedDocs": len(context.numbered),
         "tokenCount": context.token_count,
-        "citations": [_citation_out(each) for each in offered],
+        "citations": [_offered_out(number, each) for number, each in enumerate(context.numbered, start=1)],
         "isGroundable": grounding.is_groundable,
         "groundingScore": grounding.score,
         "relevantDocs": [passage_out(each) for each in grounding.relevant],
@@ -85,11 +93,20 @@ def query_out(answered: Answered) -> QueryOut:
         "citationsUsed": [_citation_out(each) for each in answer.citations],
         "confidence": answer.confidence,
         "model": answer.model or None,
+        "citationsDropped": answer.citations_dropped,
+        "unsupportedSentences": list(answer.unsupported),
     }
+
+
+def _offered_out(number: int, passage: Passage) -> CitationOut:
+    """A passage as it can be cited: its beginning stands for it, and its pages are all of its own."""
+    begun, pages = passage.start + len(passage.snippet), (passage.first_page, passage.last_page)
+    return _citation_out(Citation(number, passage, passage.snippet, passage.start, begun, pages))
 
 
 def _citation_out(citation: Citation) -> CitationOut:
     passage: Passage = citation.passage
+    first_page, last_page = citation.pages
     return {
         "number": citation.number,
         "chunkId": str(passage.chunk_id),
@@ -100,8 +117,10 @@ def _citation_out(citation: Citation) -> CitationOut:
         "uri": passage.uri or None,
         "quote": citation.quote,
         "score": passage.score,
-        "start": passage.start,
-        "end": passage.end,
-        "page": passage.first_page,
-        "lastPage": passage.last_page,
+        "start": citation.start,
+        "end": citation.end,
+        "page": first_page,
+        "lastPage": last_page,
+        "passageStart": passage.start,
+        "passageEnd": passage.end,
     }

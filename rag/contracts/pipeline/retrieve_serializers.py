@@ -9,7 +9,7 @@ from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
 from rag.contracts.schema import SOMETHING
 from rag.models import SourceType
-from rag.types import Filters, Passage, Question, Retrieval
+from rag.types import Filters, Mode, Passage, Question, Retrieval
 
 
 def _filter(names: list[str], value: dict[str, Any]) -> dict[str, Any]:
@@ -58,6 +58,7 @@ class RetrieveIn(serializers.Serializer[Any]):
     filters = fields.BoundedList("filters", child=FilterIn(), at_most=20, required=False)
     rerank = fields.Boolean("rerank", default=True)
     rerankModel = fields.Text("rerankModel", required=False, max_length=100)
+    mode = fields.Choice("mode", among=[*Mode], required=False)
 
 
 def question(values: dict[str, Any]) -> Question:
@@ -75,6 +76,8 @@ def question(values: dict[str, Any]) -> Question:
         filters=filters,
         rerank=values["rerank"],
         rerank_model=values.get("rerankModel", "") if values["rerank"] else "",
+        mode=Mode(values["mode"]) if "mode" in values else None,
+        distinct=True,
     )
 
 

@@ -8,7 +8,7 @@ from accounts.schema import ErrorBody
 from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
 from rag.models import SourceType
-from rag.types import Filters, Passage, Question
+from rag.types import Filters, Mode, Passage, Question
 
 
 class FiltersIn(serializers.Serializer[Any]):
@@ -37,6 +37,7 @@ def question(values: dict[str, Any]) -> Question:
             date_from=filters.get("date_from"),
             date_to=filters.get("date_to"),
         ),
+        mode=Mode.DENSE,
     )
 
 

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
-from rag.types import Filters, Passage, Question, Searched
+from rag.types import Filters, Mode, Passage, Question, Searched
 
 _EMPTY = "Query must not be empty"
 
@@ -46,6 +46,7 @@ def question(values: dict[str, Any]) -> Question:
         text=values["query"],
         top_k=values["top_k"],
         filters=Filters(content_types=content_types, tags=tuple(filters.get("tags", ()))),
+        mode=Mode.DENSE,
     )
 
 

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from accounts.schema_types import Count, Id, Share
 from rag.contracts import fields
-from rag.types import Filters, IndexOutcome, Passage, Question, Submission
+from rag.types import Filters, IndexOutcome, Mode, Passage, Question, Submission
 
 
 class IngestIn(serializers.Serializer[Any]):
@@ -61,6 +61,7 @@ def question(values: dict[str, Any]) -> Question:
         text=values["query"],
         top_k=values["topK"],
         min_score=values["minScore"],
+        mode=Mode.DENSE,
         filters=Filters(tags=tuple(filters.get("tags", ()))),
     )
 

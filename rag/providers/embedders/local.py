@@ -9,12 +9,14 @@ import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingFailed
+from rag.late_interaction import Bits, Pieces, bits
 from rag.providers.base import Vectors
 
 if TYPE_CHECKING:
@@ -24,7 +26,14 @@ if TYPE_CHECKING:
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # The model was trained on windows of 256 pieces, [CLS] and [SEP] among them.
 WINDOW = 256
-_GRAPH_VERSION = 1
+_GRAPH_VERSION = 2
+
+
+class _Window(NamedTuple):
+    """ids: of its pieces. owner: index of the text that it is from."""
+
+    owner: int
+    ids: list[int]
 
 
 class LocalEmbedder:
@@ -43,26 +52,58 @@ class LocalEmbedder:
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        pieces = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
-        owners, windows = [], []
-        for owner, ids in enumerate(pieces):
-            for window in _windows(ids, WINDOW - 2):
-                owners.append(owner)
-                windows.append(window)
-        total = np.zeros((len(texts), self.dimensions), np.float32)
-        lengths = np.array([max(len(window), 1) for window in windows], np.float32)
-        np.add.at(total, owners, self._embed_windows(windows) * lengths[:, None])
-        return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+        windows = self._cut(texts)
+        vectors, _ = self._run(windows, ["embedding"])
+        return _pooled(windows, vectors, len(texts))
 
-    def _embed_windows(self, windows: list[list[int]]) -> Vectors:
-        """Sorted by length, and only windows of the same length share a batch: padding would be its whole cost."""
+    def embed_pieces(self, texts: Sequence[str]) -> tuple[Vectors, list[Bits]]:
+        windows = self._cut(texts)
+        vectors, hidden = self._run(windows, ["embedding", "hidden"])
+        ids: list[list[int]] = [[] for _ in texts]
+        pieces: list[list[Bits]] = [[] for _ in texts]
+        for window, rows in zip(windows, hidden, strict=True):
+            ids[window.owner] += window.ids
+            pieces[window.owner].append(bits(rows))
+        told = [np.concatenate(rows)[self._telling(own)] for own, rows in zip(ids, pieces, strict=True)]
+        return _pooled(windows, vectors, len(texts)), told
+
+    def read(self, text: str) -> tuple[Vectors, Pieces]:
+        windows = self._cut([text])
+        vectors, hidden = self._run(windows, ["embedding", "hidden"])
+        pieces = np.concatenate(hidden)
+        lengths = np.maximum(np.linalg.norm(pieces, axis=1, keepdims=True), 1e-12)
+        return _pooled(windows, vectors, 1)[0], pieces / lengths
+
+    def _telling(self, ids: list[int]) -> NDArray[np.intp]:
+        """The places of the pieces that are worth keeping: of each the first, and no punctuation. Half of them all, by
+        which texts are ranked as well (docs/architecture.md, "Ranking")."""
+        distinct, first = np.unique(np.array(ids, np.int64), return_index=True)
+        worded = self._worded[distinct]
+        return np.sort(first[worded] if worded.any() else first)
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where each of the pieces that `read` gives begins and ends in the text, in characters."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
+
+    def _cut(self, texts: Sequence[str]) -> list[_Window]:
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [_Window(owner, ids) for owner, each in enumerate(encodings) for ids in _windows(each.ids, WINDOW - 2)]
+
+    def _run(self, windows: Sequence[_Window], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
+        """The windows' vectors and, if asked for, what the last layer says of their pieces, without the two markers.
+
+        Sorted by length, and only windows of the same length share a batch: padding would be its whole cost.
+        """
         vectors = np.empty((len(windows), self.dimensions), np.float32)
-        order = sorted(range(len(windows)), key=lambda index: len(windows[index]))
-        for batch in _batches(order, windows):
-            ids = np.array([[self._cls, *windows[index], self._sep] for index in batch], np.int64)
-            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-            vectors[batch] = self._session.run(["embedding"], inputs)[0]
-        return vectors
+        hidden = [vectors[:0]] * len(windows)
+        for batch in _batches([len(window.ids) for window in windows]):
+            ids = np.array([[self._cls, *windows[index].ids, self._sep] for index in batch], np.int64)
+            pooled, *more = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+            vectors[batch] = pooled
+            for rows in more:
+                for index, own in zip(batch, rows, strict=True):
+                    hidden[index] = own[1:-1]
+        return vectors, hidden
 
     @functools.cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -70,6 +111,8 @@ class LocalEmbedder:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._cls, self._sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        words = (tokenizer.id_to_token(id_) or "" for id_ in range(tokenizer.get_vocab_size()))
+        self._worded = np.array([any(character.isalnum() for character in word) for word in words])
         return tokenizer
 
     @property
@@ -134,11 +177,20 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
     return [ids[start:end] for start, end in pairwise(bounds)]
 
 
-def _batches(order: list[int], windows: list[list[int]], limit: int = 8) -> list[list[int]]:
+def _batches(lengths: Sequence[int], limit: int = 8) -> list[list[int]]:
+    """Indexes of equal lengths, at most so many together."""
     batches: list[list[int]] = []
-    for index in order:
-        if batches and len(batches[-1]) < limit and len(windows[batches[-1][0]]) == len(windows[index]):
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and len(batches[-1]) < limit and lengths[batches[-1][0]] == lengths[index]:
             batches[-1].append(index)
         else:
             batches.append([index])
     return batches
+
+
+def _pooled(windows: Sequence[_Window], vectors: Vectors, texts: int) -> Vectors:
+    """Of each text the mean of its windows' vectors, weighted by their lengths, brought to length 1."""
+    total = np.zeros((texts, vectors.shape[1]), np.float32)
+    lengths = np.array([max(len(window.ids), 1) for window in windows], np.float32)
+    np.add.at(total, [window.owner for window in windows], vectors * lengths[:, None])
+    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)

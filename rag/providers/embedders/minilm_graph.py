@@ -2,7 +2,8 @@
 
 BERT with six layers (Devlin et al. 2019), mean pooling and L2 norm (Reimers & Gurevych 2019) in the graph. The
 fused operators of onnxruntime (com.microsoft) are written directly. Inputs: input_ids, attention_mask, int64
-(batch, pieces). Output: embedding, float32 (batch, 384).
+(batch, pieces). Outputs: embedding, float32 (batch, 384), and hidden, float32 (batch, pieces, 384): what the last layer
+says of each piece, before it is pooled. An output that is not asked for costs nothing.
 """
 
 import json
@@ -51,6 +52,7 @@ def build(folder: Path) -> bytes:
     hidden = _embeddings(graph, weights, config["layer_norm_eps"])
     for layer in range(config["num_hidden_layers"]):
         hidden = _layer(graph, weights, f"encoder.layer.{layer}.", hidden, mask, config)
+    graph.node("Identity", hidden, output="hidden")
     _pool(graph, hidden)
     return _model(graph, config["hidden_size"]).SerializeToString()
 
@@ -120,7 +122,10 @@ def _model(graph: _Graph, width: int) -> onnx.ModelProto:
             graph.nodes,
             "all-MiniLM-L6-v2",
             [tensor(name, TensorProto.INT64, "batch", "pieces") for name in ("input_ids", "attention_mask")],
-            [tensor("embedding", TensorProto.FLOAT, "batch", width)],
+            [
+                tensor("embedding", TensorProto.FLOAT, "batch", width),
+                tensor("hidden", TensorProto.FLOAT, "batch", "pieces", width),
+            ],
             graph.constants,
         ),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(_FUSED, 1)],

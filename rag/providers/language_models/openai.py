@@ -1,19 +1,22 @@
 """Any endpoint that speaks OpenAI's POST /chat/completions: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
 
+import asyncio
 import contextlib
 import functools
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 
 from rag.errors import GenerationFailed
 from rag.providers import bounded
-from rag.providers.openai_client import opened, translated
+from rag.providers.openai_client import opened, opened_asynchronously, translated
 from rag.types import Message
+
+from .aside import aside
 
 if TYPE_CHECKING:
     import openai
@@ -34,24 +37,32 @@ class OpenAILanguageModel:
         self._timeout = timeout
 
     def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
+        _ = self._client  # imported and made before the time runs
         deadline = time.monotonic() + self._timeout
         return self._attempts(deadline, lambda: self._complete_once(messages, temperature, deadline))
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        deadline = time.monotonic() + self._timeout
-        # Tried again only until the first word: what was sent on cannot be taken back.
-        reply = self._attempts(deadline, lambda: self._open_stream(messages, temperature, deadline))
+        import openai  # noqa: F401  # seconds, before the time runs
+
+        return aside(lambda: self._speak(messages, temperature))
+
+    async def _speak(self, messages: Sequence[Message], temperature: float | None) -> AsyncIterator[str]:
         length = 0
-        with reply, self._reading():
-            for data in bounded.events(bounded.until(deadline, reply.response.iter_bytes())):
-                if data == b"[DONE]":
-                    return
-                piece = _piece(data)
-                length += len(piece)
-                if length > _MOST_CHARACTERS:
-                    raise bounded.TooMuch
-                if piece:
-                    yield piece
+        with self._reading():
+            async with (
+                asyncio.timeout(self._timeout),
+                self._asynchronous() as client,
+                await self._opened(client, messages, temperature) as reply,
+            ):
+                async for data in bounded.events_as_they_come(reply.response.aiter_bytes()):
+                    if data == b"[DONE]":
+                        return
+                    piece = _piece(data)
+                    length += len(piece)
+                    if length > _MOST_CHARACTERS:
+                        raise bounded.TooMuch
+                    if piece:
+                        yield piece
 
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
         request = self._request(messages, temperature, deadline)
@@ -67,8 +78,21 @@ class OpenAILanguageModel:
             raise GenerationFailed(f"{self.name} answered without a text.")
         return text
 
-    def _open_stream(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> Any:
-        return self._client.chat.completions.create(**self._request(messages, temperature, deadline), stream=True)
+    async def _opened(
+        self, client: "openai.AsyncOpenAI", messages: Sequence[Message], temperature: float | None
+    ) -> Any:
+        """Tried again only until the first word: what was sent on cannot be taken back."""
+        import openai
+
+        deadline = time.monotonic() + self._timeout
+        request = self._request(messages, temperature, deadline)
+        for attempt in range(_ATTEMPTS):
+            try:
+                return await client.chat.completions.create(**request, stream=True)
+            except openai.APIError as error:
+                pause = self._pause(error, attempt, deadline)
+            await asyncio.sleep(pause)
+        raise AssertionError  # the last attempt returns or raises
 
     def _request(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -86,12 +110,17 @@ class OpenAILanguageModel:
             try:
                 return call()
             except openai.APIError as error:
-                failure = translated(error, self.name, GenerationFailed)
-                pause = _retry_after(error) or 0.25 * 2**attempt * random.uniform(1, 1.5)
-                if not failure.retry or attempt == _ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
-                    raise failure from error
+                pause = self._pause(error, attempt, deadline)
             time.sleep(pause)
         raise AssertionError  # the last attempt returns or raises
+
+    def _pause(self, error: "openai.APIError", attempt: int, deadline: float) -> float:
+        """Seconds until the next attempt. Raises GenerationFailed if there is to be none."""
+        failure = translated(error, self.name, GenerationFailed)
+        pause = _retry_after(error) or 0.25 * 2**attempt * random.uniform(1, 1.5)
+        if not failure.retry or attempt == _ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
+            raise failure from error
+        return pause
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
@@ -108,6 +137,12 @@ class OpenAILanguageModel:
     @functools.cached_property
     def _client(self) -> "openai.OpenAI":
         return opened(api_key=self._api_key, base_url=self._base_url, max_retries=0)
+
+    def _asynchronous(self) -> "openai.AsyncOpenAI":
+        """For one stream: its connection is closed with it."""
+        return opened_asynchronously(
+            api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout
+        )
 
 
 def answers(base_url: str, api_key: str) -> bool:

@@ -18,6 +18,9 @@ from rag.providers.base import Vectors, Version
 from rag.types import ChunkDraft, Filters, Hit, Scope
 from ragsite.db import uuid7
 
+from . import piece_bits
+from .copy import copy
+
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
 _OVER_FETCH = 100
@@ -49,9 +52,13 @@ class PgVectorStore:
             return
         ids = [[uuid7() for _ in version.fresh] for version in versions]
         placed = list(zip(versions, ids, strict=True))
-        _copy(Chunk._meta.db_table, _CHUNK, (row for each, keys in placed for row in _chunk_rows(each, keys)))
+        copy(Chunk._meta.db_table, _CHUNK, (row for each, keys in placed for row in _chunk_rows(each, keys)))
         rows = (row for each, keys in placed for row in _embedding_rows(each, keys, model_id))
-        _copy(self._model._meta.db_table, _EMBEDDING, rows)
+        copy(self._model._meta.db_table, _EMBEDDING, rows)
+        bits = (
+            (key, each.tobytes()) for version, keys in placed for key, each in zip(keys, version.pieces, strict=False)
+        )
+        copy(piece_bits.TABLE, piece_bits.COLUMNS, bits)
 
     def _remove_others(self, document: Document, kept: Iterable[uuid.UUID]) -> None:
         stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept))
@@ -91,6 +98,14 @@ class PgVectorStore:
                     if len(hits) == k:
                         return hits
                 return self._exact(literal, where, values, k) if size else []
+        except DatabaseError as error:
+            raise IndexUnavailable("The search index does not answer.") from error
+
+    def compare(self, vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]) -> list[Hit]:
+        where = "chunk_id = ANY((SELECT %s::uuid[])::uuid[]) AND model_id = %s"
+        values = [list(chunk_ids), model_id]
+        try:
+            return self._exact(HalfVector(vector).to_text(), where, values, len(chunk_ids)) if chunk_ids else []
         except DatabaseError as error:
             raise IndexUnavailable("The search index does not answer.") from error
 
@@ -148,15 +163,6 @@ def _embedding_rows(version: Version, keys: Iterable[uuid.UUID], model_id: uuid.
     head = struct.pack(">HH", halves.shape[1], 0)
     for key, half in zip(keys, halves, strict=True):
         yield (key, *shared, head + half.tobytes())
-
-
-def _copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
-    """COPY: three times as fast as INSERT."""
-    names = ", ".join(connection.ops.quote_name(name) for name in columns)
-    with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)") as copy:
-        copy.set_types(list(columns.values()))
-        for row in rows:
-            copy.write_row(row)
 
 
 def _move(chunks: Sequence[ChunkDraft], kept: Mapping[int, uuid.UUID]) -> None:

@@ -1,0 +1,52 @@
+"""Files of many formats against what people see in them (the rule is in the data set's README)."""
+
+import json
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from rag.parsing import registry
+
+
+def expected(folder: Path) -> list[dict[str, Any]]:
+    """What each file must and must not hold; nothing if the folder has no such list."""
+    file = folder / "expected.jsonl"
+    if not file.is_file():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
+
+
+def normal(text: str) -> str:
+    """NFKC, with each run of white space as one space."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def faults(folder: Path, case: dict[str, Any]) -> list[str]:
+    """What is wrong with the text that is read from the case's file. Raises what the parser raises."""
+    parsed = registry.read(folder / case["file"], content_type="", name=case["file"])
+    text = normal(parsed.text)
+    found = [f"missing: {wanted}" for wanted in case.get("must_contain", []) if normal(wanted) not in text]
+    found += [f"unwanted: {unwanted}" for unwanted in case.get("must_not_contain", []) if normal(unwanted) in text]
+    if re.match(r"---\n", parsed.text):
+        found.append("front matter")
+    if case["file"].endswith((".pdf", ".pptx")) and (not parsed.pages or parsed.pages[0].start):
+        found.append("no pages")
+    for heading in parsed.headings:
+        first_line = parsed.text[heading.start :].lstrip("# ").split("\n")[0]
+        if normal(heading.title)[:40] not in normal(first_line):
+            found.append(f"misplaced heading: {heading.title[:40]}")
+    return found
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """How many files are read as they must be, and what is wrong with the others."""
+    cases, failures = expected(folder), []
+    for case in cases:
+        try:
+            wrong = faults(folder, case)
+        except Exception as error:  # whatever a file does to its parser, the others are read
+            wrong = [f"{type(error).__name__}: {error}"]
+        if wrong:
+            failures.append({"file": str(case.get("file")), "faults": wrong[:10]})
+    return {"passed": len(cases) - len(failures), "total": len(cases), "failures": failures}

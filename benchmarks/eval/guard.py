@@ -1,0 +1,75 @@
+"""make guard: the project's own small sets, against the figures that are kept in guard.json.
+
+A figure that has fallen by more than 0.01 fails. RENEW=1 keeps today's figures instead.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+
+OWN = Path(__file__).parent / "own"
+KEPT = Path(__file__).parent / "guard.json"
+TOLERANCE = 0.01
+_GUARDED = frozenset({"ndcg10", "recall10", "recall", "auc", "passed"})
+_KINDS = ("retrieval", "chunking", "groundability", "answer_grounding", "documents")
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    os.environ.setdefault("LOG_LEVEL", "ERROR")
+    os.environ["RAG_GROUNDING"] = "local"
+    django.setup()
+    from django.core.management import call_command
+
+    from benchmarks.eval import run
+
+    call_command("migrate", verbosity=0)
+    figures = run.everything(OWN, Path(os.environ["RAGSITE_DATA"]) / "guard.json", lambda line: None)
+    for failure in figures["failures"]:
+        print(f"{failure['set']} could not be measured: {failure['error']}")
+    if figures["failures"]:
+        return 1
+    now = dict(guarded({kind: figures[kind] for kind in _KINDS}))
+    if os.environ.get("RENEW"):
+        KEPT.write_text(json.dumps({name: round(value, 4) for name, value in now.items()}, indent=1) + "\n")
+        print(f"{KEPT} has today's figures.")
+        return 0
+    fallen = falls(json.loads(KEPT.read_text()), now)
+    for line in fallen:
+        print(line)
+    if fallen:
+        print("Quality has fallen. If that is meant, say why in the commit and keep the figures: make guard RENEW=1")
+    else:
+        print(f"{len(now)} figures of quality are as they were.")
+    return 1 if fallen else 0
+
+
+def guarded(figures: dict[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+    """("retrieval/house/dense/ndcg10", its value) of every figure that must not fall."""
+    for name, value in figures.items():
+        where = f"{path}/{name}" if path else name
+        if isinstance(value, dict):
+            yield from guarded(value, where)
+        elif name in _GUARDED and value is not None:
+            yield where, float(value)
+
+
+def falls(kept: dict[str, float], now: dict[str, float]) -> list[str]:
+    """A sentence for each kept figure that is not there any more, or has fallen by more than the tolerance."""
+    found = []
+    for name, before in kept.items():
+        value = now.get(name)
+        if value is None:
+            found.append(f"{name} was {before:.4f} and is not measured any more.")
+        elif value < before - TOLERANCE - 1e-9:
+            found.append(f"{name} was {before:.4f} and is {value:.4f}.")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""The figures. Nothing here knows of the product."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+DEPTH = 10
+
+
+def ndcg(ranked: Sequence[str], grades: dict[str, float]) -> float:
+    """Of the best ten, with linear gain, as BEIR has it (trec_eval's ndcg_cut)."""
+    ideal = sorted(grades.values(), reverse=True)[:DEPTH]
+    return _gain([grades.get(each, 0.0) for each in ranked[:DEPTH]]) / _gain(ideal)
+
+
+def _gain(grades: Sequence[float]) -> float:
+    return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
+
+
+def recall(ranked: Sequence[str], grades: dict[str, float], depth: int) -> float:
+    return len(set(ranked[:depth]) & grades.keys()) / len(grades)
+
+
+def reciprocal_rank(ranked: Sequence[str], grades: dict[str, float]) -> float:
+    return next((1 / rank for rank, each in enumerate(ranked[:DEPTH], start=1) if each in grades), 0.0)
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
+    """How often a true case has more than a false one, half for the same. None where one of the two is missing."""
+    positive = sum(labels)
+    negative = len(labels) - positive
+    if not positive or not negative:
+        return None
+    order = sorted(range(len(scores)), key=lambda index: scores[index])
+    total, start = 0.0, 0
+    while start < len(order):
+        end = start
+        while end < len(order) and scores[order[end]] == scores[order[start]]:
+            end += 1
+        rank = (start + 1 + end) / 2  # of all that are equal
+        total += rank * sum(labels[index] for index in order[start:end])
+        start = end
+    return (total - positive * (positive + 1) / 2) / (positive * negative)
+
+
+def bins(scores: Sequence[float], labels: Sequence[bool], count: int = 10) -> list[tuple[float, float, int]]:
+    """(mean score, share that is true, number) of each tenth of 0…1 that holds something."""
+    held: list[list[int]] = [[] for _ in range(count)]
+    for index, score in enumerate(scores):
+        held[min(count - 1, max(0, int(score * count)))].append(index)
+    return [
+        (mean([scores[index] for index in each]), mean([float(labels[index]) for index in each]), len(each))
+        for each in held
+        if each
+    ]
+
+
+def calibration_error(scores: Sequence[float], labels: Sequence[bool]) -> float:
+    """Expected calibration error: how far scores that are read as probabilities are off, in ten bins."""
+    return sum(abs(score - share) * number for score, share, number in bins(scores, labels)) / max(1, len(scores))
+
+
+def coverage_risk(scores: Sequence[float], labels: Sequence[bool]) -> list[tuple[float, float]]:
+    """(share that is answered, share of those that should not have been), from the surest case to all."""
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    wrong, points = 0, []
+    for number, index in enumerate(order, start=1):
+        wrong += not labels[index]
+        if number == len(order) or scores[order[number]] != scores[index]:
+            points.append((number / len(order), wrong / number))
+    return points
+
+
+def area_under(points: Sequence[tuple[float, float]]) -> float:
+    """Mean risk over all coverages: the smaller, the better is known what to leave unanswered."""
+    around = [(0.0, points[0][1]), *points] if points else []
+    return sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in pairwise(around))
+
+
+def characters(spans: Sequence[tuple[str, int, int]]) -> dict[str, list[tuple[int, int]]]:
+    """Text → its stretches in order, joined where they overlap: no character counts twice."""
+    joined: dict[str, list[tuple[int, int]]] = {}
+    for text, start, end in sorted(spans):
+        own = joined.setdefault(text, [])
+        if own and start <= own[-1][1]:
+            own[-1] = (own[-1][0], max(own[-1][1], end))
+        else:
+            own.append((start, end))
+    return joined
+
+
+def overlap(found: Sequence[tuple[str, int, int]], wanted: Sequence[tuple[str, int, int]]) -> dict[str, float]:
+    """Recall, precision and intersection over union of what was found, in characters."""
+    ours, theirs = characters(found), characters(wanted)
+    both = sum(
+        max(0, min(end, other_end) - max(start, other_start))
+        for text in ours.keys() & theirs.keys()
+        for start, end in ours[text]
+        for other_start, other_end in theirs[text]
+    )
+    size, other_size = _size(ours), _size(theirs)
+    return {
+        "recall": both / other_size,
+        "precision": both / size if size else 0.0,
+        "iou": both / (size + other_size - both),
+    }
+
+
+def _size(spans: dict[str, list[tuple[int, int]]]) -> int:
+    return sum(end - start for own in spans.values() for start, end in own)

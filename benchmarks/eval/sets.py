@@ -1,0 +1,171 @@
+"""What lies in an evaluation folder. A line that cannot be used becomes a note, and never the end of its set."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+RETRIEVAL, CHUNKING, GROUNDABILITY, ANSWERS = "retrieval", "chunking", "groundability", "answer_grounding"
+
+
+@dataclass(frozen=True)
+class Text:
+    """One document of a corpus, as it can be stored: without NUL characters, of which PostgreSQL keeps none."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class RetrievalSet:
+    """grades: question id → document id → grade, above 0. Every question has at least one."""
+
+    name: str
+    texts: list[Text]
+    questions: dict[str, str]
+    grades: dict[str, dict[str, float]]
+    notes: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Span:
+    """What answers a question: characters start to end of the text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class ChunkingSet:
+    """questions: (question, id of its text, what answers it)."""
+
+    name: str
+    texts: list[Text]
+    questions: list[tuple[str, str, list[Span]]]
+    notes: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Cases:
+    """asked: a question or an answer; context: a text; label: whether the one is in the other."""
+
+    name: str
+    cases: list[tuple[str, str, bool]]
+    notes: Counter[str] = field(default_factory=Counter)
+
+
+def names(folder: Path, kind: str) -> list[str]:
+    """The sets of a kind; none if the folder has no such kind."""
+    place = folder / kind
+    return sorted(each.name for each in place.iterdir() if each.is_dir()) if place.is_dir() else []
+
+
+def retrieval(folder: Path, name: str) -> RetrievalSet:
+    place, notes = folder / RETRIEVAL / name, Counter[str]()
+    texts = _texts(place, notes)
+    grades = _grades(place / "qrels.tsv", notes)
+    questions: dict[str, str] = {}
+    for row in _rows(place / "queries.jsonl", notes):
+        key, text = _plain(row.get("id")), _plain(row.get("text")).strip()
+        if not text:
+            notes["questions without a text"] += 1
+        elif key not in grades:
+            notes["questions without a relevant document"] += 1
+        else:
+            questions.setdefault(key, text)
+    notes["judged questions that are not there"] += len(grades.keys() - questions.keys())
+    known = {text.id for text in texts}
+    away = sum(document not in known for key in questions for document in grades[key])
+    notes["relevant documents that are not in the corpus (they count as not found)"] += away
+    return RetrievalSet(name, texts, questions, grades, +notes)
+
+
+def chunking(folder: Path, name: str) -> ChunkingSet:
+    place, notes = folder / CHUNKING / name, Counter[str]()
+    texts = _texts(place, notes)
+    lengths = {text.id: len(text.text) for text in texts}
+    questions = []
+    for row in _rows(place / "queries.jsonl", notes):
+        text, about = _plain(row.get("text")).strip(), _plain(row.get("corpus"))
+        found = [(max(0, int(each["start"])), int(each["end"])) for each in row.get("references") or []]
+        spans = [Span(start, min(end, lengths.get(about, 0))) for start, end in found]
+        spans = [span for span in spans if span.start < span.end]
+        if text and spans:
+            questions.append((text, about, spans))
+        else:
+            notes["questions without a text or a place that answers them"] += 1
+    return ChunkingSet(name, texts, questions, +notes)
+
+
+def cases(folder: Path, kind: str, name: str) -> Cases:
+    """Of groundability and answer_grounding."""
+    asked, label = ("query", "answerable") if kind == GROUNDABILITY else ("answer", "grounded")
+    notes, found = Counter[str](), []
+    for row in _rows(folder / kind / name / "cases.jsonl", notes):
+        if isinstance(row.get(label), bool | int):
+            found.append((_plain(row.get(asked)), _plain(row.get("context")), bool(row[label])))
+        else:
+            notes["cases without a label"] += 1
+    return Cases(name, found, +notes)
+
+
+def _texts(place: Path, notes: Counter[str]) -> list[Text]:
+    found: dict[str, Text] = {}
+    for row in _rows(place / "corpus.jsonl", notes):
+        key, title, text = (_plain(row.get(name)) for name in ("id", "title", "text"))
+        if not text.strip():
+            text = title  # a title alone is a short text
+        if not text.strip():
+            notes["documents without a text"] += 1
+        elif key in found:
+            notes["documents with the id of another one"] += 1
+        else:
+            found[key] = Text(key, title.strip(), text)
+    return list(found.values())
+
+
+def _grades(file: Path, notes: Counter[str]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(_lines(file)):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if len(fields) == 4:  # as TREC writes it, with an iteration
+            del fields[1]
+        try:
+            question, document, grade = (each.strip() for each in fields)
+            value = float(grade)
+        except ValueError:
+            if number:  # a first line may be a heading
+                notes["lines of qrels.tsv that are not understood"] += 1
+            continue
+        if value > 0:
+            found.setdefault(_plain(question), {})[_plain(document)] = value
+    return found
+
+
+def _rows(file: Path, notes: Counter[str]) -> Iterator[dict[str, Any]]:
+    for line in _lines(file):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if isinstance(row, dict):
+            yield row
+        else:
+            notes[f"lines of {file.name} that are not understood"] += 1
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """Lines end where a line feed stands, and nowhere else: JSON may hold other separators as they are."""
+    with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
+        for line in lines:
+            if line.strip():
+                yield line.rstrip("\r\n")
+
+
+def _plain(value: Any) -> str:
+    """As text of the same length that can be stored."""
+    text = "" if value is None else value if isinstance(value, str) else str(value)
+    return text.encode(errors="replace").decode().replace("\0", " ")

@@ -1,0 +1,111 @@
+"""python -m benchmarks.follow_ups: is the passage found that a follow-up asks for?
+
+Dialogues of our own (benchmarks/data) about small texts that have the same headings, through the service and the
+database that answer users, without a language model. `alone` are questions after others that have nothing to do with
+them: what is added to a follow-up must not hurt them.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import django
+
+DATA = Path(__file__).parent / "data"
+_TOP = 10
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    print(f"{'':24} {'follow-ups':>23} {'alone':>23}")
+    print(f"{'':24} {'Recall@5   first    MRR':>23} {'Recall@5   first    MRR':>23}")
+    for name, figures in measured().items():
+        print(f"{name:24} " + " ".join(f"{'   '.join(f'{each:.3f}' for each in group):>23}" for group in figures))
+
+
+def measured() -> dict[str, list[tuple[float, float, float]]]:
+    """Way of asking → Recall@5, share of first places and MRR, for follow-ups and for questions that stand alone."""
+    from accounts.models import User
+    from orgs.services import add_member, found_organization
+    from rag.models import DataSource, EmbeddingModel
+    from rag.services import ingestion, queries
+    from rag.types import Submission
+
+    name = f"bench-{secrets.token_hex(4)}"
+    organization = found_organization(name=name, slug=name)
+    user = User.objects.create_user(f"{name}@bench.example", name)
+    try:
+        add_member(user=user, organization=organization, roles=("editor",))
+        model = EmbeddingModel.objects.default()
+        source = DataSource.objects.create(organization=organization, slug="town", name="Town", embedding_model=model)
+        for title, text in _sections():
+            ingestion.ingest_now(source=source, submission=Submission(path=text[:80], title=title, text=text))
+        dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
+        reader = queries.Reader(user)
+        return {
+            f"{way}, {gear}": [
+                _figures([_rank(each, ask, reader, gear) for each in dialogues if bool(each.get("alone")) is alone])
+                for alone in (False, True)
+            ]
+            for gear in ("by cosine", "reranked")
+            for way, ask in (("as it is said", _as_it_is), ("as it is searched", _as_it_is_searched))
+        }
+    finally:
+        organization.delete()
+        user.delete()
+
+
+def _sections() -> list[tuple[str, str]]:
+    """Title and text of each section: the title is that of the whole, as in a folder of pages."""
+    found, title = [], ""
+    for block in (DATA / "follow_ups.md").read_text().split("\n\n"):
+        if block.startswith("# "):
+            title = block.removeprefix("# ")
+        else:
+            found.append((title, block))
+    return found
+
+
+def _as_it_is(question: Any, said: Sequence[str], reader: Any) -> Any:
+    return question
+
+
+def _as_it_is_searched(question: Any, said: Sequence[str], reader: Any) -> Any:
+    from rag.services import conversations
+    from rag.types import Message
+
+    messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(said)]
+    messages.append(Message("user", question.text))
+    return conversations._standalone(conversations.Turn(messages, question=question), messages, reader)
+
+
+def _rank(dialogue: dict[str, Any], ask: Callable[..., Any], reader: Any, gear: str) -> int:
+    """Of the passage that answers; 0 if it is not found."""
+    from rag.services import queries
+    from rag.types import Question
+
+    question = Question(dialogue["asks"], top_k=_TOP, rerank=gear == "reranked")
+    title, heading = dialogue["finds"]
+    found = queries.search(ask(question, dialogue["said"], reader), reader).passages
+    ranks = [each.rank for each in found if each.title == title and f"## {heading}\n" in f"{each.text}\n"]
+    return min(ranks, default=0)
+
+
+def _figures(ranks: Sequence[int]) -> tuple[float, float, float]:
+    count = len(ranks)
+    return (
+        sum(0 < rank <= 5 for rank in ranks) / count,
+        ranks.count(1) / count,
+        sum(1 / rank for rank in ranks if rank) / count,
+    )
+
+
+if __name__ == "__main__":
+    main()
