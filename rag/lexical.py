@@ -7,6 +7,7 @@ import functools
 import math
 import re
 import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -19,8 +20,18 @@ from rag.function_words import FUNCTION_WORDS
 
 # Possessive, and only at the start of a run: what does not match is left after one look at it.
 SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_WORD_WITHOUT_APOSTROPHE = re.compile(r"[^\W_]+")
+# What `\w` leaves out: vowel signs and the like, which stand inside words of many scripts, and the joiners.
+_MARKS = "".join(map(chr, (each for each in range(0x300, 0x10000) if unicodedata.category(chr(each)) in ("Mn", "Mc"))))
+LETTERS = rf"(?:[^\W_][{_MARKS}\u200c\u200d]*)+"
+_WORD = re.compile(rf"{LETTERS}(?:['’]{LETTERS})*")
+_WORD_WITHOUT_APOSTROPHE = re.compile(LETTERS)
+# Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Kana, Han.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
+    "\U00020000-\U0003ffff"
+)
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ENGLISH = FUNCTION_WORDS["english"]
 _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
 # Stemming takes time by the square of a word's length, and stems are remembered.
@@ -34,7 +45,27 @@ def words(text: str, lang: str = "") -> list[str]:
     In English an apostrophe is inside a word, elsewhere between two: l'hôtel, dell'azienda.
     """
     pattern = _WORD if _algorithm(lang) == "english" else _WORD_WITHOUT_APOSTROPHE
-    return [word[:_MOST_LETTERS] for word in pattern.findall(text.lower())]
+    found = pattern.findall(text.lower())
+    if not text.isascii() and is_unspaced(text):
+        found = [part for word in found for part in pairs(word)]
+    return [word[:_MOST_LETTERS] for word in found]
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether it has letters of a script that puts no space between words."""
+    return bool(_IS_UNSPACED.search(text))
+
+
+def pairs(word: str) -> list[str]:
+    """What stands in for words where none are set apart: every two letters beside each other, as search engines do it.
+    Of other scripts the word itself."""
+    found = []
+    for run in _RUNS.findall(word):
+        if is_unspaced(run):
+            found += [run[index : index + 2] for index in range(len(run) - 1)] or [run]
+        else:
+            found.append(run)
+    return found
 
 
 def stem(word: str, lang: str = "") -> str:

@@ -68,3 +68,12 @@ def test_english_and_unknown_languages_are_read_alike() -> None:
         assert lexical.bm25(question, [text, "Tea."], [lang] * 2) == lexical.bm25(question, [text, "Tea."])
         assert lexical.stems(text, lang) == lexical.stems(text)
         assert lexical.content_words(text, lang) == ["keeper's", "keys", "hung", "hall"]
+
+
+def test_scripts_without_spaces_are_compared_by_pairs_of_letters() -> None:
+    assert lexical.words("東京の天気 today") == ["東京", "京の", "の天", "天気", "today"]
+    assert lexical.words("字") == ["字"]
+
+
+def test_vowel_signs_stand_inside_words() -> None:
+    assert lexical.words("हिन्दी में मौसम") == ["हिन्दी", "में", "मौसम"]

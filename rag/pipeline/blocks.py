@@ -56,6 +56,8 @@ def _goes_on(one: Passage, other: Passage) -> bool:
         and one.end < other.end
         and len(one.text) == one.end - one.start
         and len(other.text) == other.end - other.start
+        # A single blank may stand within a sentence, and what it is is not known here.
+        and shared != -1
         and (shared <= 0 or one.text[-shared:] == other.text[:shared])
     )
 

@@ -1,8 +1,10 @@
 """What speaks for a sentence being carried by a context: its words, its pieces, its names and its numbers."""
 
+import bisect
 import functools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -79,11 +81,17 @@ class Known:
         return amounts(self.text)
 
     @functools.cached_property
-    def sentences(self) -> list[tuple[tuple[int, int], frozenset[str]]]:
-        spans = sentence_spans(self.text)
-        return [
-            ((a, b), frozenset(stem(word, self.lang) for word in words(self.text[a:b], self.lang))) for a, b in spans
-        ]
+    def spans(self) -> list[tuple[int, int]]:
+        return sentence_spans(self.text)
+
+    @functools.cached_property
+    def having(self) -> dict[str, list[int]]:
+        """Stem → the sentences that have it, by their index."""
+        found: dict[str, list[int]] = {}
+        for index, (start, end) in enumerate(self.spans):
+            for each in _stems(self.text[start:end], self.lang):
+                found.setdefault(each, []).append(index)
+        return found
 
     @functools.cached_property
     def _plain(self) -> str:
@@ -161,13 +169,17 @@ def _inside(span: tuple[int, int], answer: str, compared: _Comparison) -> list[i
 
 def _nearest_sentence(stems: frozenset[str], known: Known, pointed_at: Sequence[int]) -> tuple[int, int] | None:
     """The context's sentence that has most of the words, and most of what comes nearest to the pieces."""
-    best, most = None, 0.0
-    for span, own in known.sentences:
-        pointed = sum(span[0] <= at < span[1] for at in pointed_at) / max(1, len(pointed_at))
-        worth = len(stems & own) / max(1, len(stems)) + pointed
-        if worth > most:
-            best, most = span, worth
-    return best
+    shared = Counter(index for each in stems for index in known.having.get(each, ()))
+    starts = [start for start, _ in known.spans]
+    found = (bisect.bisect_right(starts, at) - 1 for at in pointed_at)
+    inside = (index for index, at in zip(found, pointed_at, strict=True) if index >= 0 and at < known.spans[index][1])
+    pointed = Counter(inside)
+
+    def worth(index: int) -> float:
+        return shared[index] / max(1, len(stems)) + pointed[index] / max(1, len(pointed_at))
+
+    best = min({*shared, *pointed}, key=lambda index: (-worth(index), index), default=None)
+    return None if best is None else known.spans[best]
 
 
 def _compared(answer: str, known: Known) -> _Comparison | None:

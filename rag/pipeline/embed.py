@@ -77,7 +77,7 @@ def question_pieces(text: str) -> Pieces:
     return _read(text)[1]
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=16)
 def _read(text: str) -> tuple[Vectors, Pieces]:
     """Remembered for as long as one question's steps take: each needs something else of the same pass."""
     return registry.local_embedder().read(text)

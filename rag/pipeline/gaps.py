@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.lexical import content_words, stem, stems_among, words
+from rag.lexical import content_words, is_unspaced, stem, stems_among, words
 from rag.names import amounts, names, numbers
 from rag.types import Passage
 
@@ -48,8 +48,14 @@ def held(asked: Sequence[Part], passage: Passage) -> frozenset[Part]:
     return frozenset(
         part
         for part in asked
-        if all(stems[word] in found for word in part.words) or (part.text[0].isdigit() and amounts(part.text) <= known)
+        if sum(stems[word] in found for word in part.words) >= _needed(part)
+        or (part.text[0].isdigit() and amounts(part.text) <= known)
     )
+
+
+def _needed(part: Part) -> float:
+    """Of a part's words. Pairs of letters that stand in for words are in no passage all of them."""
+    return len(part.words) / 2 if is_unspaced(part.text) else len(part.words)
 
 
 def gaps(query: str, asked: Sequence[Part], holdings: Sequence[frozenset[Part]]) -> tuple[str, ...]:

@@ -39,9 +39,10 @@ def unchanged(
     document = _locked(source, [submission.path]).get(submission.path)
     if document is None:
         return _deleted_since(source, {submission.path: revision}).get(submission.path)
+    named = _named(document)
     kept = _kept(document, submission, source, options, revision)
-    if kept and submission.lang:
-        terms.follow([document.pk], text_of=embedded_text)
+    if kept:
+        _follow([], {document: named})
     return kept
 
 
@@ -55,6 +56,7 @@ def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict
     paths = {prepared.cut.submission.path: revision for revision, prepared in arrivals.items()}
     stored = _locked(source, paths)
     gone = _deleted_since(source, {path: revision for path, revision in paths.items() if path not in stored})
+    named = {document: _named(document) for document in stored.values()}
     outcomes: dict[uuid.UUID, IndexOutcome] = {}
     versions: list[Version] = []
     had_chunks = had_bytes = 0
@@ -71,15 +73,24 @@ def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict
         outcomes[revision] = done
     _write(versions, source)
     documents = [version.document for version in versions]
+    _follow(documents, named)
     quota.make_room(
         source.organization_id,
         chunks=sum(document.chunk_count for document in documents) - had_chunks,
         bytes=sum(document.bytes for document in documents) - had_bytes,
     )
-    relabelled = [path for path, revision in paths.items() if arrivals[revision].cut.submission.lang and path in stored]
-    changed = {document.pk for document in documents} | {stored[path].pk for path in relabelled}
-    terms.follow(list(changed), text_of=embedded_text)
     return outcomes
+
+
+def _named(document: Document) -> tuple[str, str]:
+    return document.title, document.lang
+
+
+def _follow(written: Sequence[Document], named: Mapping[Document, tuple[str, str]]) -> None:
+    """The words of the written documents, and of those that have another name or language than they had."""
+    renamed = [document for document, before in named.items() if _named(document) != before]
+    retitled = [document.pk for document in renamed if document.title != named[document][0]]
+    terms.follow(list({each.pk for each in (*written, *renamed)}), text_of=embedded_text, anew=retitled)
 
 
 def _settled(document: Document | None, cut: Cut, source: DataSource, revision: uuid.UUID) -> IndexOutcome | None:

@@ -47,7 +47,7 @@ _ROW = re.compile(r"\||[^|]*\|[^|]*\||[^\t]*\S\t+\S")
 _CODE = re.compile(
     r"(?:def|class|import|return|async|elif|except|function|const|let|var|public|private|protected|static|func|fn|pub"
     r"|package|struct|enum|interface)\s+\S.*[:;{(),]?$|from \S+ import |(?:else|try|finally):$|@\w+|//|/\*|\*/|#include"
-    r"|[\])}]+[;,)]*$|[\w.\[\]\"']+\s*[-+*/|&]?=\s*\S|[\w.]+\(.*\)?[;{:,]?$"
+    r"|[\])}]++[;,)]*+$|[\w.\[\]\"']+\s*[-+*/|&]?=\s*\S|[\w.]+\(.*\)?[;{:,]?$"
 )
 _CODE_END = re.compile(r"[{;]$|^\S.*\):$")
 # Of the lines of a text, how many look like code for `#` to begin a comment instead of a heading.

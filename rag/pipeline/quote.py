@@ -112,8 +112,9 @@ def _best(found: Sequence[_Candidate], passages: Sequence[Passage]) -> list[_Can
     rarity = {each: math.log(1 + len(found) / held) for each, held in holding.items()}
 
     def worth(candidate: _Candidate, missing: set[str]) -> float:
-        own = sum(rarity[each] for each in candidate.own & missing)
-        above = sum(rarity[each] for each in candidate.above & missing)
+        # fsum: the same whatever order a set has in this process.
+        own = math.fsum(rarity[each] for each in candidate.own & missing)
+        above = math.fsum(rarity[each] for each in candidate.above & missing)
         return (own + _ABOVE * above) * (0.5 + passages[candidate.number - 1].relevance)
 
     chosen: list[_Candidate] = []

@@ -15,6 +15,9 @@ from .fuse import mixed, spread
 # How many candidates each model's sources contribute, by meaning and by words, before the cut to top_k.
 CANDIDATES = 100
 WARNING = "EMBEDDING_FAILED"
+# A cosine that is worth something with any model: of several, one whose sources hold nothing near does not rank as high
+# as the others.
+_GOOD = 0.5
 
 
 def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tuple[str, ...]]:
@@ -58,10 +61,13 @@ def _ranked(mode: Mode, found: Sequence[Mapping[UUID, float]], matches: Mapping[
     if mode == Mode.DENSE:
         relevances = cosines
     elif mode == Mode.LEXICAL:
-        relevances = [score / max(scores) for score in scores]
+        most = max(scores, default=0.0) or 1.0
+        relevances = [score / most for score in scores]
     else:
         # Cosines of two models have nothing in common; rarity is the same for all.
-        relevances = mixed([value for each in found for value in spread([*each.values()])], spread(scores))
+        ends = (0.0, _GOOD) if len(found) > 1 else ()
+        scaled = [spread([*each.values(), *ends])[: len(each)] for each in found]
+        relevances = mixed([value for each in scaled for value in each], spread(scores))
     hits = [
         Hit(chunk_id, cosine, relevance, matches[chunk_id].coverage)
         for chunk_id, cosine, relevance in zip(ids, cosines, relevances, strict=True)

@@ -140,6 +140,7 @@ def _purge_source(source_id: uuid.UUID) -> bool:
                 terms.forget(batch)
             each.model._default_manager.filter(pk__in=batch).only("pk").delete()
             return True
+    terms.forget_source(source_id)
     if Original.objects.filter(source=source_id).exists():
         return originals.remove_some_of(source_id)
     DataSource.objects.filter(pk=source_id).exclude(deleted_at=None).delete()

@@ -92,7 +92,9 @@ def search(wanted: Wanted, scope: Scope, k: int) -> list[uuid.UUID]:
         return []
     where, values = _conditions(scope)
     if wanted.chunks > settings.RAG_EXACT_SEARCH_LIMIT:
-        where, values = f"terms && %s::int[] AND {where}", [_looked_up(wanted), *values]
+        # What a filter leaves may have none of the rarest words.
+        looked_up = list(wanted.weights) if scope.filters != Filters() else _looked_up(wanted)
+        where, values = f"terms && %s::int[] AND {where}", [looked_up, *values]
     try:
         with connection.cursor() as cursor:
             cursor.execute(

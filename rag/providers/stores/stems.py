@@ -9,15 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection
 
+from rag.lexical import LETTERS, is_unspaced, pairs
 from rag.models.words import TERM_DIMENSIONS
 
 # Letters and digits; an underscore inside is part of an identifier.
-_TOKEN = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
+_TOKEN = re.compile(rf"{LETTERS}(?:_+{LETTERS})*")
 # Of an identifier: HTTP, Server, name, 2.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
+_IS_CODE = re.compile(r"[\d_]")
 _IS_IDENTIFIER = re.compile(r"_|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 # Longer ones are no words; what they begin with still tells them apart.
 _MOST_LETTERS = 64
+# Of a text without spaces.
+_MOST_UNSPACED = 20_000
 _MOST_REMEMBERED = 100_000
 # PostgreSQL's numbers of token types: words in ASCII letters, and in any.
 _ASCII_WORD, _WORD = 1, 2
@@ -58,7 +62,7 @@ class Stemmer:
 
     def _stems(self, words: set[str], config: str) -> dict[str, str]:
         """Empty for stop words. What has digits or underscores stays as it is, as in PostgreSQL."""
-        stems = {word: word for word in words if not word.isalpha()}
+        stems = {word: word for word in words if _IS_CODE.search(word)}
         letters = words - stems.keys()
         ascii_words = {word for word in letters if word.isascii()}
         with connection.cursor() as cursor:
@@ -80,7 +84,8 @@ class Stemmer:
                         [[_ASCII_WORD, _WORD]],
                     )
                     self._dictionaries = {(name, kind): dictionary for name, kind, dictionary in cursor.fetchall()}
-            return self._dictionaries[config, kind]
+            # An older PostgreSQL lacks some languages; words of theirs are left as they are.
+            return self._dictionaries.get((config, kind)) or self._dictionaries["simple", kind]
 
 
 def words_of(text: str) -> list[str]:
@@ -91,6 +96,8 @@ def words_of(text: str) -> list[str]:
 
 @functools.lru_cache(maxsize=_MOST_REMEMBERED)
 def _split(token: str) -> tuple[str, ...]:
+    if not token.isascii() and is_unspaced(token):
+        return tuple(part.lower() for part in pairs(token[:_MOST_UNSPACED]))
     whole = token.lower()[:_MOST_LETTERS]
     if not _IS_IDENTIFIER.search(token):
         return (whole,)

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef
 
 from rag import languages
-from rag.models import Chunk, ChunkTerms, Document
+from rag.models import Chunk, ChunkTerms, Document, SourceConfig, SourceTerm
 from rag.models.words import TERM_DIMENSIONS
 from ragsite.db import take_turns
 
@@ -35,9 +35,16 @@ _COLUMNS = {
 TextOf = Callable[[str, Sequence[str], str], str]
 
 
-def follow(document_ids: Sequence[uuid.UUID], *, text_of: TextOf, most: int | None = None) -> None:
+def follow(
+    document_ids: Sequence[uuid.UUID],
+    *,
+    text_of: TextOf,
+    anew: Sequence[uuid.UUID] = (),
+    most: int | None = None,
+) -> None:
     """The chunks of these documents have terms, and chunks that they had have none: as their rows are now, in the
-    caller's transaction. Chunks that have terms keep them, unless the document's language is another one now.
+    caller's transaction. Chunks that have terms keep them, unless the document's language is another one now, or it is
+    one of those that are to be read anew.
 
     Once in a transaction and towards its end: others who write to the same sources wait from here until it ends. most:
     of the chunks that have none, the others are left to another call.
@@ -51,8 +58,8 @@ def follow(document_ids: Sequence[uuid.UUID], *, text_of: TextOf, most: int | No
     _take_turns({source_id for _, source_id, _ in found})
     _remove(
         "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
-        "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])))",
-        [[source_id for _, source_id, _ in found], list(configs), list(configs), list(configs.values())],
+        "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
+        [[source_id for _, source_id, _ in found], list(configs), list(configs), list(configs.values()), list(anew)],
     )
     _add_missing(configs, text_of, most)
 
@@ -62,6 +69,12 @@ def forget(chunk_ids: Sequence[uuid.UUID]) -> None:
     sources = ChunkTerms.objects.filter(pk__in=list(chunk_ids)).values_list("source_id", flat=True)
     _take_turns(set(sources))
     _remove("chunk_id = ANY(%s)", [list(chunk_ids)])
+
+
+def forget_source(source_id: uuid.UUID) -> None:
+    """What is left of the statistics of a source that has no chunks any more."""
+    for table in (SourceTerm, SourceConfig):
+        table.objects.filter(source=source_id).delete()
 
 
 def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
