@@ -60,6 +60,8 @@ CALLS = pytest.mark.parametrize("call", [complete, streamed, rank])
 @pytest.mark.parametrize("part", [b" ", b": still working\n\n", b"data: {}\n\n"])
 def test_whoever_trickles_is_left_in_time(upstream: Upstream, call: Call, part: bytes) -> None:
     """RESOLUTION: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
+    import openai  # noqa: F401 - its first import takes seconds, which are nobody's waiting here
+
     upstream.without_end(STREAM, part, every=0.05)
     begun = time.monotonic()
     with pytest.raises((GenerationFailed, RerankFailed)) as failed:
