@@ -12,10 +12,10 @@ from django.db import connection
 
 from rag.models import Chunk, ChunkTerms, DataSource, Document, SourceConfig, SourceTerm
 from rag.providers.stores import lexical, terms
-from rag.providers.stores.stems import term_of, words_of
+from rag.providers.stores.stems import stemmer, term_of, words_of
 from rag.types import Filters, Scope
 from ragsite.db import uuid7
-from tests.factories import World
+from tests.factories import World, put
 
 K1, B, USUAL_LENGTH = 1.2, 0.75, 120
 # Words, and what PostgreSQL's English stemmer makes of them.
@@ -222,3 +222,36 @@ def test_hostile_texts_have_terms(world: World) -> None:
     check_statistics()
     for question, count in (("x" * 100_000, 1), ("w7999", 1), ("fine", 1), ("…", 0), ("Straße", 1)):
         assert len(searched(question, scope(source))) == count, question[:10]
+
+
+def test_a_filter_that_leaves_none_of_the_rarest_words_leaves_the_others(
+    world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.RAG_EXACT_SEARCH_LIMIT = 0
+    monkeypatch.setattr(lexical, "_MOST_LOOKED_UP", 1)
+    source = world.source()
+    written(source, ["zebra"], tags=["others"])
+    written(source, ["lion", "lion again"], tags=["mine"])
+    assert len(searched("zebra lion", scope(source, tags=("mine",)))) == 2
+
+
+def test_a_new_title_is_found_and_the_old_one_no_more(world: World) -> None:
+    source = world.source()
+    for title in ("Alpha", "Omega"):
+        assert put(source, "a", "Zebras have stripes.", title=title).status in ("created", "unchanged")
+        check_statistics()
+    assert [len(searched(word, scope(source))) for word in ("alpha", "omega", "zebras")] == [0, 1, 1]
+
+
+def test_a_language_that_this_postgresql_does_not_know_is_left_as_it_is(world: World) -> None:
+    source = world.source()
+    written(source, ["zebra runs"], lang="eo")
+    assert stemmer.terms_of(["runs"], "klingon") == {"runs": term_of("runs")}
+    assert len(searched("zebra", scope(source))) == 1
+
+
+def test_scripts_without_spaces_are_found(world: World) -> None:
+    source = world.source()
+    written(source, ["東京の天気は晴れです。", "大阪の食べ物"], lang="ja")
+    ((_, score),) = searched("東京", scope(source))
+    assert score > 0
