@@ -16,11 +16,11 @@ from rag.models import SourceConfig, SourceTerm
 from rag.models.words import TERM_DIMENSIONS
 from rag.types import Filters, Scope
 
+from .narrowing import NOT_DELETED, conditions
 from .stems import stemmer, words_of
 
 # Above the limit of exact search, words are looked up in the order of their rarity until so many chunks may have one.
 _MOST_LOOKED_UP = 10_000
-_NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,26 +183,10 @@ def _vector(wanted: Wanted) -> str:
 
 def _conditions(scope: Scope) -> tuple[str, list[Any]]:
     """SQL over the table of terms, and its values. What filters look at is read from the document."""
-    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", _NOT_DELETED]
+    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", NOT_DELETED]
     values: list[Any] = [list(scope.source_ids)]
-    narrowed, filters = _filters(scope.filters)
-    if narrowed:
-        parts.append(f"document_id IN (SELECT id FROM rag_document WHERE {parts[0]} AND {narrowed})")
-        values += [values[0], *filters]
+    if narrowed := conditions(scope.filters):
+        inside = " AND ".join(condition for condition, _ in narrowed)
+        parts.append(f"document_id IN (SELECT id FROM rag_document WHERE {parts[0]} AND {inside})")
+        values += [values[0], *(value for _, value in narrowed)]
     return " AND ".join(parts), values
-
-
-def _filters(filters: Filters) -> tuple[str, list[Any]]:
-    given = [
-        (condition, value)
-        for condition, value in (
-            ("tags && %s::text[]", list(filters.tags)),
-            ("source_type = ANY(%s)", list(filters.source_types)),
-            ("content_type = ANY(%s)", list(filters.content_types)),
-            ("lang = ANY(%s)", list(filters.langs)),
-            ("date >= %s", filters.date_from),
-            ("date <= %s", filters.date_to),
-        )
-        if value
-    ]
-    return " AND ".join(condition for condition, _ in given), [value for _, value in given]

@@ -15,17 +15,16 @@ from pgvector import HalfVector
 from rag.errors import IndexUnavailable
 from rag.models import EMBEDDING_TABLES, Chunk, Document
 from rag.providers.base import Vectors, Version
-from rag.types import ChunkDraft, Filters, Hit, Scope
+from rag.types import ChunkDraft, Hit, Scope
 from ragsite.db import uuid7
 
 from . import piece_bits
 from .copy import copy
+from .narrowing import NOT_DELETED, conditions
 
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
 _OVER_FETCH = 100
-# Of a deleted document vectors are left until it is purged. PostgreSQL reads these ids once and hashes them.
-_NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
 
 
 class PgVectorStore:
@@ -205,18 +204,9 @@ def _filter_columns(document: Document) -> dict[str, Any]:
 
 def _conditions(scope: Scope) -> tuple[str, list[Any]]:
     """SQL over an embedding table, and its values. Ids travel as one array: a long IN list costs planning time."""
-    filters: Filters = scope.filters
-    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s", _NOT_DELETED]
+    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s", NOT_DELETED]
     values: list[Any] = [list(scope.source_ids), scope.model_id]
-    for condition, value in (
-        ("tags && %s::text[]", list(filters.tags)),
-        ("source_type = ANY(%s)", list(filters.source_types)),
-        ("content_type = ANY(%s)", list(filters.content_types)),
-        ("lang = ANY(%s)", list(filters.langs)),
-        ("date >= %s", filters.date_from),
-        ("date <= %s", filters.date_to),
-    ):
-        if value:
-            parts.append(condition)
-            values.append(value)
+    for condition, value in conditions(scope.filters):
+        parts.append(condition)
+        values.append(value)
     return " AND ".join(parts), values
