@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 from rag.types import Passage
 
+# What the pieces count for beside an order that knows meaning and words already; beside the cosine alone, 1
+# (docs/architecture.md, "Reranking by late interaction").
+_BESIDE_A_MIX = 0.75
+
 
 class LocalReranker:
     """No model and no network of its own: what it weighs is on the passages already."""
@@ -19,10 +23,9 @@ class LocalReranker:
         pieces = mixed.copy()  # where nothing was compared, the passage is taken to be as near as its rank says
         compared = [index for index, passage in enumerate(passages) if passage.maxsim is not None]
         pieces[compared] = _standard([passages[index].maxsim or 0.0 for index in compared])
-        # The order that comes has two voices, meaning and words, if it is not the cosine's alone; the pieces are one
-        # more, and each counts the same.
-        voices = 1 if all(passage.relevance == passage.score for passage in passages) else 2
-        return [1 / (1 + math.exp(-each)) for each in (mixed + pieces / voices).tolist()]
+        is_mix = any(passage.relevance != passage.score for passage in passages)
+        weight = _BESIDE_A_MIX if is_mix else 1.0
+        return [1 / (1 + math.exp(-each)) for each in (mixed + weight * pieces).tolist()]
 
 
 def _standard(values: Sequence[float]) -> NDArray[np.float64]:
