@@ -32,11 +32,14 @@ def main() -> None:
     with Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server, Setting(server.address) as setting:
         print(f"{len(documents)} documents from {corpus.origin()}, {os.cpu_count()} cores\n", flush=True)
         ingestion.measure(setting, documents, "short")
-        ingestion.measure(setting, corpus.longer(documents), "long")
         texts = [document["text"] for document in documents]
         first_load, live = (int(os.environ.get(name, default)) for name, default in _REMOTE)
-        remote.measure(setting, texts, first_load=first_load, live=live)
-        search.measure(setting, corpus.questions(limit=200), fill=int(os.environ.get("BENCH_FILL", "5000")))
+        if first_load:
+            ingestion.measure(setting, corpus.longer(documents), "long")
+            remote.measure(setting, texts, first_load=first_load, live=live)
+        search.measure(
+            setting, corpus.questions(limit=200), fill=int(os.environ.get("BENCH_FILL", "5000")), texts=texts
+        )
 
 
 if __name__ == "__main__":

@@ -10,15 +10,20 @@ import numpy as np
 
 from benchmarks.setting import Setting
 
+# Of a chunk that is made up.
+_WORDS, _PIECES = 120, 70
+# So many chunks are not entered into a live index one by one.
+_LARGE = 20_000
 
-def measure(setting: Setting, questions: list[str], *, fill: int) -> None:
-    """fill: made-up chunks beside the real ones, in the same scope."""
+
+def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str]) -> None:
+    """fill: made-up chunks beside the real ones, in the same scope, of the words of these texts."""
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieve import CANDIDATES
     from rag.providers import registry
     from rag.types import Scope
 
-    _fill(setting, fill)
+    _fill(setting, fill, texts)
     model = setting.source.embedding_model
     scope = Scope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
     store = registry.vector_store(model)
@@ -58,28 +63,43 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
     return cuts[49], cuts[94]
 
 
-def _fill(setting: Setting, count: int) -> None:
+def _fill(setting: Setting, count: int, texts: list[str]) -> None:
+    """Chunks of random words, as frequent as they are in the texts, with random vectors and pieces."""
+    from django.db import transaction
+
     from rag.models import Document
     from rag.providers import registry
     from rag.providers.base import Version
+    from rag.providers.stores import hnsw, terms
     from rag.types import ChunkDraft
 
     random = np.random.default_rng(1)
     vectors = random.standard_normal((count, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    words = np.array(" ".join(texts).split())
+    said = [" ".join(random.choice(words, _WORDS)) for _ in range(count)]
     document = Document.objects.create(
         source=setting.source, path="fill", title="fill", text="", content_hash="", chunk_size=1, chunk_overlap=0,
         chunk_count=count, revision=uuid.uuid4(), source_type="doc",
     )  # fmt: skip
-    drafts = [ChunkDraft(number, number, number + 1, "filler", (), 1) for number in range(count)]
-    store = registry.vector_store(setting.source.embedding_model)
-    begun = time.perf_counter()
     version = Version(
         document=document,
-        chunks=drafts,
-        digests=[uuid.uuid4() for _ in drafts],
+        chunks=[ChunkDraft(number, number, number + 1, text, (), 1) for number, text in enumerate(said)],
+        digests=[uuid.uuid4() for _ in said],
         fresh=range(count),
         vectors=vectors.astype(np.float16),
+        pieces=list(random.integers(0, 256, (count, _PIECES, 48), np.uint8)),
     )
-    store.replace([version], model_id=setting.source.embedding_model_id)
-    print(f"index      {count / (time.perf_counter() - begun):.0f} rows/s into a live HNSW index", flush=True)
+    is_large = count > _LARGE
+    if is_large:
+        hnsw.drop(384)
+    begun = time.perf_counter()
+    registry.vector_store(setting.source.embedding_model).replace([version], model_id=setting.source.embedding_model_id)
+    index = "no" if is_large else "a live"
+    print(f"store      {count / (time.perf_counter() - begun):.0f} rows/s with {index} HNSW index", flush=True)
+    begun = time.perf_counter()
+    with transaction.atomic():
+        terms.follow([document.pk], text_of=lambda text, headings, title: text)
+    print(f"words      {count / (time.perf_counter() - begun):.0f} chunks/s", flush=True)
+    if is_large:
+        hnsw.build(384)
