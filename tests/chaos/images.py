@@ -11,19 +11,23 @@ from uuid import UUID
 
 import psycopg
 
-# Everything of a document, its chunks and their vectors but identifiers and the times of writing. Whatever columns
-# these tables have or get: a new one is compared without being named here.
+# Everything of a document, its chunks, their vectors, words and pieces but identifiers and the times of writing.
+# Whatever columns these tables have or get: a new one is compared without being named here.
 _IMAGES = """
 SELECT document.path,
        md5((to_jsonb(document) - '{id,source_id,original_id,revision,created_at,updated_at}'::text[])::text)
            || md5(coalesce(string_agg(
                (to_jsonb(chunk) - '{id,source_id,document_id}'::text[])::text
-                   || (to_jsonb(vector) - '{chunk_id,source_id,document_id,model_id}'::text[])::text,
+                   || (to_jsonb(vector) - '{chunk_id,source_id,document_id,model_id}'::text[])::text
+                   || coalesce((to_jsonb(words) - '{chunk_id,source_id,document_id}'::text[])::text, 'no words')
+                   || coalesce((to_jsonb(bits) - 'chunk_id')::text, 'no pieces'),
                E'\n' ORDER BY chunk.position, vector.chunk_id), '')),
        count(chunk.id), count(vector.chunk_id)
 FROM rag_document AS document
 LEFT JOIN rag_chunk AS chunk ON chunk.document_id = document.id
 LEFT JOIN rag_embedding384 AS vector ON vector.chunk_id = chunk.id
+LEFT JOIN rag_chunkterms AS words ON words.chunk_id = chunk.id
+LEFT JOIN rag_piecebits AS bits ON bits.chunk_id = chunk.id
 WHERE document.source_id = %s AND document.deleted_at IS NULL
 GROUP BY document.id
 """
