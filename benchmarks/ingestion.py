@@ -41,15 +41,17 @@ def measure(setting: "Setting", documents: list[dict[str, str]], kind: str) -> N
 
 def _chunks(documents: list[dict[str, str]]) -> list[str]:
     """Exactly the texts that the pipeline embeds."""
+    from django.conf import settings
+
     from rag.pipeline import embed
     from rag.pipeline.chunk import chunk
-    from rag.services.ingestion import default_options
-    from rag.types import Parsed
+    from rag.types import ChunkingOptions, Parsed
 
+    options = ChunkingOptions(settings.RAG_JOB_CHUNK_TOKENS, settings.RAG_JOB_CHUNK_OVERLAP)
     return [
         embed.embedded_text(draft.text, draft.headings, document["title"])
         for document in documents
-        for draft in chunk(Parsed(document["text"]), default_options())
+        for draft in chunk(Parsed(document["text"]), options)
     ]
 
 
