@@ -34,12 +34,11 @@ def main() -> None:
         ingestion.measure(setting, documents, "short")
         texts = [document["text"] for document in documents]
         first_load, live = (int(os.environ.get(name, default)) for name, default in _REMOTE)
+        ingestion.measure(setting, corpus.longer(documents), "long")
         if first_load:
-            ingestion.measure(setting, corpus.longer(documents), "long")
             remote.measure(setting, texts, first_load=first_load, live=live)
-        search.measure(
-            setting, corpus.questions(limit=200), fill=int(os.environ.get("BENCH_FILL", "5000")), texts=texts
-        )
+        if fill := int(os.environ.get("BENCH_FILL", "5000")):
+            search.measure(setting, corpus.questions(limit=200), fill=fill, texts=texts)
 
 
 if __name__ == "__main__":
