@@ -1,5 +1,6 @@
 """Search over HTTP, one client, against the embedding of the question plus the SQL alone."""
 
+import functools
 import statistics
 import time
 import uuid
@@ -27,6 +28,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     model = setting.source.embedding_model
     scope = Scope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
     store = registry.vector_store(model)
+    embed = functools.partial(embed_question, model=model)
     for path, body in (
         ("/api/rag/search", lambda question: {"query": question, "topK": 5}),
         ("/api/rag/retrieve", lambda question: {"query": question, "topK": 10, "rerank": False}),
@@ -37,13 +39,13 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         ("/agent/respond", lambda question: {"query": question}),
         ("/api/v1/search", lambda question: {"query": question}),
     ):
-        http, embed, sql = [], [], []
+        http, bare, sql = [], [], []
         for question in questions[:10] + questions:  # the first ten warm both processes
-            http.append(_timed(lambda: setting.post(path.split()[0], body(question)))[0])  # noqa: B023
-            seconds, vector = _timed(lambda: embed_question(question, model=model))  # noqa: B023
-            embed.append(seconds)
-            sql.append(_timed(lambda: store.search(vector, scope, CANDIDATES))[0])  # noqa: B023
-        figures = [_percentiles(times[10:]) for times in (http, embed, sql)]
+            http.append(_timed(setting.post, path.split()[0], body(question))[0])
+            seconds, vector = _timed(embed, question)
+            bare.append(seconds)
+            sql.append(_timed(store.search, vector, scope, CANDIDATES)[0])
+        figures = [_percentiles(times[10:]) for times in (http, bare, sql)]
         (p50, p95), (embed50, _), (sql50, _) = figures
         print(
             f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   bare embedding {embed50:.1f} + SQL {sql50:.1f} ms"
@@ -52,9 +54,9 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         )
 
 
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     begun = time.perf_counter()
-    result = work()
+    result = work(*arguments)
     return 1000 * (time.perf_counter() - begun), result
 
 

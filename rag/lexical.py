@@ -4,7 +4,6 @@
 """
 
 import functools
-import math
 import re
 import threading
 import unicodedata
@@ -36,7 +35,6 @@ _ENGLISH = FUNCTION_WORDS["english"]
 _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
 # Stemming takes time by the square of a word's length, and stems are remembered.
 _MOST_LETTERS = 64
-_K1, _B = 1.2, 0.75
 
 
 def words(text: str, lang: str = "") -> list[str]:
@@ -151,25 +149,3 @@ def stems_among(text: str, wanted: Iterable[str], lang: str = "") -> Counter[str
         beginnings = frozenset(each[:3] for each in chosen)
         found = [word for word in found if word[:3] in beginnings]
     return Counter(each for word in found if (each := _stem(word, algorithm)) in chosen)
-
-
-def bm25(query: str, texts: Sequence[str], langs: Sequence[str] = ()) -> list[float]:
-    """How well each text matches any of the query's content words (Robertson & Zaragoza, 2009), 0 for not at all.
-
-    langs: the texts' languages. What is rare and what is long is judged among these texts alone.
-    """
-    langs = langs or [""] * len(texts)
-    asked = content_words(query, language_of(query, langs))
-    wanted = {lang: {stem(word, lang) for word in asked} for lang in set(langs)}
-    counts = [stems_among(text, wanted[lang], lang) for text, lang in zip(texts, langs, strict=True)]
-    lengths = [len(text) or 1 for text in texts]
-    mean = sum(lengths) / max(1, len(lengths))
-    holding = Counter(each for count in counts for each in count)
-    rarity = {each: math.log(1 + (len(texts) - held + 0.5) / (held + 0.5)) for each, held in holding.items()}
-    return [
-        sum(
-            rarity[each] * often * (_K1 + 1) / (often + _K1 * (1 - _B + _B * length / mean))
-            for each, often in count.items()
-        )
-        for count, length in zip(counts, lengths, strict=True)
-    ]

@@ -25,7 +25,7 @@ STEPS: list[Callable[[str], object]] = [
     lexical.sentences,
     lexical.stems,
     lexical.content_words,
-    lambda text: lexical.bm25("bicycles yard", [text]),
+    lambda text: lexical.stems_among(text, ["bicycl", "yard"]),
     lambda text: cited(text, [_selected("a")]),
     lambda text: cited("Bicycles [1].", [_selected(text)]),
     lambda text: quotes("bicycles yard", [_selected(text)]),
