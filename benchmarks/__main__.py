@@ -31,10 +31,13 @@ def main() -> None:
     documents = corpus.documents(limit=int(os.environ.get("BENCH_DOCUMENTS", "300")))
     with Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server, Setting(server.address) as setting:
         print(f"{len(documents)} documents from {corpus.origin()}, {os.cpu_count()} cores\n", flush=True)
-        ingestion.measure(setting, documents, "short")
         texts = [document["text"] for document in documents]
         first_load, live = (int(os.environ.get(name, default)) for name, default in _REMOTE)
-        ingestion.measure(setting, corpus.longer(documents), "long")
+        if os.environ.get("BENCH_INGESTION", "1") != "0":
+            ingestion.measure(setting, documents, "short")
+            ingestion.measure(setting, corpus.longer(documents), "long")
+        else:
+            ingestion.job_of(setting, setting.source, documents)  # what is searched
         if first_load:
             remote.measure(setting, texts, first_load=first_load, live=live)
         if fill := int(os.environ.get("BENCH_FILL", "5000")):

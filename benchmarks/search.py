@@ -1,4 +1,5 @@
-"""Search over HTTP, one client, against the embedding of the question plus the SQL alone."""
+"""Search over HTTP, one client, against the embedding of the question plus the SQL of the searches alone: by meaning,
+and by words."""
 
 import functools
 import statistics
@@ -22,6 +23,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieve import CANDIDATES
     from rag.providers import registry
+    from rag.providers.stores import lexical
     from rag.types import Scope
 
     _fill(setting, fill, texts)
@@ -39,17 +41,20 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         ("/agent/respond", lambda question: {"query": question}),
         ("/api/v1/search", lambda question: {"query": question}),
     ):
-        http, bare, sql = [], [], []
+        http, bare, sql, words = [], [], [], []
         for question in questions[:10] + questions:  # the first ten warm both processes
             http.append(_timed(setting.post, path.split()[0], body(question))[0])
             seconds, vector = _timed(embed, question)
             bare.append(seconds)
             sql.append(_timed(store.search, vector, scope, CANDIDATES)[0])
-        figures = [_percentiles(times[10:]) for times in (http, bare, sql)]
-        (p50, p95), (embed50, _), (sql50, _) = figures
+            wanted = lexical.wanted(question, scope.source_ids)
+            words.append(_timed(lexical.search, wanted, scope, CANDIDATES)[0])
+        figures = [_percentiles(times[10:]) for times in (http, bare, sql, words)]
+        (p50, p95), (embed50, _), (sql50, _), (words50, _) = figures
         print(
-            f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   bare embedding {embed50:.1f} + SQL {sql50:.1f} ms"
-            f"   ratio {p50 / (embed50 + sql50):.2f}",
+            f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   bare embedding {embed50:.1f} + vectors {sql50:.1f} "
+            f"+ words {words50:.1f} ms   ratio {p50 / (embed50 + sql50):.2f}, of both searches "
+            f"{p50 / (embed50 + sql50 + words50):.2f}",
             flush=True,
         )
 

@@ -23,7 +23,6 @@ _CONFIGURATION = """
 listen_addresses = ''
 unix_socket_permissions = 0700
 max_connections = 120
-shared_buffers = 256MB
 work_mem = 32MB
 maintenance_work_mem = 256MB
 max_wal_size = 2GB
@@ -51,7 +50,8 @@ def start(folder: Path, *, throwaway: bool = False) -> str:
             stale.unlink(missing_ok=True)
         _as_owner(cluster, sockets)
         log = cluster / "server.log"
-        options = f"-k {shlex.quote(str(sockets))}" + (" -c fsync=off -c full_page_writes=off" if throwaway else "")
+        options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={_buffers()}MB"
+        options += " -c fsync=off -c full_page_writes=off" if throwaway else ""
         try:
             _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
         except subprocess.CalledProcessError:
@@ -86,6 +86,12 @@ def _create(cluster: Path) -> None:
     with open(partial / "postgresql.conf", "a") as configuration:
         configuration.write(_CONFIGURATION)
     partial.rename(cluster)
+
+
+def _buffers() -> int:
+    """Megabytes: a quarter of this machine's memory. A gigabyte holds what a search of 200,000 chunks reads; a page that
+    is not held costs twenty times its comparison."""
+    return max(128, min(1024, psutil.virtual_memory().total // 4 // 2**20))
 
 
 def _running(cluster: Path) -> bool:

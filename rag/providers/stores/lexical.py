@@ -20,7 +20,7 @@ from .narrowing import NOT_DELETED, conditions
 from .stems import stemmer, words_of
 
 # Above the limit of exact search, words are looked up in the order of their rarity until so many chunks may have one.
-_MOST_LOOKED_UP = 10_000
+_MOST_LOOKED_UP = 5_000
 
 
 @dataclass(frozen=True, slots=True)

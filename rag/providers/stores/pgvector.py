@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from django.db import DatabaseError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from pgvector import HalfVector
 
 from rag.errors import IndexUnavailable
-from rag.models import EMBEDDING_TABLES, Chunk, Document
+from rag.models import EMBEDDING_TABLES, Chunk, Document, SourceConfig
 from rag.providers.base import Vectors, Version
-from rag.types import ChunkDraft, Hit, Scope
+from rag.types import ChunkDraft, Filters, Hit, Scope
 from ragsite.db import uuid7
 
 from . import piece_bits
@@ -88,17 +88,24 @@ class PgVectorStore:
         where, values = _conditions(scope)
         literal = HalfVector(vector).to_text()
         try:
-            with connection.cursor() as cursor:
-                counted = f"SELECT count(*) FROM (SELECT 1 FROM {self._table} WHERE {where} LIMIT %s) AS counted"
-                cursor.execute(counted, [*values, self._exact_limit + 1])
-                size = cursor.fetchone()[0]
-                if size > self._exact_limit:
-                    hits = self._approximate(literal, where, values, k)
-                    if len(hits) == k:
-                        return hits
-                return self._exact(literal, where, values, k) if size else []
+            if self._is_large(scope, where, values):
+                hits = self._approximate(literal, where, values, k)
+                if len(hits) == k:
+                    return hits
+            return self._exact(literal, where, values, k)
         except DatabaseError as error:
             raise IndexUnavailable("The search index does not answer.") from error
+
+    def _is_large(self, scope: Scope, where: str, values: list[Any]) -> bool:
+        """Whether it has more than may be compared one by one. Without filters from the statistics of its words: to
+        count 20,000 rows takes as long as half a search."""
+        if scope.filters == Filters():
+            size = SourceConfig.objects.filter(source__in=scope.source_ids).aggregate(chunks=Sum("chunks"))["chunks"]
+            return (size or 0) > self._exact_limit
+        with connection.cursor() as cursor:
+            counted = f"SELECT count(*) FROM (SELECT 1 FROM {self._table} WHERE {where} LIMIT %s) AS counted"
+            cursor.execute(counted, [*values, self._exact_limit + 1])
+            return bool(cursor.fetchone()[0] > self._exact_limit)
 
     def compare(self, vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]) -> list[Hit]:
         where = "chunk_id = ANY((SELECT %s::uuid[])::uuid[]) AND model_id = %s"
