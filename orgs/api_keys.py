@@ -61,6 +61,9 @@ class ApiKey(UUIDModel):
     prefix = models.CharField(max_length=_SHOWN_CHARACTERS)
     hash = models.CharField(max_length=64)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices))
+    # Data sources that it is restricted to, and networks (CIDR) that it may be used from; None: no restriction.
+    source_ids = ArrayField(models.UUIDField(), null=True, blank=True)
+    networks = ArrayField(models.CharField(max_length=43), null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)

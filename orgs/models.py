@@ -77,10 +77,13 @@ class Role(UUIDModel):
 
 
 class Team(UUIDModel):
-    """A group of members of one organisation."""
+    """A group of members of one organisation. Members of a team belong to the teams above it, too."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
     name = models.SlugField(max_length=60)
+    parent = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="children", verbose_name="part of"
+    )
 
     class Meta:
         ordering = ("organization", "name")

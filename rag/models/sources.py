@@ -169,6 +169,7 @@ class Grant(UUIDModel):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
     )
     granted_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField("until", null=True, blank=True, help_text="Empty: without an end.")
 
     # The visibility that each kind of grant counts for.
     COUNTS_FOR: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}
