@@ -9,11 +9,14 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
+from ragsite import identity
+
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     # What `make run` noted for a second terminal; a deployment's variables win, and its servers do not read this.
     data = os.environ.get("RAGSITE_DATA") or Path(__file__).parent / "var" / "run"
     environ.Env.read_env(Path(data) / "local.env", overwrite=False)
+    identity.run_process_as(identity.OWNER if sys.argv[1:2] == ["migrate"] else identity.WORKER)
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

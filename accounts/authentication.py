@@ -10,6 +10,8 @@ from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import InvalidToken
 
+from ragsite import identity
+
 from .models import User
 
 
@@ -20,6 +22,7 @@ class AccessTokenAuthentication(JWTAuthentication):
         found = super().authenticate(request)
         if found is not None:
             refuse_clear_text(request)
+            identity.assume_caller(found[0].pk)
         return found
 
     def get_validated_token(self, raw_token: bytes) -> Any:

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 
 from accounts.authentication import refuse_clear_text
 from accounts.models import User
+from ragsite import identity
 
 from . import api_keys, services
 from .api_keys import ApiKey
@@ -35,6 +36,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         if key is None:
             raise AuthenticationFailed("This API key is not valid, or not any more.")
         api_keys.note_use(key)
+        identity.assume_caller(key.user_id, key.pk)
         return key.user, key
 
     def authenticate_header(self, request: Request) -> str:
@@ -52,7 +54,10 @@ class AnonymousOrganizationAuthentication(BaseAuthentication):
         if not _is_from_here(request):
             return None
         user = services.service_user(slug)
-        return (user, None) if user else None
+        if user is None:
+            return None
+        identity.assume_caller(user.pk)
+        return user, None
 
 
 def _is_from_here(request: Request) -> bool:

@@ -3,8 +3,10 @@
 import os
 
 from celery import Celery
-from celery.signals import setup_logging, worker_ready
+from celery.signals import setup_logging, worker_init, worker_ready
 from django_structlog.celery.steps import DjangoStructLogInitStep
+
+from . import identity
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
@@ -17,6 +19,11 @@ app.autodiscover_tasks()
 @setup_logging.connect
 def keep_django_logging(**_: object) -> None:
     """Connecting a receiver is what stops Celery from replacing Django's logging configuration."""
+
+
+@worker_init.connect
+def work_as_worker(**_: object) -> None:
+    identity.run_process_as(identity.WORKER)
 
 
 @worker_ready.connect

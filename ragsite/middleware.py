@@ -5,12 +5,15 @@ import re
 from collections.abc import Callable
 
 from django.conf import settings
+from django.core.signals import request_finished
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django_structlog.middlewares import RequestMiddleware
 
 from accounts.envelope import request_id
 from accounts.uploads import Bounded, too_long
 from rag.contracts import limits, refusals
+from ragsite import identity
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -71,3 +74,25 @@ class AnswerHeaders:
         for name, value in limits.headers(request).items():
             response[name] = value
         return response
+
+
+class StatedIdentity:
+    """A request is nobody's until a credential is shown (accounts.authentication); the admin's pages for staff see
+    what the admin shows. It ends with the response, a streamed one's last word included."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        identity.assume(identity.NOBODY)
+        return self._get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: object) -> None:
+        match, user = request.resolver_match, request.user
+        if match and "admin" in match.app_names and user.is_active and user.is_staff:
+            identity.assume(identity.WORKER)
+
+
+@receiver(request_finished)
+def end_identity(**_: object) -> None:
+    identity.assume(None)

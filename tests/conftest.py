@@ -15,12 +15,34 @@ import pytest
 from celery import current_app
 from django.conf import settings
 from django.db import connection
+from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
+from ragsite import identity
 from ragsite.settings.files import in_folder
 from tests.factories import World
 from tests.http import Client
 from tests.provider_server import ProviderServer
+
+# The test databases are this process's to make and to empty; what tests call runs as it does in a worker.
+identity.run_process_as(identity.OWNER)
+
+
+@pytest.fixture(autouse=True)
+def as_worker() -> Iterator[None]:
+    with identity.acting(identity.WORKER):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_by_the_owner() -> None:
+    empty = TransactionTestCase._fixture_teardown
+
+    def by_owner(case: TransactionTestCase) -> None:
+        with identity.acting(identity.OWNER):
+            empty(case)
+
+    TransactionTestCase._fixture_teardown = by_owner
 
 
 @pytest.fixture

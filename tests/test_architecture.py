@@ -27,7 +27,7 @@ FLOORS = [
     },
     {"orgs"},
     {"accounts"},
-    {"ragsite.db", "ragsite.celery"},
+    {"ragsite.db", "ragsite.celery", "ragsite.identity", "ragsite.postgres"},
 ]
 # Who alone may import a library.
 OWNERS = {

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 
 from rag.providers.stores import lexical
 from rag.types import Hit, Mode, Question, Scope
@@ -31,9 +32,11 @@ def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tu
     failures = [each.failure for each in asked if each.failure]
     if failures and len(failures) == len(asked) and mode != Mode.LEXICAL:
         raise failures[0]
-    wanted = lexical.wanted(question.text, [source_id for scope in scopes for source_id in scope.source_ids])
-    found = [_candidates(each, wanted, mode, max(CANDIDATES, question.top_k)) for each in asked]
-    hits = _ranked(mode, found, lexical.compare(wanted, [chunk_id for each in found for chunk_id in each]))
+    with transaction.atomic():  # who asks is told to the database once
+        wanted = lexical.wanted(question.text, [source_id for scope in scopes for source_id in scope.source_ids])
+        found = [_candidates(each, wanted, mode, max(CANDIDATES, question.top_k)) for each in asked]
+        matches = lexical.compare(wanted, [chunk_id for each in found for chunk_id in each])
+    hits = _ranked(mode, found, matches)
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
     return hits, (WARNING,) if failures else ()

@@ -48,12 +48,13 @@ def delete_source(source: DataSource) -> None:
     found = DataSource.objects.select_for_update().filter(pk=source.pk, deleted_at=None).first()
     if found is None:
         raise UnknownSource
+    # The mark comes last: from then on what belongs to the source is visible to no caller, this one included.
+    jobs.cancel_all(IngestionJob.objects.filter(source=found))
+    _, chunks, size = documents.stored_in(found)
     found.deleted_at = timezone.now()
     found.save(update_fields=["deleted_at"])
-    jobs.cancel_all(IngestionJob.objects.filter(source=found))
     queue.send("rag.purge_deleted")
     logger.info("source_deleted", source=str(found.pk))
-    _, chunks, size = documents.stored_in(found)
     quota.make_room(found.organization_id, chunks=-chunks, bytes=-size)
 
 

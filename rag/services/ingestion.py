@@ -12,6 +12,7 @@ from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.pipeline import index, ingest, quota
 from rag.types import ChunkingOptions, IndexOutcome, Submission
+from ragsite import identity
 from ragsite.db import uuid7
 
 from . import group, leases, outages, outcomes, sources
@@ -33,11 +34,12 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
 
     Raises DocumentTooLarge and what the pipeline raises.
     """
-    try:
-        return _ingest_now(source, submission)
-    except ModelChanged:  # switched meanwhile
-        source.refresh_from_db(fields=["embedding_model"])
-        return _ingest_now(source, submission)
+    with identity.ingesting():
+        try:
+            return _ingest_now(source, submission)
+        except ModelChanged:  # switched meanwhile
+            source.refresh_from_db(fields=["embedding_model"])
+            return _ingest_now(source, submission)
 
 
 def _options_here(source: DataSource, path: str) -> ChunkingOptions:

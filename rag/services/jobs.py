@@ -18,6 +18,7 @@ from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJo
 from rag.models.jobs import IngestionDocumentQuerySet
 from rag.pipeline import quota
 from rag.types import ChunkingOptions, Submission
+from ragsite import identity
 
 logger = structlog.get_logger(__name__)
 
@@ -152,7 +153,8 @@ def cancel_all(wanted: QuerySet[IngestionJob]) -> None:
 def indexed_chunks(job: IngestionJob, limit: int) -> list[uuid.UUID]:
     """The ids of the chunks that this job's documents have now."""
     documents = job.documents.filter(state=State.DONE, document__deleted_at=None).values("document")
-    return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
+    with identity.ingesting():
+        return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
 
 
 def failures(job: IngestionJob, limit: int) -> list[IngestionDocument]:

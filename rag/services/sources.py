@@ -13,6 +13,7 @@ from orgs.permissions import Permission
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
+from ragsite import identity
 
 MAY_NOT_CHANGE = "You may see this data source, but not change it."
 _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create one."
@@ -105,7 +106,8 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
         return to_ingest(user, slug, organization=home)
     except UnknownSource:
         pass
-    taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
+    with identity.acting(identity.WORKER):  # also by a source that does not exist for this user
+        taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
     if taken or not may_create(user, home):
         raise NotAllowed(_MAY_NOT_MAKE)
     return DataSource(

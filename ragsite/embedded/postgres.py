@@ -89,8 +89,8 @@ def _create(cluster: Path) -> None:
 
 
 def _buffers() -> int:
-    """Megabytes: a quarter of this machine's memory. A gigabyte holds what a search of 200,000 chunks reads; a page that
-    is not held costs twenty times its comparison."""
+    """Megabytes: a quarter of this machine's memory. A gigabyte holds what searches of 200,000 chunks read; a page
+    that is not held costs twenty times its comparison."""
     return max(128, min(1024, psutil.virtual_memory().total // 4 // 2**20))
 
 

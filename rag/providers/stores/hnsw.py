@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from rag.models import EMBEDDING_TABLES
+from ragsite.postgres.base import owning
 
 logger = structlog.get_logger(__name__)
 
@@ -53,7 +54,7 @@ def states() -> list[IndexState]:
 
 def build(dimensions: int) -> bool:
     """Build the index beside readers and writers; False if another process is at it. An unfinished one is replaced."""
-    with _alone(dimensions) as alone, connection.cursor() as cursor:
+    with owning(), _alone(dimensions) as alone, connection.cursor() as cursor:
         if not alone:
             return False
         logger.info("vector_index_build_begun", dimensions=dimensions)
@@ -69,7 +70,7 @@ def build(dimensions: int) -> bool:
 
 def drop(dimensions: int) -> None:
     """Searches are exact until it is built again."""
-    with connection.cursor() as cursor:
+    with owning(), connection.cursor() as cursor:
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_name(dimensions)}")
 
 

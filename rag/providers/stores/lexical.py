@@ -98,8 +98,10 @@ def search(wanted: Wanted, scope: Scope, k: int) -> list[uuid.UUID]:
     try:
         with connection.cursor() as cursor:
             cursor.execute(
-                f"SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance FROM rag_chunkterms WHERE {where} "
-                "ORDER BY distance, chunk_id LIMIT %s",
+                "SELECT chunk_id, distance FROM (SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance "
+                f"FROM rag_chunkterms WHERE {where} ORDER BY distance, chunk_id LIMIT %s) AS best "
+                # Terms have no row-level security, under which their index would be of no use; chunks have.
+                "WHERE EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) ORDER BY distance, chunk_id",
                 [_vector(wanted), *values, k],
             )
             return [chunk_id for chunk_id, distance in cursor.fetchall() if distance < 0]

@@ -19,7 +19,7 @@ from rag.types import ChunkDraft, Filters, Hit, Scope
 from ragsite.db import uuid7
 
 from . import piece_bits
-from .copy import copy
+from .copy import copy, copy_fenced
 from .narrowing import NOT_DELETED, conditions
 
 _EF_SEARCH = 300
@@ -51,9 +51,9 @@ class PgVectorStore:
             return
         ids = [[uuid7() for _ in version.fresh] for version in versions]
         placed = list(zip(versions, ids, strict=True))
-        copy(Chunk._meta.db_table, _CHUNK, (row for each, keys in placed for row in _chunk_rows(each, keys)))
+        copy_fenced(Chunk._meta.db_table, _CHUNK, (row for each, keys in placed for row in _chunk_rows(each, keys)))
         rows = (row for each, keys in placed for row in _embedding_rows(each, keys, model_id))
-        copy(self._model._meta.db_table, _EMBEDDING, rows)
+        copy_fenced(self._model._meta.db_table, _EMBEDDING, rows)
         bits = (
             (key, each.tobytes()) for version, keys in placed for key, each in zip(keys, version.pieces, strict=False)
         )
@@ -139,6 +139,7 @@ class PgVectorStore:
                 "SELECT chunk_id, distance FROM near ORDER BY distance + 0, chunk_id LIMIT %s",
                 [vector, *values, vector, max(_OVER_FETCH, 2 * k), k],
             )
+            transaction.set_rollback(True)  # of what is SET: in a longer transaction it would stay
             return [Hit(chunk_id, 1.0 - distance) for chunk_id, distance in cursor.fetchall()]
 
 
