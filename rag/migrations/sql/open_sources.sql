@@ -89,7 +89,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
         AND person.is_active AND membership.is_active AND organization.is_active
         AND 'sources.create' = ANY(role.permissions)
         AND (nullif(current_setting('rag.key', true), '') IS NULL OR EXISTS (
-            SELECT FROM orgs_apikey WHERE id = current_setting('rag.key', true)::uuid AND source_ids IS NULL
+            SELECT FROM orgs_apikey
+            WHERE id = nullif(current_setting('rag.key', true), '')::uuid AND source_ids IS NULL
         ))
     )
 $$;
