@@ -10,6 +10,7 @@ from pathlib import Path
 import django
 
 from benchmarks.server import Server
+from ragsite import identity
 
 # Chunks that are embedded by the endpoint 50 ms away.
 _REMOTE = (("BENCH_FIRST_LOAD", "30000"), ("BENCH_LIVE", "6000"))
@@ -24,6 +25,7 @@ def free_port() -> int:
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from benchmarks import corpus, ingestion, remote, search
     from benchmarks.setting import Setting

@@ -14,12 +14,15 @@ from typing import Any
 
 import django
 
+from ragsite import identity
+
 DATA = Path(__file__).parent / "data"
 _TOP = 10
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from django.core.management import call_command
 

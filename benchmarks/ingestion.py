@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
+from ragsite import identity
+
 if TYPE_CHECKING:
     from benchmarks.setting import Setting
 
@@ -64,6 +66,7 @@ def _bare(pool: ProcessPoolExecutor, texts: list[str]) -> float:
 
 def _load() -> None:
     global _embedder
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from rag.providers.embedders.local import LocalEmbedder
 

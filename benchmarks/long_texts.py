@@ -14,12 +14,15 @@ from typing import Any
 import django
 import numpy as np
 
+from ragsite import identity
+
 SETS = ("cranfield", "cisi", "codebase")
 DATASETS = Path(__file__).parents[2] / "shared" / "datasets" / "retrieval"
 
 
 def main(datasets: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from rag.providers.embedders.local import WINDOW, LocalEmbedder, _Window, _windows
 

@@ -18,6 +18,7 @@ import psutil
 from benchmarks import endpoint
 from benchmarks.__main__ import free_port
 from benchmarks.server import Server
+from ragsite import identity
 
 DIMENSIONS = 384
 
@@ -25,6 +26,7 @@ DIMENSIONS = 384
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from benchmarks import corpus
     from benchmarks.setting import Setting

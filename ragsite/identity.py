@@ -15,7 +15,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Identity:
     """role: the database role; empty for the login itself, which owns the tables. user, key: whose request it is, and
-    by which API key. action: what passages are read or written for, `query` or `ingest`."""
+    by which API key. action: what passages are read for, `query`, or read and written for, `write`."""
 
     role: str
     user: uuid.UUID | None = None
@@ -69,7 +69,8 @@ def acting(identity: Identity) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def ingesting() -> Iterator[None]:
-    """The caller's passages are read and written where they may send documents, not where they may query."""
-    with acting(dataclasses.replace(current(), action="ingest")):
+def writing() -> Iterator[None]:
+    """The caller's passages are read and written where they may send documents or delete them, not where they may
+    query."""
+    with acting(dataclasses.replace(current(), action="write")):
         yield

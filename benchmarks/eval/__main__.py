@@ -12,6 +12,8 @@ from pathlib import Path
 
 import django
 
+from ragsite import identity
+
 ROOT = Path(__file__).parents[2]
 OWN = Path(__file__).parent / "own"
 BESIDE = ROOT.parent / "shared" / "datasets"
@@ -21,6 +23,7 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
     os.environ["RAG_GROUNDING"] = "local"  # figures do not depend on somebody's language model
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from django.core.management import call_command
     from rich.console import Console

@@ -11,6 +11,8 @@ from typing import Any, Self
 
 import django
 
+from ragsite import identity
+
 _MOST = 8  # each holds the model and its tables: about 400 MB
 
 
@@ -59,6 +61,7 @@ class Crew:
 
 def _begin() -> None:
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    identity.run_process_as(identity.WORKER)
     django.setup()
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import django
 
+from ragsite import identity
+
 OWN = Path(__file__).parent / "own"
 KEPT = Path(__file__).parent / "guard.json"
 TOLERANCE = 0.01
@@ -23,6 +25,7 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
     os.environ["RAG_GROUNDING"] = "local"
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from django.core.management import call_command
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from django.db import migrations
 
 OPEN = "(SELECT rag_open_sources('view'))::uuid[]"
+# Who reads a source does not watch its jobs.
+OPEN_TO_WRITE = "(SELECT rag_open_sources('write'))::uuid[]"
 # What passages are read or written for.
 OPEN_NOW = "(SELECT rag_open_sources(coalesce(nullif(current_setting('rag.action', true), ''), 'query')))::uuid[]"
 ME = "(SELECT nullif(current_setting('rag.user', true), '')::uuid)"
@@ -13,10 +15,10 @@ ME = "(SELECT nullif(current_setting('rag.user', true), '')::uuid)"
 READERS = {
     "rag_datasource": f"id = ANY({OPEN})",
     "rag_document": f"source_id = ANY({OPEN})",
-    "rag_original": f"source_id = ANY({OPEN})",
-    "rag_ingestionjob": f"source_id = ANY({OPEN})",
-    "rag_ingestiondocument": f"source_id = ANY({OPEN})",
-    "rag_reembedding": f"source_id = ANY({OPEN})",
+    "rag_original": f"source_id = ANY({OPEN_TO_WRITE})",
+    "rag_ingestionjob": f"source_id = ANY({OPEN_TO_WRITE})",
+    "rag_ingestiondocument": f"source_id = ANY({OPEN_TO_WRITE})",
+    "rag_reembedding": f"source_id = ANY({OPEN_TO_WRITE})",
     "rag_chunk": f"source_id = ANY({OPEN_NOW})",
     **{f"rag_embedding{dimensions}": f"source_id = ANY({OPEN_NOW})" for dimensions in (384, 768, 1536, 3072)},
     "rag_searchrecord": f"user_id = {ME}",

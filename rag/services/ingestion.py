@@ -34,7 +34,7 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
 
     Raises DocumentTooLarge and what the pipeline raises.
     """
-    with identity.ingesting():
+    with identity.writing():
         try:
             return _ingest_now(source, submission)
         except ModelChanged:  # switched meanwhile

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import django
 
+from ragsite import identity
+
 from .endpoint import Endpoint
 from .site import Site
 
@@ -31,6 +33,7 @@ def main(folder: Path) -> int:
     with Endpoint().running() as endpoint, Site(folder) as site:
         assert isinstance(endpoint, Endpoint)
         subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+        identity.run_process_as(identity.WORKER)
         django.setup()
         print(f"a product of its own: {time.monotonic() - begun:.0f} s", flush=True)
         from .run import Report, Run

@@ -14,12 +14,14 @@ import django
 
 from benchmarks.__main__ import free_port
 from benchmarks.server import Server
+from ragsite import identity
 
 SUPABASE = Path(__file__).with_name("supabase")
 
 
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    identity.run_process_as(identity.WORKER)
     django.setup()
     folder = Path(os.environ["RAGSITE_DATA"])
     script = _installed(folder / "node")

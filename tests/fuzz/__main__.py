@@ -17,6 +17,7 @@ import django
 
 from benchmarks.__main__ import free_port
 from benchmarks.server import Server
+from ragsite import identity
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 # schemathesis would give the first two a fifth of the time, and skip what they do not get done in it.
@@ -26,6 +27,7 @@ PHASES = {"examples,coverage": False, "fuzzing,stateful": True}
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ["RAG_RATE_LIMITS"] = "off"
+    identity.run_process_as(identity.WORKER)
     django.setup()
     folder = Path(os.environ["RAGSITE_DATA"])
     with Server(folder, free_port(), worker=False) as server:

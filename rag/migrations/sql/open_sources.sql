@@ -1,5 +1,6 @@
 -- Which sources are open to the transaction's user, by the transaction's key if there is one: the access rule of
--- docs/contracts.md, from the rows as they are now. wanted: query, ingest (or delete documents), manage or view.
+-- docs/contracts.md, from the rows as they are now. wanted: query, ingest, manage, write (either of the two) or view
+-- (any of the three).
 CREATE FUNCTION rag_open_sources(wanted text) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -20,7 +21,8 @@ BEGIN
                 AND (key.expires_at IS NULL OR key.expires_at > now());
         IF NOT FOUND
             OR (wanted = 'query' AND NOT 'query' = ANY(only_scopes))
-            OR (wanted = 'ingest' AND NOT only_scopes && ARRAY['ingest', 'manage']::varchar[])
+            OR (wanted = 'ingest' AND NOT 'ingest' = ANY(only_scopes))
+            OR (wanted = 'write' AND NOT only_scopes && ARRAY['ingest', 'manage']::varchar[])
             OR (wanted = 'manage' AND NOT 'manage' = ANY(only_scopes)) THEN
             RETURN '{}';
         END IF;
@@ -62,12 +64,12 @@ BEGIN
                     SELECT FROM granted JOIN joined ON joined.id = granted.team_id
                     WHERE source_id = source.id AND joined.organization_id = source.organization_id))
             ))
-            OR (wanted IN ('ingest', 'view') AND (
+            OR (wanted IN ('ingest', 'write', 'view') AND (
                 (source.owner_id = me AND source.organization_id IN (SELECT organization_id FROM mine))
                 OR source.organization_id IN
                     (SELECT organization_id FROM held WHERE 'sources.ingest' = ANY(permissions))
             ))
-            OR (wanted IN ('ingest', 'manage', 'view') AND (
+            OR (wanted IN ('manage', 'write', 'view') AND (
                 source.organization_id IN (SELECT organization_id FROM held WHERE 'sources.manage' = ANY(permissions))
                 OR (EXISTS (SELECT FROM accounts_user WHERE id = me AND is_active AND is_superuser)
                     AND EXISTS (SELECT FROM orgs_organization WHERE id = source.organization_id AND is_active))
