@@ -11,7 +11,7 @@ BEGIN
         EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;  -- at this very moment
         END;
         IF NOT pg_has_role(current_user, name, 'SET') THEN
-            EXECUTE format('GRANT %I TO CURRENT_USER', name);
+            EXECUTE format('GRANT %I TO CURRENT_USER WITH INHERIT FALSE', name);
         END IF;
     END LOOP;
 END $$;

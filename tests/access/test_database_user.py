@@ -1,0 +1,83 @@
+"""The product with a database user that is no superuser (docs/operations.md, "The database's users")."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# As it is documented, but for the password: the test's server asks for none.
+GRANTS = """
+CREATE ROLE ragsite_reader NOLOGIN;
+CREATE ROLE ragsite_worker NOLOGIN;
+CREATE ROLE {user} LOGIN;
+GRANT ragsite_reader, ragsite_worker TO {user} WITH INHERIT FALSE;
+CREATE DATABASE {user} OWNER {user};
+"""
+ASK = """
+import uuid
+from django.db import connection
+from orgs.models import Membership, Organization
+from accounts.models import User
+from rag.models import DataSource, EmbeddingModel
+from ragsite import identity
+from tests.factories import put
+home = Organization.objects.create(name="home", slug="home")
+user = User.objects.create_user("reader@home.example", "x")
+Membership.objects.create(user=user, organization=home)
+source = DataSource.objects.create(
+    organization=home, slug="s", name="s", embedding_model=EmbeddingModel.objects.default()
+)
+put(source, "a", "Zebras have stripes.")
+with connection.cursor() as cursor:
+    cursor.execute("SELECT current_user, session_user")
+    print(*cursor.fetchone())
+for who in (identity.WORKER, identity.NOBODY, identity.OWNER, identity.Identity("ragsite_reader", user.pk)):
+    with identity.acting(who):
+        print(DataSource.objects.count(), source.chunks.count())
+from rag.providers.stores import hnsw
+hnsw.build(384)
+print(hnsw.states()[0].is_there)
+"""
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    own = os.environ["DATABASE_URL"]
+    user = f"plain_{os.getpid()}"
+    with psycopg.connect(own, autocommit=True) as server:
+        for statement in GRANTS.format(user=user).strip().split(";\n"):
+            try:
+                server.execute(statement.rstrip(";"))  # type: ignore[arg-type]
+            except psycopg.errors.DuplicateObject:
+                continue  # the roles, which another database of this server has
+        address = urlsplit(own)
+        theirs = address._replace(netloc=f"{user}@", path=f"/{user}").geturl()
+        try:
+            with psycopg.connect(own.replace(f"{address.path}?", f"/{user}?"), autocommit=True) as inside:
+                inside.execute("CREATE EXTENSION vector")
+            yield theirs
+        finally:
+            server.execute(f"DROP DATABASE IF EXISTS {user} WITH (FORCE)")  # type: ignore[arg-type]
+            server.execute(f"DROP ROLE {user}")  # type: ignore[arg-type]
+
+
+def test_it_migrates_and_both_fences_stand_without_a_superuser(url: str) -> None:
+    environment = {**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "ragsite.settings"}
+    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], cwd=ROOT, env=environment, check=True)
+    asked = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", ASK],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    user = urlsplit(url).username
+    said = [line for line in asked.stdout.splitlines() if not line.startswith("{")]
+    assert said == [f"ragsite_worker {user}", "1 1", "0 0", "0 0", "1 1", "True"], asked.stderr
