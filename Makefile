@@ -10,7 +10,7 @@ TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check schema fuzz chaos clients bench eval guard ingest-sample clean-data lock
+.PHONY: help install install-dev run test check schema fuzz prove chaos clients bench eval guard ingest-sample clean-data lock
 
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
@@ -19,6 +19,7 @@ help:
 	@echo "make test           run the tests"
 	@echo "make check          lint, types, migrations, deployment settings"
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
+	@echo "make prove          both fences around what people may read (PROVE_WORLDS)"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make clients        supabase-js against the real server (needs Node)"
 	@echo "make schema         renew the API schema's snapshot"
@@ -62,6 +63,10 @@ schema: install-dev
 
 fuzz: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/fuzz" -- $(BIN)/python -m tests.fuzz
+
+# PROVE_WORLDS: how many random worlds.
+prove: install-dev
+	@PROVE_WORLDS="$${PROVE_WORLDS:-300}" $(MAKE) --no-print-directory test ARGS="tests/access -q -p no:xdist"
 
 chaos: install-dev
 	@$(BIN)/python -m tests.chaos "$(CURDIR)/var/chaos"

@@ -96,9 +96,3 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
         ))
     )
 $$;
-
--- They look at all sources, which only a worker may. Whoever owns a function needs CREATE while it is given to them.
-GRANT CREATE ON SCHEMA public TO ragsite_worker;
-ALTER FUNCTION rag_open_sources OWNER TO ragsite_worker;
-ALTER FUNCTION rag_creating_in OWNER TO ragsite_worker;
-REVOKE CREATE ON SCHEMA public FROM ragsite_worker;
