@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.setting import Setting
+from ragsite import identity
 
 # Of a chunk that is made up.
 _WORDS, _PIECES = 120, 70
@@ -57,6 +58,24 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
             f"{p50 / (embed50 + sql50 + words50):.2f}",
             flush=True,
         )
+
+
+def measure_fence(setting: Setting, questions: list[str]) -> None:
+    """What it costs that PostgreSQL is told who asks and decides again: in this process, without HTTP, in turns."""
+    from rag.services import queries
+    from rag.types import Question
+
+    reader = queries.Reader(setting.user)
+    caller = identity.Identity(identity.NOBODY.role, setting.user.pk)
+    times: dict[identity.Identity, list[float]] = {identity.WORKER: [], caller: []}
+    for question in questions[:10] + questions:
+        for who, taken in times.items():
+            with identity.acting(who):
+                taken.append(_timed(queries.retrieve, Question(question, top_k=10, rerank=True), reader)[0])
+    without, fenced = (_percentiles(taken[10:])[0] for taken in times.values())
+    print(
+        f"second fence               p50 {without:.1f} ms without, {fenced:.1f} ms with it   ratio {fenced / without:.3f}"
+    )
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:

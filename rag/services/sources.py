@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
+from django.db import IntegrityError
 from django.db.models import Q
 
 from accounts.models import User
@@ -125,12 +126,15 @@ def saved(source: DataSource) -> DataSource:
     if not source._state.adding:
         return source
     wanted = {"name": source.name, "visibility": source.visibility, "owner": source.owner}
-    row, made = DataSource.objects.get_or_create(
-        organization=source.organization,
-        slug=source.slug,
-        deleted_at=None,
-        defaults={**wanted, "embedding_model": source.embedding_model},
-    )
+    try:
+        row, made = DataSource.objects.get_or_create(
+            organization=source.organization,
+            slug=source.slug,
+            deleted_at=None,
+            defaults={**wanted, "embedding_model": source.embedding_model},
+        )
+    except IntegrityError:  # somebody else's, which does not exist for this user
+        raise NotAllowed(_MAY_NOT_MAKE) from None
     if not made and source.owner and not visible(source.owner, Action.INGEST).filter(pk=row.pk).exists():
         raise NotAllowed(_MAY_NOT_MAKE)
     return row
