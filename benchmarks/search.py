@@ -73,9 +73,7 @@ def measure_fence(setting: Setting, questions: list[str]) -> None:
             with identity.acting(who):
                 taken.append(_timed(queries.retrieve, Question(question, top_k=10, rerank=True), reader)[0])
     without, fenced = (_percentiles(taken[10:])[0] for taken in times.values())
-    print(
-        f"second fence               p50 {without:.1f} ms without, {fenced:.1f} ms with it   ratio {fenced / without:.3f}"
-    )
+    print(f"second fence: p50 {without:.1f} ms without, {fenced:.1f} with it, ratio {fenced / without:.3f}", flush=True)
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
