@@ -8,6 +8,9 @@ DECLARE
     by_key uuid := nullif(current_setting('rag.key', true), '');
     only_these uuid[];
     only_scopes text[];
+    to_query boolean;
+    to_ingest boolean;
+    to_manage boolean;
 BEGIN
     IF me IS NULL THEN
         RETURN '{}';
@@ -18,15 +21,15 @@ BEGIN
             JOIN orgs_membership AS membership ON membership.organization_id = key.organization_id
                 AND membership.user_id = key.user_id AND membership.is_active
             WHERE key.id = by_key AND key.user_id = me AND key.revoked_at IS NULL
-                AND (key.expires_at IS NULL OR key.expires_at > now());
-        IF NOT FOUND
-            OR (wanted = 'query' AND NOT 'query' = ANY(only_scopes))
-            OR (wanted = 'ingest' AND NOT 'ingest' = ANY(only_scopes))
-            OR (wanted = 'write' AND NOT only_scopes && ARRAY['ingest', 'manage']::varchar[])
-            OR (wanted = 'manage' AND NOT 'manage' = ANY(only_scopes)) THEN
+                AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp());
+        IF NOT FOUND THEN
             RETURN '{}';
         END IF;
     END IF;
+    -- To VIEW, a key needs no scope in particular.
+    to_query := wanted = 'view' OR (wanted = 'query' AND coalesce('query' = ANY(only_scopes), true));
+    to_ingest := wanted = 'view' OR (wanted IN ('ingest', 'write') AND coalesce('ingest' = ANY(only_scopes), true));
+    to_manage := wanted = 'view' OR (wanted IN ('manage', 'write') AND coalesce('manage' = ANY(only_scopes), true));
     RETURN ARRAY(
         WITH RECURSIVE mine AS (
             SELECT membership.id, membership.organization_id FROM orgs_membership AS membership
@@ -46,13 +49,13 @@ BEGIN
             JOIN orgs_team AS above ON above.id = joined.parent_id AND above.organization_id = joined.organization_id
         ), granted AS (
             SELECT source_id, user_id, role_id, team_id FROM rag_grant
-            WHERE expires_at IS NULL OR expires_at > now()
+            WHERE expires_at IS NULL OR expires_at > statement_timestamp()
         )
         SELECT source.id FROM rag_datasource AS source
         WHERE source.deleted_at IS NULL
         AND (only_these IS NULL OR source.id = ANY(only_these))
         AND (
-            (wanted IN ('query', 'view') AND source.organization_id IN (SELECT organization_id FROM mine) AND (
+            (to_query AND source.organization_id IN (SELECT organization_id FROM mine) AND (
                 source.visibility = 'public'
                 OR (source.visibility = 'personal' AND source.owner_id = me)
                 OR (source.visibility = 'private'
@@ -64,12 +67,12 @@ BEGIN
                     SELECT FROM granted JOIN joined ON joined.id = granted.team_id
                     WHERE source_id = source.id AND joined.organization_id = source.organization_id))
             ))
-            OR (wanted IN ('ingest', 'write', 'view') AND (
+            OR (to_ingest AND (
                 (source.owner_id = me AND source.organization_id IN (SELECT organization_id FROM mine))
                 OR source.organization_id IN
                     (SELECT organization_id FROM held WHERE 'sources.ingest' = ANY(permissions))
             ))
-            OR (wanted IN ('manage', 'write', 'view') AND (
+            OR (to_manage AND (
                 source.organization_id IN (SELECT organization_id FROM held WHERE 'sources.manage' = ANY(permissions))
                 OR (EXISTS (SELECT FROM accounts_user WHERE id = me AND is_active AND is_superuser)
                     AND EXISTS (SELECT FROM orgs_organization WHERE id = source.organization_id AND is_active))
