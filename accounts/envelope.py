@@ -70,7 +70,10 @@ def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
 
 
 class Unavailable(exceptions.APIException):
+    """wait: seconds after which another try makes sense."""
+
     status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    wait = 2
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response | None:

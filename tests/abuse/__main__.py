@@ -60,8 +60,8 @@ def _print(figures: "Figures") -> None:
     recovery = "never" if figures.recovery is None else f"{figures.recovery:.1f} s"
     print(
         f"{figures.name:26} requests {figures.requests:5}  success {figures.success:5}  contract's error "
-        f"{figures.errors:4}  broken {sum(figures.broken.values()):3}  slowest {figures.slowest:4.1f} s  recovered "
-        f"{recovery:>7}  acknowledged {found.acknowledged:4}  lost {len(found.lost)}  doubled {len(found.doubled)}  "
+        f"{figures.errors:4}  broken {sum(figures.broken.values()):3}  slowest {figures.slowest:4.1f} s  last error "
+        f"{figures.last_error:4.1f} s  all by {recovery:>7}  acknowledged {found.acknowledged:4}  lost {len(found.lost)}  doubled {len(found.doubled)}  "
         f"torn {len(found.torn)}  unfinished {figures.unfinished}  revived {figures.revived}",
         flush=True,
     )

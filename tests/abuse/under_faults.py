@@ -18,7 +18,8 @@ _RECOVERY, _JOBS = 60, 120
 
 @dataclass
 class Figures:
-    """recovery: seconds from the fault's end until every operation has succeeded again; None: never."""
+    """last_error: seconds from the fault's end to the last answer that was no success. recovery: until every operation
+    has succeeded again, which takes as long as it takes the traffic to come by; None: never."""
 
     name: str
     requests: int = 0
@@ -26,6 +27,7 @@ class Figures:
     errors: int = 0
     broken: Counter[str] = field(default_factory=Counter)
     slowest: float = 0
+    last_error: float = 0
     recovery: float | None = None
     revived: int = 0
     findings: Findings = field(default_factory=Findings)
@@ -74,6 +76,8 @@ def _figures(name: str, answers: list[Answer], over: float | None) -> Figures:
             if answer.begun >= over and answer.verdict.kind is Kind.SUCCESS:
                 first[answer.operation] = min(first.get(answer.operation, answer.ended), answer.ended)
         figures.recovery = max(first.values()) - over
+        late = [each.ended - over for each in answers if each.verdict.kind is not Kind.SUCCESS]
+        figures.last_error = max([0.0, *late])
     return figures
 
 
