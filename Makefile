@@ -10,7 +10,7 @@ TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check schema fuzz chaos clients bench eval guard ingest-sample clean-data lock
+.PHONY: help install install-dev run test check schema fuzz chaos abuse clients bench eval guard ingest-sample clean-data lock
 
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
@@ -20,6 +20,7 @@ help:
 	@echo "make check          lint, types, migrations, deployment settings"
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
+	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
 	@echo "make clients        supabase-js against the real server (needs Node)"
 	@echo "make schema         renew the API schema's snapshot"
 	@echo "make bench          measure ingestion and search"
@@ -65,6 +66,9 @@ fuzz: install-dev
 
 chaos: install-dev
 	@$(BIN)/python -m tests.chaos "$(CURDIR)/var/chaos"
+
+abuse: install-dev
+	@$(BIN)/python -m tests.abuse "$(CURDIR)/var/abuse"
 
 clients: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/clients" -- $(BIN)/python -m tests.clients

@@ -6,6 +6,7 @@ event loop reads, which costs a connection and nothing else. Longer bodies have 
 
 import contextlib
 import errno
+import json
 import re
 import resource
 import selectors
@@ -16,7 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn import util
+from gunicorn.http import errors
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 # Seconds for the headers and for a short body to arrive, and for the next bytes of a longer one.
@@ -30,6 +32,15 @@ LONG_BODY_THREADS = 8
 SLOWEST = 32 * 1024
 # Of a body whose length nobody has said.
 UNKNOWN_LENGTH = 64 * 1024 * 1024
+
+# What is no request at all, or one that is refused before anybody knows its path: v3's shape of an error.
+_REFUSALS: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (errors.LimitRequestLine, 414, "URI too long", "The path and its query are longer than this server reads."),
+    (errors.LimitRequestHeaders, 431, "Headers too large", "The headers are more, or longer, than this server reads."),
+    (errors.ExpectationFailed, 417, "Expectation failed", "Of Expect, only `100-continue` is known here."),
+    (errors.UnsupportedTransferCoding, 501, "Not implemented", "Of Transfer-Encoding, only `chunked` is known here."),
+    (errors.ParseException, 400, "Bad request", "This is not a valid HTTP request."),
+)
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
 _PIECES = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
@@ -76,12 +87,35 @@ class Connection(TConn):
         self.arrived.clear()
         self.missing = None
         if too_much:
-            raise LimitRequestHeaders("more than this server reads")
+            raise errors.LimitRequestHeaders("more than this server reads")
 
     def close(self, graceful: bool = False) -> None:
         if not self._closed:
             self._closed = True
             super().close(graceful)
+
+
+class Body:
+    """A request's body, in which a piece that is none is what a body that breaks off is: an OSError, which Django knows
+    as UnreadablePostError and the parsers as the client's mistake."""
+
+    def __init__(self, body: Any) -> None:
+        self._body = body
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._body, name)
+
+    def read(self, *size: int | None) -> bytes:
+        try:
+            return self._body.read(*size)
+        except errors.ParseException as error:
+            raise OSError("the body is not as it was announced") from error
+
+    def readline(self, *size: int | None) -> bytes:
+        try:
+            return self._body.readline(*size)
+        except errors.ParseException as error:
+            raise OSError("the body is not as it was announced") from error
 
 
 class Worker(ThreadWorker):
@@ -150,6 +184,22 @@ class Worker(ThreadWorker):
             with contextlib.suppress(OSError):
                 conn.close(graceful=True)
         return kept
+
+    def handle_request(self, req: Any, conn: Connection) -> Any:
+        req.body = Body(req.body)
+        return super().handle_request(req, conn)
+
+    def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
+        refusal = next((rest for kind, *rest in _REFUSALS if isinstance(exc, kind)), None)
+        if refusal is None or (req is not None and not isinstance(exc, errors.ParseException)):
+            super().handle_error(req, client, addr, exc)
+            return
+        status, title, message = refusal
+        self.log.warning("request_refused %s %s", status, type(exc).__name__)
+        body = json.dumps({"error": title, "message": message, "details": {}}).encode()
+        head = f"HTTP/1.1 {status} {title}\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        with contextlib.suppress(OSError):
+            util.write_nonblock(client, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
     def finish_request(self, conn: Connection, future: Any) -> None:
         self._expected.discard(conn)

@@ -85,6 +85,9 @@ class Traffic:
         good = {answer.operation for answer in self.since(begun) if answer.verdict.kind is Kind.SUCCESS}
         return operations(self.answers) <= good
 
+    def all_asked_since(self, begun: float) -> bool:
+        return operations(self.answers) <= operations(self.since(begun))
+
     def _live(self, person: Person, number: int) -> None:
         days = day(person, self._ledger)
         for call in itertools.islice(days, number * 3, None):  # not everybody at the same thing
@@ -114,7 +117,9 @@ def asked(port: int, call: Call, headers: dict[str, str]) -> tuple[int, dict[str
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     body = call.body if isinstance(call.body, bytes | None) else json.dumps(call.body).encode()
     with contextlib.closing(connection):
-        connection.request(call.method, call.path, body, {"Content-Type": "application/json", **headers, **call.headers})
+        connection.request(
+            call.method, call.path, body, {"Content-Type": "application/json", **headers, **call.headers}
+        )
         response = connection.getresponse()
         content = b""
         while part := response.read1():
@@ -131,33 +136,34 @@ def operations(answers: list[Answer]) -> set[str]:
 def day(person: Person, ledger: Ledger) -> Iterator[Call]:
     """What somebody does all day: everything that the API has, again and again."""
     for number in itertools.count():
-        yield from _reading(person)
+        yield from _reading(person, number)
         yield from _writing(person, number, ledger)
         yield from _sources(person, number, ledger)
 
 
-_QUESTION = "where are the spare keys of the yard"
-
-
-def _reading(person: Person) -> Iterator[Call]:
+def _reading(person: Person, number: int) -> Iterator[Call]:
     local, remote = person.sources
-    question = [{"role": "user", "content": _QUESTION}]
+    # Never the same one twice: vectors of questions are kept.
+    asked = f"where does {person.name} hang the spare keys of the yard on day {number}"
+    question = [{"role": "user", "content": asked}]
     queries: list[str] = []
     for operation, path, body in (
-        ("search", "/api/rag/search", {"query": _QUESTION, "filters": {"source": local}}),
-        ("search, remote model", "/api/rag/search", {"query": _QUESTION, "filters": {"source": remote}}),
-        ("search, retrieval's", "/api/rag/search", {"query_text": _QUESTION}),
-        ("retrieve", "/api/rag/retrieve", {"query": _QUESTION, "dataSources": [local]}),
-        ("query", "/api/rag/query", {"query": _QUESTION, "dataSources": [local]}),
-        ("query, stream", "/api/rag/query", {"query": _QUESTION, "dataSources": [local], "stream": True}),
-        ("answer", "/api/rag/answer", {"query_text": _QUESTION}),
-        ("answer, stream", "/functions/v1/rag-answer", {"query_text": _QUESTION, "stream": True}),
+        ("search", "/api/rag/search", {"query": asked, "filters": {"source": local}}),
+        ("search, remote model", "/api/rag/search", {"query": asked, "filters": {"source": remote}}),
+        ("search, retrieval's", "/api/rag/search", {"query_text": asked}),
+        ("retrieve", "/api/rag/retrieve", {"query": asked, "dataSources": [local]}),
+        ("query", "/api/rag/query", {"query": asked, "dataSources": [local]}),
+        ("query, stream", "/api/rag/query", {"query": asked, "dataSources": [local], "stream": True}),
+        ("answer", "/api/rag/answer", {"query_text": asked}),
+        ("answer, stream", "/functions/v1/rag-answer", {"query_text": asked, "stream": True}),
         ("chat", "/api/chat", {"messages": question, "useRag": True, "ragFilters": {"source": local}}),
         ("chat, stream", "/api/chat", {"messages": question, "stream": True}),
-        ("agent", "/agent/respond", {"query": _QUESTION}),
+        ("agent", "/agent/respond", {"query": asked}),
     ):
         yield Call(operation, "POST", path, body)
-    yield Call("service search", "POST", "/api/v1/search", {"query": _QUESTION}, lambda body: queries.append(body["query_id"]))
+    yield Call(
+        "service search", "POST", "/api/v1/search", {"query": asked}, lambda body: queries.append(body["query_id"])
+    )
     for query in queries:
         yield Call("search details", "GET", f"/api/v1/search/{query}")
     yield Call("sources", "GET", "/api/rag/sources")

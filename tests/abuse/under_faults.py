@@ -2,7 +2,10 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from django.db import connection
 
 from rag.models import IngestionJob
 
@@ -35,23 +38,24 @@ class Figures:
 
     @property
     def good(self) -> bool:
-        return self.recovery is not None and not self.broken and self.findings.good and not self.unfinished
+        return self.recovery is not None and not (self.broken or self.unfinished or self.revived) and self.findings.good
 
 
 def strike(product: Product, people: list[Person], name: str, fault: Fault, *, calm: float, seconds: float) -> Figures:
     """calm: seconds of undisturbed traffic before (until every operation has succeeded once, if that takes longer).
-    seconds: how long the fault lasts."""
+    seconds: how long the fault lasts, or longer, until everything was asked for while it did."""
     ledger, revived = Ledger(), product.revived
     people = [Person(f"{_slug(name)}-{person.name}", person.headers, person.sources) for person in people]
     with Traffic(product.port, people, ledger) as traffic:
         begun = time.monotonic()
         _wait(lambda: time.monotonic() > begun + calm and _whole_days(traffic), _RECOVERY)
         with fault(product):
-            _wait(lambda: False, seconds)
+            struck = time.monotonic()
+            _wait(lambda: time.monotonic() > struck + seconds and traffic.all_asked_since(struck), 3 * seconds)
         over = time.monotonic()
         recovered = _wait(lambda: traffic.all_succeed_since(over), _RECOVERY, product)
     figures = _figures(name, traffic.answers, over if recovered else None)
-    figures.unfinished = _finish(product)
+    figures.unfinished = finish(product)
     figures.findings = ledger.compared()
     figures.revived = product.revived - revived
     return figures
@@ -68,7 +72,9 @@ def _whole_days(traffic: Traffic) -> bool:
 def _figures(name: str, answers: list[Answer], over: float | None) -> Figures:
     kinds = counted(answers)
     figures = Figures(name, len(answers), kinds[Kind.SUCCESS], kinds[Kind.ERROR])
-    figures.broken = Counter(f"{each.operation}: {each.verdict.why}" for each in answers if each.verdict.kind is Kind.BROKEN)
+    figures.broken = Counter(
+        f"{each.operation}: {each.verdict.why}" for each in answers if each.verdict.kind is Kind.BROKEN
+    )
     figures.slowest = max(answer.seconds for answer in answers)
     if over is not None:
         first: dict[str, float] = {}
@@ -81,10 +87,10 @@ def _figures(name: str, answers: list[Answer], over: float | None) -> Figures:
     return figures
 
 
-def _wait(question: object, seconds: float, product: Product | None = None) -> bool:
+def _wait(question: Callable[[], bool], seconds: float, product: Product | None = None) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if question():  # type: ignore[operator]
+        if question():
             return True
         if product:
             product.keep_worker_running()
@@ -92,10 +98,8 @@ def _wait(question: object, seconds: float, product: Product | None = None) -> b
     return False
 
 
-def _finish(product: Product) -> int:
+def finish(product: Product) -> int:
     """The jobs' documents that do not end well in their time."""
-    from django.db import connection
-
     connection.close()  # the server may be another one now
     _wait(lambda: not IngestionJob.objects.filter(finished_at=None).exists(), _JOBS, product)
     return IngestionJob.objects.exclude(status=IngestionJob.Status.COMPLETED).count()

@@ -1,5 +1,7 @@
 """Several people of one organisation, who sign in in different ways, and sources of a local and of a remote model."""
 
+from rest_framework_simplejwt.tokens import RefreshToken
+
 from accounts.models import User
 from orgs import api_keys
 from orgs.models import Organization
@@ -8,7 +10,6 @@ from orgs.services import add_member, found_organization
 from rag.models import DataSource, EmbeddingModel
 from rag.services import ingestion
 from rag.types import Submission
-from rest_framework_simplejwt.tokens import RefreshToken
 
 from .traffic import Person
 
