@@ -24,6 +24,8 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 # Seconds for the headers and for a short body to arrive, and for the next bytes of a longer one.
 ARRIVAL_SECONDS = 20
 STALL_SECONDS = 20
+# For a client to close its end of a connection that is over.
+LEAVING_SECONDS = 2
 # Bytes: more headers are refused; a longer body is read by a thread of the few.
 MOST_HEAD = 64 * 1024
 SHORT_BODY = 256 * 1024
@@ -56,7 +58,7 @@ class Connection(TConn):
         self.missing: int | None = None  # bytes of the body that are still to come, once the headers are there
         self.is_long = False
         self.deadline = 0.0
-        self._closed = False
+        self.drained = 0
 
     def take(self, data: bytes) -> bool:
         """Whether the request is complete, or has so much of it arrived that a thread has to see to it."""
@@ -89,11 +91,6 @@ class Connection(TConn):
         if too_much:
             raise errors.LimitRequestHeaders("more than this server reads")
 
-    def close(self, graceful: bool = False) -> None:
-        if not self._closed:
-            self._closed = True
-            super().close(graceful)
-
 
 class Body:
     """A request's body, in which a piece that is none is what a body that breaks off is: an OSError, which Django knows
@@ -125,6 +122,7 @@ class Worker(ThreadWorker):
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self._long_bodies = ThreadPoolExecutor(LONG_BODY_THREADS)
         self._expected: set[Connection] = set()
+        self._leaving: set[Connection] = set()
         super().init_process()
 
     def accept(self, listener: socket.socket) -> None:
@@ -166,8 +164,7 @@ class Worker(ThreadWorker):
             conn.data_ready = True
             self.enqueue_req(conn)
         else:  # they have left
-            self.nr_conns -= 1
-            conn.close()
+            self._forget(conn)
 
     def enqueue_req(self, conn: Connection) -> None:
         pool = self.tpool
@@ -177,21 +174,14 @@ class Worker(ThreadWorker):
         future = pool.submit(self.handle, conn)
         future.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
 
-    def handle(self, conn: Connection) -> Any:
-        """Closing waits for the client's end, and the event loop must not."""
-        kept = super().handle(conn)
-        if not kept:
-            with contextlib.suppress(OSError):
-                conn.close(graceful=True)
-        return kept
-
     def handle_request(self, req: Any, conn: Connection) -> Any:
         req.body = Body(req.body)
         return super().handle_request(req, conn)
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
         refusal = next((rest for kind, *rest in _REFUSALS if isinstance(exc, kind)), None)
-        if refusal is None or (req is not None and not isinstance(exc, errors.ParseException)):
+        # A header that the application has written is its own mistake.
+        if refusal is None or isinstance(exc, errors.InvalidResponseHeader | errors.InvalidResponseHeaderName):
             super().handle_error(req, client, addr, exc)
             return
         status, title, message = refusal
@@ -207,12 +197,46 @@ class Worker(ThreadWorker):
         is_kept = not future.cancelled() and not future.exception() and bool(future.result())
         # What the thread has read of the next request already.
         ahead = conn.parser.unreader.take_buffered() if is_kept else b""
-        if not ahead:
+        if not is_kept:
+            self._let_leave(conn)
+        elif not ahead:
             super().finish_request(conn, future)
         elif conn.take(ahead):
             self.enqueue_req(conn)
         else:
             self._await(conn)
+
+    def _let_leave(self, conn: Connection) -> None:
+        """Wait for the client's end (RFC 9112, 9.6: else it may lose the answer) without a thread."""
+        try:
+            conn.sock.shutdown(socket.SHUT_WR)
+            conn.sock.setblocking(False)
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._on_leaving, conn))
+        except (OSError, ValueError):
+            self._forget(conn)
+            return
+        conn.timeout = time.monotonic() + LEAVING_SECONDS
+        self._leaving.add(conn)
+
+    def _on_leaving(self, conn: Connection, client: socket.socket) -> None:
+        try:
+            data = client.recv(64 * 1024)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        conn.drained += len(data)
+        if not data or conn.drained > SHORT_BODY:
+            self._see_off(conn)
+
+    def _see_off(self, conn: Connection) -> None:
+        self._leaving.discard(conn)
+        self.poller.unregister(conn.sock)
+        self._forget(conn)
+
+    def _forget(self, conn: Connection) -> None:
+        self.nr_conns -= 1
+        conn.close()
 
     def murder_pending(self) -> None:
         """Called every second at least. Whoever waits for a body that comes too slowly is told that it has ended. A
@@ -223,6 +247,8 @@ class Worker(ThreadWorker):
                 conn.timeout = 0
         super().murder_pending()
         now = time.monotonic()
+        for conn in [each for each in self._leaving if each.timeout < now]:
+            self._see_off(conn)
         for conn in [each for each in self._expected if each.deadline < now]:
             self._expected.discard(conn)
             with contextlib.suppress(OSError):

@@ -62,7 +62,7 @@ def web(transactional_db: None, tmp_path: Path, eventually: Callable[..., Any]) 
         "RAG_MAX_UPLOAD_BYTES": str(150 * MB),
     }
     command = [sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"127.0.0.1:{port}", "--no-control-socket"]
-    command += ["--worker-class", "gthread", "--workers", "1", "--threads", "4"]
+    command += ["--worker-class", "ragsite.serving.Worker", "--workers", "1", "--threads", "4"]
     with open(tmp_path / "web.log", "wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
