@@ -181,13 +181,13 @@ def test_a_database_that_does_not_answer(client: Client, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("failure", "wait"),
     [
-        (GenerationFailed("x"), "2"),
-        (GenerationFailed("x", retry_after=29.2), "30"),
-        (GenerationFailed("x", retry_after=1e9), "3600"),
-        (GenerationFailed("x", retry=False), None),
+        (errors.GenerationFailed("x"), "2"),
+        (errors.GenerationFailed("x", retry_after=29.2), "30"),
+        (errors.GenerationFailed("x", retry_after=1e9), "3600"),
+        (errors.GenerationFailed("x", retry=False), None),
     ],
 )
-def test_a_503_says_when_to_try_again(failure: GenerationFailed, wait: str | None) -> None:
+def test_a_503_says_when_to_try_again(failure: errors.GenerationFailed, wait: str | None) -> None:
     """What the model asked for, within an hour; nothing where another try will not help."""
     response = HANDLERS["v3"](failure, {})
     assert response is not None
