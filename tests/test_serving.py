@@ -142,7 +142,9 @@ def test_who_asks_first_is_told_to_go_on(port: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"x\r\n", b"3\r\nabcdef\r\n0\r\n\r\n", b"f" * 15 + b"\r\na", b"0" * 100_000], ids=["x", "more", "16^15", "long"]
+    "body",
+    [b"x\r\n", b"3\r\nabcdef\r\n0\r\n\r\n", b"f" * 15 + b"\r\na", b"0" * 100_000],
+    ids=["x", "more", "16^15", "long"],
 )
 def test_pieces_that_are_none_break_the_body_off(port: int, body: bytes) -> None:
     with opened(port, POST % b"Transfer-Encoding: chunked" + body) as client:

@@ -31,10 +31,11 @@ def main(folder: Path) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended
     begun = time.monotonic()
     wanted = [name for name in os.environ.get("ABUSE_PARTS", "").split(",") if name]
+    workers = not wanted or not set(wanted) <= {"oversized", "slow clients", "60 wait for a model"}
     with (
         Model().running() as embeddings,
         Model().running() as language_model,
-        Product(folder, embeddings=embeddings, language_model=language_model) as product,
+        Product(folder, embeddings=embeddings, language_model=language_model, workers=workers) as product,
     ):
         django.setup()
         from .parts import run

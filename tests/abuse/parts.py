@@ -5,6 +5,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from .faults import FAULTS
@@ -50,6 +51,7 @@ def run(product: Product, *, wanted: Sequence[str], seconds: float) -> list[Row]
     }
     parts |= {
         "slow clients": lambda: slow(product, everybody[0]),
+        "60 wait for a model": lambda: waiting(product, everybody[0]),
         "1,000 at once": lambda: at_once(product, everybody),
         "1,000 at once, limits on": lambda: at_once(product, everybody, limits=True),
         "oversized": lambda: oversized(product, everybody[0]),
@@ -94,6 +96,26 @@ def slow(product: Product, person: Person) -> Row:
         worst.append(f"{count} {kind.replace('_', ' ')} {max(times):.2f} s")
     row.broken = +row.broken
     row.notes = "slowest short request beside " + ", ".join(worst)
+    return row
+
+
+def waiting(product: Product, person: Person) -> Row:
+    """More than there are threads ask a language model that hangs; short requests meanwhile."""
+    body = {"messages": [{"role": "user", "content": "Where are the keys?"}]}
+    calls = [(Call("chat", "POST", "/api/chat", body), person.headers)] * 60
+    with FAULTS["language model hangs"](product), ThreadPoolExecutor(1) as aside:
+        asked = aside.submit(flood, product.port, calls, patience=60)
+        time.sleep(1.5)
+        times = answer_times(product.port, "/healthz", 5)
+        found = asked.result()
+    row = Row("60 wait for a model", found.requests, broken=found.broken)
+    row.errors = sum(found.answers.values()) - found.answers["200"]
+    row.success = found.answers["200"]
+    row.broken[f"a short request took more than {_SHORT:.0f} s"] += sum(each >= _SHORT for each in times)
+    row.broken = +row.broken
+    row.notes = (
+        f"slowest short request meanwhile {max(times):.2f} s, {dict(found.answers)}, p50 {found.percentile(50):.1f} s"
+    )
     return row
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -26,8 +27,11 @@ MODEL_TIMEOUT = 4
 class Product(Site):
     """Ready while it is entered. Ends only what it has started itself."""
 
-    def __init__(self, folder: Path, *, embeddings: ProviderServer, language_model: ProviderServer) -> None:
+    def __init__(
+        self, folder: Path, *, embeddings: ProviderServer, language_model: ProviderServer, workers: bool = True
+    ) -> None:
         super().__init__(folder)
+        self._has_workers = workers
         self._models = {"LLM_MODEL": "abuse", "LLM_BASE_URL": language_model.base_url, "LLM_API_KEY": "none"}
         self.embeddings, self.language_model = embeddings, language_model
         self._web: subprocess.Popen[bytes] | None = None
@@ -43,10 +47,11 @@ class Product(Site):
             RAG_LEASE_SECONDS="5",
         )
         for command in (["migrate", "--verbosity=0"], ["collectstatic", "--noinput", "--verbosity=0"]):
-            subprocess.run([os.sys.executable, "manage.py", *command], check=True)
+            subprocess.run([sys.executable, "manage.py", *command], check=True)
         self.port = _free_port()
         self.start_web()
-        self.start_worker()
+        if self._has_workers:
+            self.start_worker()
         return self
 
     def __exit__(self, error: type[BaseException] | None, *others: object) -> None:

@@ -45,7 +45,8 @@ class OpenAIEmbedder:
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
-        vectors = np.concatenate([self._embed_batch(batch) for batch in batches])
+        with EMBEDDERS.one(self._model, EmbeddingFailed):
+            vectors = np.concatenate([self._embed_batch(batch) for batch in batches])
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
     def _embed_batch(self, texts: Sequence[str]) -> Vectors:
