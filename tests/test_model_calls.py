@@ -1,4 +1,4 @@
-"""A model that hangs does not take every thread with it: RAG_MODEL_CALLS requests of a process wait, others are told."""
+"""A model that hangs does not take every thread with it: RAG_MODEL_CALLS requests wait, the others are told."""
 
 import threading
 from collections.abc import Callable, Iterator

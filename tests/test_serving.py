@@ -103,9 +103,14 @@ def test_what_does_not_arrive_is_given_up(port: int, first: bytes) -> None:
 
 def test_drops_do_not_prolong_the_time_to_arrive(port: int) -> None:
     with opened(port, b"GET / HTTP/1.1\r\n") as client, pytest.raises(ConnectionError):
-        for _ in range(100):  # ten seconds; a second and the look for late ones are less
-            client.sendall(b"X: y\r\n")
-            time.sleep(0.1)
+        _dropped(client)
+
+
+def _dropped(client: socket.socket) -> None:
+    """For ten seconds; the second for arriving and the look for late ones are less."""
+    for _ in range(100):
+        client.sendall(b"X: y\r\n")
+        time.sleep(0.1)
 
 
 def test_a_long_body_that_comes_too_slowly_is_at_its_end(port: int) -> None:

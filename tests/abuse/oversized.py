@@ -38,67 +38,85 @@ def cases(headers: dict[str, str]) -> list[Case]:
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{credential}{more}{framing}\r\n"
         return Case(name, head.encode(), parts, expected)
 
-    def written(value: object) -> bytes:
-        return json.dumps(value).encode()
+    def says(name: str, target: str, /, *expected: int, **value: object) -> Case:
+        return request(name, json.dumps(value).encode(), path=target, expected=expected or (400,))
 
-    many = ["x"] * 200_000
-    file_head = 'Content-Disposition: form-data; name="files"; filename="{}"\r\n\r\nx\r\n'
-    ingest = "/api/rag/ingest"
-    multipart = f"Content-Type: {FORM['Content-Type']}\r\n"
+    def sends(name: str, /, *expected: int, **value: object) -> Case:
+        """A document."""
+        return says(name, ingest, *expected, **{"source": "local", "path": "a", "title": "a", "text": "a", **value})
+
+    def asks(name: str, target: str, *expected: int, more: str = "") -> Case:
+        """Without a body."""
+        kept = more or "Accept: */*\r\n"
+        return request(name, path=f"/api/rag/sources{target}", more=kept, method="GET", expected=expected)
+
+    def uploads(
+        name: str, body: bytes | Callable[[], Iterator[bytes]], *expected: int, length: int | None = None
+    ) -> Case:
+        return request(name, body, path=ingest, more=multipart, length=length, expected=expected or (400,))
 
     def parts(count: int, part: str) -> bytes:
-        return (
-            b"".join(b"------abuse\r\n" + part.format(number).encode() for number in range(count))
-            + b"------abuse--\r\n"
-        )
+        written = b"".join(b"------abuse\r\n" + part.format(number).encode() for number in range(count))
+        return written + b"------abuse--\r\n"
 
+    ingest, kb, mb = "/api/rag/ingest", 1_000, 1_000_000
+    multipart = f"Content-Type: {FORM['Content-Type']}\r\n"
+    many = ["x"] * 200_000
+    field = 'Content-Disposition: form-data; name="f{}"\r\n\r\nx\r\n'
+    file = 'Content-Disposition: form-data; name="files"; filename="{}"\r\n\r\nx\r\n'
+    long_head = file.replace("\r\n\r\nx", "\r\nX: " + "a" * mb + "\r\n\r\nx")
+    begun = b"------abuse\r\n" + file.format("f").encode()
+    messages = [{"role": "user", "content": "a" * 100 * kb}] * 300
+    documents = [{"path": str(number), "text": "a"} for number in range(10_001)]
+    keys = b"{" + b",".join(b'"k%d":1' % number for number in range(200_000)) + b"}"
+    long_boundary = "Content-Type: multipart/form-data; boundary=" + "b" * 3 * kb + "\r\n"
     return [
-        request("path of 100 KB", path="/api/rag/sources/" + "a" * 100_000, method="GET", expected=(414, 431)),
-        request("path of 3 KB", path="/api/rag/sources/" + "a" * 3_000, method="GET", expected=(404,)),
-        request("query string of 60 KB", path="/api/rag/sources?search=" + "a" * 60_000, method="GET", expected=(414,)),
-        request("query string of 1,500 fields", path="/api/rag/sources?" + "a&" * 1_500, method="GET", expected=(200, 400)),
-        request("header of 20 KB", more="X-Long: " + "a" * 20_000 + "\r\n", expected=(431,)),
-        request("headers of 10 MB", more="X-Long: " + "a" * 10_000_000 + "\r\n", expected=(431,)),
-        request("50,000 headers", more="X: y\r\n" * 50_000, expected=(431,)),
-        request("300 headers", more="X: y\r\n" * 300, expected=(431,)),
-        request("credential of 7 KB", more="Authorization: Bearer " + "a" * 7_000 + "\r\n", expected=(401,)),
-        request("declared body of 40 MB", length=40_000_000, expected=(413,)),
+        asks("path of 100 KB", "/" + "a" * 100 * kb, 414, 431),
+        asks("path of 3 KB", "/" + "a" * 3 * kb, 404),
+        asks("query string of 60 KB", "?search=" + "a" * 60 * kb, 414),
+        asks("query string of 1,500 fields", "?" + "a&" * 1_500, 200, 400),
+        asks("header of 20 KB", "", 431, more="X-Long: " + "a" * 20 * kb + "\r\n"),
+        asks("headers of 10 MB", "", 431, more="X-Long: " + "a" * 10 * mb + "\r\n"),
+        asks("50,000 headers", "", 431, more="X: y\r\n" * 50_000),
+        asks("300 headers", "", 431, more="X: y\r\n" * 300),
+        asks("credential of 7 KB", "", 401, more="Authorization: Bearer " + "a" * 7 * kb + "\r\n"),
+        request("declared body of 40 MB", length=40 * mb, expected=(413,)),
         request("declared body of 10^18", length=10**18, expected=(413,)),
-        request("body of 31 MB", b'{"query": "' + b"a" * 31_000_000 + b'"}', expected=(400,)),
-        request("depth of a million", b'{"query":' * 1 + b"[" * 1_000_000),
-        request("array of 200,000", written({"query": "x", "filters": many})),
-        request("number of 100,000 digits", b'{"query": "x", "topK": ' + b"9" * 100_000 + b"}"),
-        request("200,000 keys", b"{" + b",".join(b'"k%d":1' % number for number in range(200_000)) + b"}"),
-        request("question of 1 MB", written({"query": "a " * 500_000})),
-        request("200,000 data sources", written({"query": "x", "dataSources": many}), path="/api/rag/retrieve"),
-        request("300 messages of 100 KB", written({"messages": [{"role": "user", "content": "a" * 100_000}] * 300}), path="/api/chat"),
-        request("query_text of 1 MB", written({"query_text": "a" * 1_000_000}), path="/api/rag/answer"),
-        request("agent's query of 1 MB", written({"query": "a" * 1_000_000}), path="/agent/respond", expected=(400, 422)),
-        request("search service's query of 1 MB", written({"query": "a" * 1_000_000}), path="/api/v1/search", expected=(400, 422)),
-        request("template of 1 MB", written({"query": "x", "template": "{" * 1_000_000}), path="/api/rag/query"),
-        request("text of 1 MB at once", written({"source": "local", "path": "a", "title": "a", "text": "a " * 500_000}), path=ingest, expected=(413,)),
-        request("title of 1 MB", written({"source": "local", "path": "a", "title": "a" * 1_000_000, "text": "a"}), path=ingest),
-        request("path of 1 MB in the body", written({"source": "local", "path": "a" * 1_000_000, "title": "a", "text": "a"}), path=ingest),
-        request("metadata of 5 MB", written({"source": "local", "path": "a", "title": "a", "text": "a", "metadata": {"a": "b" * 5_000_000}}), path=ingest),
-        request("100,000 tags", written({"source": "local", "path": "a", "title": "a", "text": "a", "tags": many[:100_000]}), path=ingest),
-        request("job of 10,001 documents", written({"dataSourceId": "local", "documents": [{"path": str(n), "text": "a"} for n in range(10_001)]}), path=ingest, expected=(400, 413)),
-        request("source's name of 1 MB", written({"name": "a" * 1_000_000}), path="/api/rag/sources"),
-        request("e-mail address of 1 MB", written({"email": "a" * 1_000_000, "password": "b"}), path="/api/auth/token", expected=(413,)),
-        request("file's name of 1 MB", form({"dataSourceId": "local"}, {"a" * 1_000_000: b"x"}), path=ingest, more=multipart),
-        request("2,000 files", parts(2_000, file_head), path=ingest, more=multipart),
-        request("2,000 fields", parts(2_000, 'Content-Disposition: form-data; name="f{}"\r\n\r\nx\r\n'), path=ingest, more=multipart),
-        request("field of 40 MB", form({"dataSourceId": "a" * 40_000_000}, {}), path=ingest, more=multipart, expected=(413,)),
-        request("part's header of 1 MB", parts(1, 'Content-Disposition: form-data; name="files"; filename="f{}"\r\nX: ' + "a" * 1_000_000 + "\r\n\r\nx\r\n"), path=ingest, more=multipart),
-        request("upload that declares 2 GB", path=ingest, more=multipart, length=2 * 2**30, expected=(413,)),
-        request("boundary of 3 KB", b"x", path=ingest, more="Content-Type: multipart/form-data; boundary=" + "b" * 3_000 + "\r\n", expected=(400, 415)),
-        request("pieces without end, JSON", _pieces(60_000_000), expected=(400, 413)),
-        request("pieces without end, a file", _pieces(300_000_000, b"------abuse\r\n" + file_head.format("f")[:-3].encode()), path=ingest, more=multipart, expected=(413,)),
-        request("a piece that says 16^15 bytes", lambda: iter([b"f" * 15 + b"\r\n" + b"a" * 100_000]), path=ingest, expected=(400, 413)),
-        request("a piece's length of 1 MB", lambda: iter([b"0" * 1_000_000 + b"\r\n"]), path=ingest, expected=(400,)),
-        request("body that breaks off", b'{"query": "a', length=300_000, expected=(400,)),
-        request("short body that breaks off", b'{"query": "a', length=3_000, expected=(400,)),
-        request("upload that breaks off", b"------abuse\r\n" + file_head.format("f").encode(), path=ingest, more=multipart, length=3_000_000, expected=(400,)),
-    ]  # fmt: skip
+        request("body of 31 MB", b'{"query": "' + b"a" * 31 * mb + b'"}'),
+        request("depth of a million", b'{"query":' + b"[" * mb),
+        says("array of 200,000", "/api/rag/search", query="x", filters=many),
+        request("number of 100,000 digits", b'{"query": "x", "topK": ' + b"9" * 100 * kb + b"}"),
+        request("200,000 keys", keys),
+        says("question of 1 MB", "/api/rag/search", query="a " * 500 * kb),
+        says("200,000 data sources", "/api/rag/retrieve", query="x", dataSources=many),
+        says("300 messages of 100 KB", "/api/chat", messages=messages),
+        says("query_text of 1 MB", "/api/rag/answer", query_text="a" * mb),
+        says("agent's query of 1 MB", "/agent/respond", 400, 422, query="a" * mb),
+        says("search service's query of 1 MB", "/api/v1/search", 400, 422, query="a" * mb),
+        says("template of 1 MB", "/api/rag/query", query="x", template="{" * mb),
+        sends("text of 1 MB at once", 413, text="a " * 500 * kb),
+        sends("title of 1 MB", title="a" * mb),
+        sends("document's path of 1 MB", path="a" * mb),
+        sends("metadata of 5 MB", metadata={"a": "b" * 5 * mb}),
+        sends("100,000 tags", tags=many[:100_000]),
+        says("job of 10,001 documents", ingest, 400, 413, dataSourceId="local", documents=documents),
+        says("source's name of 1 MB", "/api/rag/sources", name="a" * mb),
+        says("e-mail address of 1 MB", "/api/auth/token", 413, email="a" * mb, password="b"),
+        uploads("file's name of 1 MB", form({"dataSourceId": "local"}, {"a" * mb: b"x"})),
+        uploads("2,000 files", parts(2_000, file)),
+        uploads("2,000 fields", parts(2_000, field)),
+        uploads("field of 40 MB", form({"dataSourceId": "a" * 40 * mb}, {}), 413),
+        uploads("part's header of 1 MB", parts(1, long_head)),
+        uploads("upload that declares 2 GB", b"", 413, length=2 * 2**30),
+        request("boundary of 3 KB", b"x", path=ingest, more=long_boundary, expected=(400, 415)),
+        request("pieces without end, JSON", _pieces(60 * mb), expected=(400, 413)),
+        uploads("pieces without end, a file", _pieces(300 * mb, begun[:-3]), 413),
+        uploads("a piece that says 16^15 bytes", lambda: iter([b"f" * 15 + b"\r\n" + b"a" * 100 * kb]), 400, 413),
+        uploads("a piece's length of 1 MB", lambda: iter([b"0" * mb + b"\r\n"])),
+        request("body that breaks off", b'{"query": "a', length=300 * kb),
+        request("short body that breaks off", b'{"query": "a', length=3 * kb),
+        uploads("upload that breaks off", begun, length=3 * mb),
+    ]
 
 
 def _pieces(most: int, first: bytes = b'{"query": "') -> Callable[[], Iterator[bytes]]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ragsite.settings.env import DATA_DIR
 from tests.chaos.test_exactly_once import HIDDEN
 
 
@@ -17,7 +18,7 @@ def test_oversized_requests_get_the_contracts_error(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     environment |= {"ABUSE_PARTS": "oversized", "ABUSE_REPORT": str(report)}
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.abuse", str(tmp_path / "site")], env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "tests.abuse", str(DATA_DIR / "abuse")], env=environment, capture_output=True, text=True
     )
     assert report.exists(), ended.stderr[-3000:]
     (row,) = json.loads(report.read_text())
