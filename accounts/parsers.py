@@ -27,8 +27,6 @@ class BoundedJSONParser(parsers.JSONParser):
             return super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise exceptions.ParseError("it is nested too deeply") from None
-        except UnreadablePostError:
-            raise exceptions.ParseError("it breaks off") from None
 
 
 class CredentialsParser(BoundedJSONParser):

@@ -113,6 +113,7 @@ def cases(headers: dict[str, str]) -> list[Case]:
         uploads("pieces without end, a file", _pieces(300 * mb, begun[:-3]), 413),
         uploads("a piece that says 16^15 bytes", lambda: iter([b"f" * 15 + b"\r\n" + b"a" * 100 * kb]), 400, 413),
         uploads("a piece's length of 1 MB", lambda: iter([b"0" * mb + b"\r\n"])),
+        request("no piece, JSON", lambda: iter([b"f" * 15 + b"\r\n" + b"a" * 100 * kb]), path=ingest),
         request("body that breaks off", b'{"query": "a', length=300 * kb),
         request("short body that breaks off", b'{"query": "a', length=3 * kb),
         uploads("upload that breaks off", begun, length=3 * mb),
