@@ -103,6 +103,7 @@ def waiting(product: Product, person: Person) -> Row:
     """More than there are threads ask a language model that hangs; short requests meanwhile."""
     body = {"messages": [{"role": "user", "content": "Where are the keys?"}]}
     calls = [(Call("chat", "POST", "/api/chat", body), person.headers)] * 60
+    flood(product.port, calls[:8], patience=60)  # each process loads its libraries at the first one
     with FAULTS["language model hangs"](product), ThreadPoolExecutor(1) as aside:
         asked = aside.submit(flood, product.port, calls, patience=60)
         time.sleep(1.5)
