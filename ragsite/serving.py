@@ -116,6 +116,8 @@ class Body:
 
 
 class Worker(ThreadWorker):
+    pending_conns: deque[Any]
+
     def init_process(self) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         with contextlib.suppress(ValueError, OSError):  # a connection is a file
