@@ -70,9 +70,9 @@ class Ledger:
                 findings.lost.append(name)
             elif found and (found[0][0] != text or not found[0][1] or len(set(found[0][1:])) > 1):
                 findings.torn.append(f"{name} {found[0][1:]}")
-        for slug, name in self._sources.items():
-            if f"source {slug}" in self._acknowledged and sources.get(slug) != name:
-                findings.lost.append(f"source {slug}: {sources.get(slug)!r} instead of {name!r}")
+        for slug, wanted in self._sources.items():
+            if f"source {slug}" in self._acknowledged and sources.get(slug) != wanted:
+                findings.lost.append(f"source {slug}: {sources.get(slug)!r} instead of {wanted!r}")
         return findings
 
 
