@@ -82,9 +82,9 @@ def _struck(product: Product, everybody: list[Person], name: str, seconds: float
 def slow(product: Product, person: Person) -> Row:
     """One kind after the other, far more of them than there are threads; short requests meanwhile."""
     row, worst = Row("slow clients"), []
-    for kind, count in {
-        "nothing": 200, "headers": 200, "short_bodies": 200, "long_bodies": 40, "pieces": 40, "readers": 10, "stayers": 50,
-    }.items():  # fmt: skip
+    many = {"nothing": 200, "headers": 200, "short_bodies": 200}
+    few = {"long_bodies": 40, "pieces": 40, "readers": 10, "stayers": 50}
+    for kind, count in {**many, **few}.items():
         clients = SlowClients(product.port, person.headers)
         getattr(clients, kind)(count)
         with clients.busy():
