@@ -10,7 +10,8 @@ TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check schema fuzz prove chaos clients bench eval guard ingest-sample clean-data lock
+.PHONY: help install install-dev run test check schema fuzz prove chaos abuse clients bench eval guard ingest-sample
+.PHONY: clean-data lock
 
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
@@ -21,6 +22,7 @@ help:
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
 	@echo "make prove          both fences around what people may read (PROVE_WORLDS)"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
+	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
 	@echo "make clients        supabase-js against the real server (needs Node)"
 	@echo "make schema         renew the API schema's snapshot"
 	@echo "make bench          measure ingestion and search"
@@ -70,6 +72,9 @@ prove: install-dev
 
 chaos: install-dev
 	@$(BIN)/python -m tests.chaos "$(CURDIR)/var/chaos"
+
+abuse: install-dev
+	@$(BIN)/python -m tests.abuse "$(CURDIR)/var/abuse"
 
 clients: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/clients" -- $(BIN)/python -m tests.clients

@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
 from django.db import OperationalError
-from django.http import Http404
+from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -70,7 +70,10 @@ def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
 
 
 class Unavailable(exceptions.APIException):
+    """wait: seconds after which another try makes sense."""
+
     status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    wait = 2
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response | None:
@@ -79,6 +82,8 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         exception = exceptions.NotFound("There is no such thing here.")
     elif isinstance(exception, DjangoPermissionDenied):
         exception = exceptions.PermissionDenied()
+    elif isinstance(exception, UnreadablePostError):  # the client has left, or takes too long
+        exception = exceptions.ParseError("it breaks off.")
     elif isinstance(exception, OperationalError):
         logger.exception("database_unavailable")
         exception = Unavailable(NO_DATABASE)

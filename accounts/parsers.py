@@ -5,6 +5,7 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
+from django.http import UnreadablePostError
 from rest_framework import exceptions, parsers
 
 from .uploads import PayloadTooLarge, Spool, too_long
@@ -52,5 +53,5 @@ class BoundedMultipartParser(parsers.MultiPartParser):
         except RequestDataTooBig:
             limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
             raise PayloadTooLarge(too_long(limit, "RAG_MAX_BODY_BYTES, for what is not a file")) from None
-        except (SuspiciousOperation, exceptions.ParseError):
+        except (SuspiciousOperation, UnreadablePostError, exceptions.ParseError):
             raise exceptions.ValidationError({"body": "the body is not valid multipart/form-data"}) from None

@@ -36,11 +36,11 @@ _ERRORS: dict[int, exceptions.APIException] = {
     415: exceptions.UnsupportedMediaType("text/plain"),
     429: exceptions.Throttled(wait=30),
 }
+_RETRY_AFTER = {"description": "Seconds to wait.", "schema": {"type": "string", "pattern": "^[0-9]+$"}}
 _HEADERS: dict[str, dict[str, Any]] = {
     "401": {"WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}}},
-    "429": {
-        "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string", "pattern": "^[0-9]+$"}},
-    },
+    "429": {"Retry-After": _RETRY_AFTER},
+    "503": {"Retry-After": _RETRY_AFTER},
 }
 
 View = TypeVar("View", bound=APIView)

@@ -5,6 +5,7 @@ import os
 from celery import Celery
 from celery.signals import setup_logging, worker_init, worker_ready
 from django_structlog.celery.steps import DjangoStructLogInitStep
+from kombu.transport.redis import Channel
 
 from . import identity
 
@@ -14,6 +15,9 @@ app = Celery("ragsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.steps["worker"].add(DjangoStructLogInitStep)
 app.autodiscover_tasks()
+# A channel that closes would put back what it has not acknowledged. When it closes because Redis is gone, that raises
+# an AttributeError, of which the whole worker ends. The rows are the truth: the sweep sends what is missing again.
+Channel.do_restore = False
 
 
 @setup_logging.connect

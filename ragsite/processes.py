@@ -26,7 +26,10 @@ def background() -> list[str]:
 
 
 def web(*, host: str, port: int) -> list[str]:
-    """gunicorn with threads: a stream or a slow upload does not keep short requests waiting."""
+    """gunicorn with threads: a stream or a slow upload does not keep short requests waiting, nor does a slow client.
+
+    A connection of PostgreSQL for each thread, and those for long bodies: 64 in all (ragsite.serving)."""
     command = [sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"{host}:{port}", "--preload"]
-    command += ["--worker-class", "gthread", "--workers", "2", "--threads", "32"]
+    command += ["--worker-class", "ragsite.serving.Worker", "--workers", "2", "--threads", "24"]
+    command += ["--worker-connections", "2000", "--backlog", "2048"]
     return [*command, "--timeout", "120", "--graceful-timeout", "10", "--keep-alive", "15", "--no-control-socket"]

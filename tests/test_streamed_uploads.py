@@ -31,8 +31,9 @@ class Web:
         """What its processes do not share with one another, in bytes."""
         return sum(child.memory_full_info().uss for child in self._master.children())
 
-    def send(self, key: str, head: str, pieces: Iterator[bytes]) -> tuple[int, Any]:
-        """The status and the body of the answer, though it may come before everything is sent."""
+    def send(self, key: str, head: str, pieces: Iterator[bytes], *, ends: bool = False) -> tuple[int, Any]:
+        """The status and the body of the answer, though it may come before everything is sent. ends: nothing more
+        follows, and the server is told so."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connected:
             start = f"POST /api/rag/ingest HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nConnection: close\r\n"
             connected.sendall(start.encode() + head.encode() + b"\r\n\r\n")
@@ -41,6 +42,8 @@ class Web:
                     connected.sendall(piece)
                 except OSError:
                     break
+            if ends:
+                connected.shutdown(socket.SHUT_WR)
             answer = http.client.HTTPResponse(connected)
             answer.begin()
             with answer:
@@ -62,7 +65,7 @@ def web(transactional_db: None, tmp_path: Path, eventually: Callable[..., Any]) 
         "RAG_MAX_UPLOAD_BYTES": str(150 * MB),
     }
     command = [sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"127.0.0.1:{port}", "--no-control-socket"]
-    command += ["--worker-class", "gthread", "--workers", "1", "--threads", "4"]
+    command += ["--worker-class", "ragsite.serving.Worker", "--workers", "1", "--threads", "4"]
     with open(tmp_path / "web.log", "wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
@@ -147,3 +150,19 @@ def test_long_bodies(web: Web, live_world: World, stored_files: Path) -> None:
     assert Original.objects.count() == kept
     assert sum(path.is_file() for path in stored_files.rglob("*")) == kept
     assert list(settings.RAG_TEMP_FOLDER.iterdir()) == []
+
+
+def test_bodies_that_are_not_as_announced_are_the_clients_error(web: Web, live_world: World) -> None:
+    """Pieces that are none, and a body that breaks off, as JSON and as a form."""
+    live_world.source()
+    key = live_world.key("editor", "ingest").secret
+    for kind in ("Content-Type: application/json\r\n", FORM):
+        for head, body in (
+            ("Transfer-Encoding: chunked", b"f" * 15 + b"\r\nabc"),
+            ("Transfer-Encoding: chunked", b"0" * 100_000 + b"\r\n"),
+            ("Transfer-Encoding: chunked", b"x\r\n"),
+            ("Content-Length: 100", b'{"text": "'),
+            ("Content-Length: 3000000", b'{"text": "'),
+        ):
+            status, answer = web.send(key, f"{kind}{head}", iter([body]), ends=True)
+            assert (status, set(answer)) == (400, {"error", "message", "details"}), (kind, head, body[:20], answer)

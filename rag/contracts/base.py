@@ -1,5 +1,6 @@
 """What every contract's views share: who may call, which organisation is meant, and how an error finds its words."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from accounts.schema import COMMON_STATUSES, ErrorBody
 from orgs import choosing
 from orgs.models import Organization
 from orgs.permissions import Scope
-from rag.errors import DatabaseUnavailable, Kind, RagError
+from rag.errors import DatabaseUnavailable, Kind, ProviderFailed, RagError
 from rag.services import sources
 
 from .limits import Budget, spend
@@ -177,4 +178,17 @@ def render(
             exc_info=cause if isinstance(cause, OperationalError) else None,
         )
         details["request_id"] = envelope.request_id()
-    return Response(body(code, exception.message, details, exception), status=code)
+    headers = {"Retry-After": str(wait)} if code == 503 and (wait := _wait(exception)) else {}
+    return Response(body(code, exception.message, details, exception), status=code, headers=headers)
+
+
+# Seconds: a server that restarts is away for as long.
+_USUAL_WAIT = 2
+_LONGEST_WAIT = 3600
+
+
+def _wait(error: RagError) -> int:
+    """Seconds after which another try makes sense; 0 where none will."""
+    if not isinstance(error, ProviderFailed):
+        return _USUAL_WAIT
+    return max(_USUAL_WAIT, min(math.ceil(error.retry_after or 0), _LONGEST_WAIT)) if error.retry else 0

@@ -12,6 +12,7 @@ from django.db import connections
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers.bounded import storable
 from rag.providers.openai_client import opened_asynchronously, translated
+from rag.providers.turns import LANGUAGE_MODELS
 from rag.types import AgentTool
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class AgentLoop:
 
         calls = _ToolCalls()
         try:
-            answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
+            with LANGUAGE_MODELS.one(self.name, GenerationFailed):
+                answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
         except Exception as error:
             if calls.failure is not None:
                 raise calls.failure from calls.failure.__cause__

@@ -35,6 +35,10 @@ RAG_PIECE_BITS = env.str("RAG_PIECE_BITS", default="local")
 EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
 EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)
 
+# Requests of one web process that may wait for a language model behind HTTP at a time, and as many for embeddings: of
+# its 24 threads some are always left for what is quick.
+RAG_MODEL_CALLS = env.int("RAG_MODEL_CALLS", default=10)
+
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL answers are quoted sentences.
 LLM_MODEL = env.str("LLM_MODEL", default="")
 # Names that clients may ask for instead; empty: whatever the endpoint knows.

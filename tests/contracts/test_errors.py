@@ -164,7 +164,7 @@ def test_a_database_that_does_not_answer(client: Client, monkeypatch: pytest.Mon
         ("pipeline", "/api/rag/retrieve", "INDEX_UNAVAILABLE"),
     ):
         reply = client.post(path, {"query": "x"})
-        assert (reply.status, told(contract, reply.body)[0]) == (503, name)
+        assert (reply.status, told(contract, reply.body)[0], reply.headers["retry-after"]) == (503, name, "2")
         assert told(contract, reply.body)[2]["request_id"] == reply.headers["x-request-id"]
         assert "10.0.0.7" not in str(reply.body)
     for contract, status, name in (
@@ -175,6 +175,23 @@ def test_a_database_that_does_not_answer(client: Client, monkeypatch: pytest.Mon
         response = HANDLERS[contract](OperationalError("x"), {})
         assert response is not None
         assert (response.status_code, told(contract, response.data)[0]) == (status, name)
+        assert ("Retry-After" in response.headers) == (status == 503)
+
+
+@pytest.mark.parametrize(
+    ("failure", "wait"),
+    [
+        (errors.GenerationFailed("x"), "2"),
+        (errors.GenerationFailed("x", retry_after=29.2), "30"),
+        (errors.GenerationFailed("x", retry_after=1e9), "3600"),
+        (errors.GenerationFailed("x", retry=False), None),
+    ],
+)
+def test_a_503_says_when_to_try_again(failure: errors.GenerationFailed, wait: str | None) -> None:
+    """What the model asked for, within an hour; nothing where another try will not help."""
+    response = HANDLERS["v3"](failure, {})
+    assert response is not None
+    assert (response.status_code, response.headers.get("Retry-After")) == (503, wait)
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml;q=0.9", "image/*", "nonsense", ""])

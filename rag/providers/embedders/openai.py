@@ -13,6 +13,7 @@ import numpy as np
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
 from rag.providers.openai_client import opened, translated
+from rag.providers.turns import EMBEDDERS
 
 # Seconds: a longer pause between two attempts is left to the caller, who has better things to do meanwhile.
 _LONGEST_PAUSE = 5.0
@@ -45,7 +46,8 @@ class OpenAIEmbedder:
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
-        vectors = np.concatenate([self._embed_batch(batch) for batch in batches])
+        with EMBEDDERS.one(self._model, EmbeddingFailed):
+            vectors = np.concatenate([self._embed_batch(batch) for batch in batches])
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
     def _embed_batch(self, texts: Sequence[str]) -> Vectors:

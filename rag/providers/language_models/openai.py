@@ -14,6 +14,7 @@ import httpx2
 from rag.errors import GenerationFailed
 from rag.providers import bounded
 from rag.providers.openai_client import opened, opened_asynchronously, translated
+from rag.providers.turns import LANGUAGE_MODELS
 from rag.types import Message
 
 from .aside import aside
@@ -38,13 +39,15 @@ class OpenAILanguageModel:
 
     def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
         _ = self._client  # imported and made before the time runs
-        deadline = time.monotonic() + self._timeout
-        return self._attempts(deadline, lambda: self._complete_once(messages, temperature, deadline))
+        with LANGUAGE_MODELS.one(self.name, GenerationFailed):
+            deadline = time.monotonic() + self._timeout
+            return self._attempts(deadline, lambda: self._complete_once(messages, temperature, deadline))
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
         import openai  # noqa: F401  # seconds, before the time runs
 
-        return aside(lambda: self._speak(messages, temperature))
+        with LANGUAGE_MODELS.one(self.name, GenerationFailed):
+            yield from aside(lambda: self._speak(messages, temperature))
 
     async def _speak(self, messages: Sequence[Message], temperature: float | None) -> AsyncIterator[str]:
         length = 0

@@ -1,0 +1,83 @@
+"""Faults of the servers that the product needs: each lasts as long as its block."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+from .product import Product
+
+Fault = Callable[[Product], AbstractContextManager[None]]
+
+
+@contextlib.contextmanager
+def postgres_stopped(product: Product) -> Iterator[None]:
+    """In order (`fast`: sessions are ended at once), and away for the block."""
+    product.stop_postgres()
+    try:
+        yield
+    finally:
+        product.start_services()
+
+
+@contextlib.contextmanager
+def postgres_crashed(product: Product) -> Iterator[None]:
+    """SIGKILL to all its processes; it recovers from its log while requests come in."""
+    product.crash_postgres()
+    yield
+
+
+@contextlib.contextmanager
+def redis_stopped(product: Product) -> Iterator[None]:
+    product.stop_redis()
+    try:
+        yield
+    finally:
+        product.start_services()
+
+
+@contextlib.contextmanager
+def redis_flushed(product: Product) -> Iterator[None]:
+    product.flush_redis()
+    yield
+
+
+@contextlib.contextmanager
+def embeddings_hang(product: Product) -> Iterator[None]:
+    product.embeddings.stall.clear()
+    try:
+        yield
+    finally:
+        product.embeddings.stall.set()
+
+
+@contextlib.contextmanager
+def language_model_hangs(product: Product) -> Iterator[None]:
+    product.language_model.stall.clear()
+    try:
+        yield
+    finally:
+        product.language_model.stall.set()
+
+
+@contextlib.contextmanager
+def all_at_once(product: Product) -> Iterator[None]:
+    """Redis goes, then PostgreSQL; PostgreSQL comes back first."""
+    product.stop_redis()
+    product.stop_postgres()
+    try:
+        yield
+    finally:
+        product.start_services()
+        time.sleep(1)
+
+
+FAULTS: dict[str, Fault] = {
+    "PostgreSQL stopped": postgres_stopped,
+    "PostgreSQL crashed": postgres_crashed,
+    "Redis stopped": redis_stopped,
+    "Redis flushed": redis_flushed,
+    "both stopped": all_at_once,
+    "embedding endpoint hangs": embeddings_hang,
+    "language model hangs": language_model_hangs,
+}
