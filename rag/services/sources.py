@@ -8,7 +8,8 @@ from django.db.models import Q
 
 from accounts.models import User
 from orgs import choosing
-from orgs.models import Caller, Membership, Organization
+from orgs.access import standing_of
+from orgs.models import Caller, Organization
 from orgs.permissions import Permission
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
@@ -16,6 +17,7 @@ from rag.models.sources import DataSourceQuerySet
 
 MAY_NOT_CHANGE = "You may see this data source, but not change it."
 _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create one."
+_NARROW_KEY = "This API key is restricted to certain data sources, and may not create one."
 
 
 def visible(user: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
@@ -106,7 +108,8 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
     except UnknownSource:
         pass
     taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
-    if taken or not may_create(user, home):
+    require_to_create(user, home, refusal=_MAY_NOT_MAKE)
+    if taken:
         raise NotAllowed(_MAY_NOT_MAKE)
     return DataSource(
         organization=home,
@@ -167,8 +170,13 @@ def _allowed(
         raise NotAllowed(refusal) from None
 
 
-def may_create(user: User, organization: Organization) -> bool:
-    return Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=organization).exists()
+def require_to_create(user: User, organization: Organization, *, refusal: str) -> None:
+    """Raises NotAllowed: with the refusal, or the words for an API key that is restricted to sources."""
+    standing = standing_of(user)
+    if standing.sources is not None:
+        raise NotAllowed(_NARROW_KEY)
+    if organization.pk not in standing.where(Permission.SOURCES_CREATE):
+        raise NotAllowed(refusal)
 
 
 def organization_of(user: User, reference: str, *, field: str = choosing.HEADER) -> Organization:
