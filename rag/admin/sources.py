@@ -80,7 +80,7 @@ class GrantFormSet(forms.BaseInlineFormSet):
             return
         ((kind, who),) = chosen
         source, end = self.instance, form.cleaned_data.get("expires_at")
-        if end and end <= timezone.now() and "expires_at" in form.changed_data:
+        if end and end <= timezone.now():
             form.add_error("expires_at", "This time is past: choose a later one. To end it now, delete the row.")
         if kind == "user":
             fits = who.memberships.filter(organization=source.organization_id).exists()
