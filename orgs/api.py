@@ -72,7 +72,7 @@ class KeyIn(serializers.Serializer[Any]):
     )
 
 
-class RotationIn(serializers.Serializer[Any]):
+class KeyRotationIn(serializers.Serializer[Any]):
     overlap_hours = fields.Integer(
         "overlap_hours",
         min_value=0,
@@ -255,13 +255,13 @@ class Rotation(KeyView):
         summary="Replace an API key",
         description="Its successor may do the same, for as long as this key was made for. This key ends after "
         "`overlap_hours`, if not before. `key` is told in this answer alone.",
-        request=RotationIn,
+        request=KeyRotationIn,
         parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
         responses={201: NewKeyOut},
         examples=[sent({"overlap_hours": 24}, "Overlap"), answered(_NEW_KEY, "Successor", status=201)],
     )
     def post(self, request: Request, key_id: str) -> Response:
-        form = RotationIn(data=request.data)
+        form = KeyRotationIn(data=request.data)
         form.is_valid(raise_exception=True)
         key = _own(request, key_id)
         try:
