@@ -81,6 +81,29 @@ def test_what_was_found_before_is_shown_to_a_restricted_key_as_far_as_it_goes(
     assert ("zebras" in again.content.decode(), "lions" in again.content.decode()) == (False, True)
 
 
+def test_a_restricted_key_continues_what_was_held_within_its_sources(
+    world: World, animals: dict[str, DataSource], language_model: Any
+) -> None:
+    """Earlier turns may tell of any source; a successor is restricted alike, and continues what its key began."""
+    token = {"Authorization": f"Bearer {AccessToken.for_user(world.users['owner'])}"}
+    zebras, lions = animals["zebras"].pk, animals["lions"].pk
+    narrow, wide, other = (
+        {"X-API-Key": world.key("owner", "query", sources=each).secret} for each in ([zebras], [zebras, lions], [lions])
+    )
+
+    def chat(caller: dict[str, str], conversation: str = "") -> Any:
+        more = {"conversationId": conversation} if conversation else {}
+        return post("/api/chat", {"messages": [{"role": "user", "content": "And?"}], **more}, **caller)
+
+    by_token, by_narrow, again = (chat(each).json()["data"]["conversationId"] for each in (token, narrow, narrow))
+    unknown = chat(narrow, str(world.home.pk))
+    for caller, conversation in ((narrow, by_token), (other, by_narrow)):
+        refused = chat(caller, conversation)
+        assert (refused.status_code, refused.json()["message"]) == (404, unknown.json()["message"])
+    assert [chat(caller, by_narrow).status_code for caller in (narrow, wide, narrow)] == [200, 200, 404]
+    assert [chat(caller, again).status_code for caller in (narrow, token, narrow)] == [200, 200, 404]
+
+
 def test_a_restricted_key_makes_no_sources(world: World) -> None:
     """Neither by POST nor by a first document, and in the same words whether there is one of this name or not."""
     open_to_it = world.source("open")
