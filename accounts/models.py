@@ -1,5 +1,6 @@
 """Users, known by their e-mail address."""
 
+import uuid
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -42,6 +43,9 @@ class User(UUIDModel, AbstractBaseUser, PermissionsMixin):
         default=True, help_text="Switch off instead of deleting: every credential stops working at once."
     )
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
+
+    # The API key that this request came with, which narrows what the user may do (orgs.access). Not stored.
+    acting_by: uuid.UUID | None = None
 
     objects: ClassVar[UserManager] = UserManager()
 

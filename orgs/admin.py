@@ -7,12 +7,13 @@ from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils import timezone
 
 from accounts.models import User
 
 from . import api_keys
 from .access import standing_of
-from .api_keys import ApiKey
+from .api_keys import ApiKey, ApiKeyQuerySet
 from .models import Membership, Organization, Role, Team
 from .permissions import DEFAULT_ROLES, Permission
 from .scoped import ScopedAdmin, organizations_where
@@ -123,11 +124,12 @@ class RoleAdmin(PeopleAdmin):
 
 @admin.register(Team)
 class TeamAdmin(PeopleAdmin):
-    list_display = ("name", "organization", "size")
+    list_display = ("name", "organization", "parent", "size")
     list_filter = ("organization",)
     search_fields = ("name",)
+    list_select_related = ("organization", "parent__organization")
 
-    @admin.display(description="members")
+    @admin.display(description="own members")
     def size(self, team: Team) -> int:
         return team.memberships.count()
 
@@ -172,16 +174,19 @@ class MembershipAdmin(PeopleAdmin):
 class ApiKeyAdmin(PeopleAdmin):
     """Watched and revoked here. A key's user makes it, so that nobody else ever sees it."""
 
-    list_display = ("name", "prefix", "user", "organization", "allows", "state", "expires_at", "last_used_at")
+    list_display = (
+        *("name", "prefix", "user", "organization", "allows", "restricted", "state"),
+        *("expires_at", "last_used_at"),
+    )
     list_filter = ("organization",)
     search_fields = ("name", "prefix", "user__email")
     list_select_related = ("user", "organization")
     # Everything but the hash.
     fields = (
-        *("name", "prefix", "user", "organization", "allows", "state"),
+        *("name", "prefix", "user", "organization", "allows", "source_ids", "networks", "state"),
         *("created_at", "expires_at", "last_used_at", "flagged_at", "revoked_at"),
     )
-    actions = ("revoke",)
+    actions = ("revoke", "end_after_overlap")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -196,7 +201,18 @@ class ApiKeyAdmin(PeopleAdmin):
     def allows(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
+    @admin.display(description="restricted to")
+    def restricted(self, key: ApiKey) -> str:
+        lists = (("sources", key.source_ids), ("networks", key.networks))
+        return ", ".join(f"{name}: {len(each)}" for name, each in lists if each is not None) or "—"
+
     @admin.action(description="Revoke the chosen keys", permissions=["view"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         number = api_keys.revoke(keys)
         messages.success(request, f"Revoked: {number}. There is no way back.")
+
+    @admin.action(description="End the chosen keys in 24 hours, for their users to replace them", permissions=["view"])
+    def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
+        """No successor is made here: whoever makes one reads it."""
+        number = api_keys.end_by(keys, timezone.now() + api_keys.OVERLAP)
+        messages.success(request, f"Ending in 24 hours: {number}. Their users replace them with POST …/rotate.")

@@ -1,110 +1,28 @@
-"""/api/auth/keys: a user makes, lists and revokes their own API keys."""
+"""/api/auth/keys: a user makes, lists, replaces and revokes their own API keys."""
 
-from datetime import datetime
-from typing import Any, TypedDict
+import uuid
+from datetime import timedelta
+from typing import Any
 
-from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import fields, pagination
+from accounts import pagination
 from accounts.authentication import caller
+from accounts.models import User
 from accounts.parsers import CredentialsParser
 from accounts.schema import COMMON_STATUSES, answered, sent
-from accounts.schema_types import Count, Id
 from ragsite.db import as_uuid
 
 from . import api_keys, choosing
 from .api_keys import ApiKey, IssuedKey
+from .key_serializers import KeyIn, KeyRotationIn, KeysOut, NewKeyOut, key_out, new_key_out
 from .models import Organization
-from .permissions import Scope
-
-
-class FutureTime(fields.Timestamp):
-    """Later than now."""
-
-    def to_internal_value(self, value: Any) -> datetime:
-        moment: datetime = super().to_internal_value(value)
-        if moment <= timezone.now():
-            raise ValidationError(f"{self.label_in_messages} must be in the future")
-        return moment
-
-
-class KeyIn(serializers.Serializer[Any]):
-    name = fields.Text("name", max_length=100)
-    scopes = fields.BoundedList("scopes", child=fields.Choice("scopes", among=Scope.values), at_least=1, at_most=10)
-    expires_at = FutureTime("expires_at", required=False, allow_null=True)
-    organization = fields.Text("organization", required=False, max_length=100)
-
-
-class KeyOut(TypedDict):
-    """A key as its owner sees it. `flagged_at`: when it first came over plain HTTP, and should be replaced."""
-
-    id: Id
-    name: str
-    prefix: str
-    scopes: list[str]
-    organization: str
-    expires_at: datetime | None
-    created_at: datetime
-    last_used_at: datetime | None
-    revoked_at: datetime | None
-    flagged_at: datetime | None
-
-
-class NewKeyOut(TypedDict):
-    """`key` is told this once."""
-
-    id: Id
-    key: str
-    name: str
-    prefix: str
-    scopes: list[str]
-    organization: str
-    expires_at: datetime | None
-    created_at: datetime
-
-
-class KeysOut(TypedDict):
-    keys: list[KeyOut]
-    page: Count
-    page_size: Count
-    total: Count
-
-
-def key_out(key: ApiKey) -> KeyOut:
-    return {
-        "id": str(key.pk),
-        "name": key.name,
-        "prefix": key.prefix,
-        "scopes": key.scopes,
-        "organization": key.organization.slug,
-        "expires_at": key.expires_at,
-        "created_at": key.created_at,
-        "last_used_at": key.last_used_at,
-        "revoked_at": key.revoked_at,
-        "flagged_at": key.flagged_at,
-    }
-
-
-def new_key_out(issued: IssuedKey) -> NewKeyOut:
-    key = issued.key
-    return {
-        "id": str(key.pk),
-        "key": issued.secret,
-        "name": key.name,
-        "prefix": key.prefix,
-        "scopes": key.scopes,
-        "organization": key.organization.slug,
-        "expires_at": key.expires_at,
-        "created_at": key.created_at,
-    }
-
+from .permissions import Action
 
 _NEW_KEY: dict[str, Any] = {
     "id": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
@@ -113,6 +31,8 @@ _NEW_KEY: dict[str, Any] = {
     "prefix": "rk_ab12cd34",
     "scopes": ["ingest"],
     "organization": "acme",
+    "sources": None,
+    "networks": ["203.0.113.0/24"],
     "expires_at": None,
     "created_at": "2026-01-31T12:00:00Z",
 }
@@ -151,7 +71,8 @@ class Keys(KeyView):
     @extend_schema(
         operation_id="makeKey",
         summary="Make an API key",
-        description="`key` is told in this answer alone. `organization` may be left out by who is in one only.",
+        description="`key` is told in this answer alone. `organization` may be left out by who is in one only. "
+        "`sources` (ids or slugs of the organisation's data sources) and `networks` (CIDR) restrict the key to them.",
         request=KeyIn,
         responses={201: NewKeyOut},
         examples=[sent({"name": "n8n", "scopes": ["ingest"]}, "Key"), answered(_NEW_KEY, "Key", status=201)],
@@ -160,17 +81,20 @@ class Keys(KeyView):
         form = KeyIn(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data
+        organization = _organization(request, values.get("organization", ""))
         try:
             issued = api_keys.issue(
                 user=caller(request),
-                organization=_organization(request, values.get("organization", "")),
+                organization=organization,
                 name=values["name"],
                 scopes=values["scopes"],
+                sources=_sources(caller(request), organization, values.get("sources")),
+                networks=values.get("networks"),
                 expires_at=values.get("expires_at"),
             )
         except api_keys.TooManyKeys as error:
             raise ValidationError({"body": str(error)}) from None
-        return Response(new_key_out(issued), status=201, headers={"Cache-Control": "no-store"})
+        return _told_once(issued)
 
 
 class Key(KeyView):
@@ -184,12 +108,57 @@ class Key(KeyView):
         responses={204: None},
     )
     def delete(self, request: Request, key_id: str) -> Response:
-        key = as_uuid(key_id)
-        own = ApiKey.objects.filter(user=caller(request), pk=key) if key else ApiKey.objects.none()
-        if not own.exists():
-            raise NotFound("You have no such API key.")
-        api_keys.revoke(own)
+        key = _own(request, key_id)
+        api_keys.revoke(ApiKey.objects.filter(pk=key.pk))
         return Response(status=204)
+
+
+class Rotation(KeyView):
+    path_names = {"key_id": "id"}
+
+    @extend_schema(
+        operation_id="rotateKey",
+        summary="Replace an API key",
+        description="Its successor may do the same, for as long as this key was made for. This key ends after "
+        "`overlap_hours`, if not before. `key` is told in this answer alone.",
+        request=KeyRotationIn,
+        parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+        responses={201: NewKeyOut},
+        examples=[sent({"overlap_hours": 24}, "Overlap"), answered(_NEW_KEY, "Successor", status=201)],
+    )
+    def post(self, request: Request, key_id: str) -> Response:
+        form = KeyRotationIn(data=request.data)
+        form.is_valid(raise_exception=True)
+        key = _own(request, key_id)
+        try:
+            issued = api_keys.rotate(key, overlap=timedelta(hours=form.validated_data["overlap_hours"]))
+        except (api_keys.SpentKey, api_keys.TooManyKeys) as error:
+            raise ValidationError({"body": str(error)}) from None
+        return _told_once(issued)
+
+
+def _told_once(issued: IssuedKey) -> Response:
+    return Response(new_key_out(issued), status=201, headers={"Cache-Control": "no-store"})
+
+
+def _own(request: Request, key_id: str) -> ApiKey:
+    key = as_uuid(key_id)
+    own = ApiKey.objects.filter(user=caller(request), pk=key).first() if key else None
+    if own is None:
+        raise NotFound("You have no such API key.")
+    return own
+
+
+def _sources(user: User, organization: Organization, references: list[str] | None) -> list[uuid.UUID] | None:
+    """The ids of those that the user may see there."""
+    if references is None:
+        return None
+    seen = organization.sources.visible_to(user, Action.VIEW)
+    found = [seen.filter(choosing.by_reference(each)).values_list("pk", flat=True).first() for each in references]
+    if None in found:
+        wrong = f"entry {found.index(None) + 1} is no data source of {organization.slug} that you may see"
+        raise ValidationError({"sources": wrong})
+    return [each for each in found if each]
 
 
 def _organization(request: Request, field: str) -> Organization:

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,8 +13,10 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
+from accounts.addresses import Address, is_within
 from accounts.models import User
 from ragsite.db import UUIDModel
 
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 
 PREFIX = "rk_"
 MOST_LIVE_KEYS = 100
+MOST_SOURCES = 100
+MOST_NETWORKS = 20
+OVERLAP = timedelta(hours=24)
+MOST_OVERLAP = timedelta(days=30)
 # `last_used_at` is this exact: not every request is worth a write.
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 _SHOWN_CHARACTERS = 11
@@ -34,10 +41,14 @@ class TooManyKeys(Exception):
     """The user has as many live keys as anybody may have. Its text is for the caller."""
 
 
+class SpentKey(Exception):
+    """A key that is revoked or expired has no successor. Its text is for the caller."""
+
+
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def unspent(self) -> Self:
         """Neither revoked nor expired."""
-        return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
 
     def usable(self) -> Self:
         """Those that count now: unspent, of an active user who is an active member of the active organisation."""
@@ -51,7 +62,8 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 class ApiKey(UUIDModel):
     """`prefix` is the part that is shown, `hash` SHA-256 of the whole key in hexadecimal: a key is 256 random bits,
-    which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP."""
+    which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP. `lifetime`:
+    what it was made for, and its successor will be; None: without an end."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
     organization = models.ForeignKey(
@@ -61,10 +73,12 @@ class ApiKey(UUIDModel):
     prefix = models.CharField(max_length=_SHOWN_CHARACTERS)
     hash = models.CharField(max_length=64)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices))
-    # Data sources that it is restricted to, and networks (CIDR) that it may be used from; None: no restriction.
+    # Data sources that it is restricted to, and networks (CIDR) that it may be used from; None: no restriction. A row
+    # outlives its source: what is not there any more opens nothing.
     source_ids = ArrayField(models.UUIDField(), null=True, blank=True)
     networks = ArrayField(models.CharField(max_length=43), null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
+    lifetime = models.DurationField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     flagged_at = models.DateTimeField(null=True, blank=True)
@@ -105,9 +119,11 @@ def issue(
     organization: "Organization",
     name: str,
     scopes: Iterable[str],
+    sources: Iterable[uuid.UUID] | None = None,
+    networks: Iterable[str] | None = None,
     expires_at: datetime | None = None,
 ) -> IssuedKey:
-    """Make a key. Raises TooManyKeys."""
+    """Make a key. sources, networks (CIDR): what it is restricted to; None: not. Raises TooManyKeys."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two requests at once must not pass the limit
     if ApiKey.objects.unspent().filter(user=user).count() >= MOST_LIVE_KEYS:
         raise TooManyKeys(f"You have {MOST_LIVE_KEYS} API keys, and nobody may have more: revoke one first.")
@@ -119,16 +135,53 @@ def issue(
         prefix=secret[:_SHOWN_CHARACTERS],
         hash=_hash(secret),
         scopes=list(dict.fromkeys(scopes)),
+        source_ids=None if sources is None else list(dict.fromkeys(sources)),
+        networks=None if networks is None else list(dict.fromkeys(networks)),
         expires_at=expires_at,
+        lifetime=expires_at - timezone.now() if expires_at else None,
     )
     return IssuedKey(key, secret)
 
 
-def find_usable(secret: str) -> ApiKey | None:
-    """The key that this is, with its user and organisation, if it counts now."""
+@transaction.atomic
+def rotate(key: ApiKey, *, overlap: timedelta = OVERLAP) -> IssuedKey:
+    """A successor that may do exactly the same, for as long as the key was made for; the key itself ends after the
+    overlap, if not before.
+
+    Raises SpentKey, and TooManyKeys while both would count.
+    """
+    held = ApiKey.objects.unspent().select_for_update(of=("self",)).filter(pk=key.pk).first()
+    if held is None:
+        raise SpentKey("This API key is revoked or expired: make a new one.")
+    end_by(ApiKey.objects.filter(pk=held.pk), timezone.now() + overlap)
+    return issue(
+        user=held.user,
+        organization=held.organization,
+        name=held.name,
+        scopes=held.scopes,
+        sources=held.source_ids,
+        networks=held.networks,
+        expires_at=timezone.now() + held.lifetime if held.lifetime else None,
+    )
+
+
+def end_by(keys: ApiKeyQuerySet, moment: datetime) -> int:
+    """They end then, unless they end before. How many live ones that gave an earlier end."""
+    return keys.unspent().filter(Q(expires_at=None) | Q(expires_at__gt=moment)).update(expires_at=moment)
+
+
+def find_usable(secret: str, *, address: Address | None) -> ApiKey | None:
+    """The key that this is, with its user and organisation, if it counts now and may be used from this address.
+
+    Its user acts by it, and so can do no more than it allows.
+    """
     if not _FORM.fullmatch(secret):
         return None
-    return ApiKey.objects.usable().filter(hash=_hash(secret)).select_related("user", "organization").first()
+    key = ApiKey.objects.usable().filter(hash=_hash(secret)).select_related("user", "organization").first()
+    if key is None or not (key.networks is None or is_within(address, key.networks)):
+        return None
+    key.user.acting_by = key.pk
+    return key
 
 
 def note_use(key: ApiKey) -> None:

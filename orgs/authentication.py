@@ -7,6 +7,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
+from accounts.addresses import client_address
 from accounts.authentication import refuse_clear_text
 from accounts.models import User
 from ragsite import identity
@@ -32,7 +33,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         except PermissionDenied:
             api_keys.flag(secret)
             raise
-        key = api_keys.find_usable(secret)
+        key = api_keys.find_usable(secret, address=client_address(request))
         if key is None:
             raise AuthenticationFailed("This API key is not valid, or not any more.")
         api_keys.note_use(key)

@@ -1,10 +1,12 @@
 """Organisation → Membership (a user in it) → roles and teams."""
 
+import uuid
 from typing import Self
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 
@@ -91,6 +93,20 @@ class Team(UUIDModel):
 
     def __str__(self) -> str:
         return f"{self.name} · {self.organization}"
+
+    def clean(self) -> None:
+        """Teams are nested within one organisation, and none is a part of itself."""
+        super().clean()
+        if self.parent and self.parent.organization_id != self.organization_id:
+            raise ValidationError({"parent": "Choose a team of the same organisation."})
+        if self.children.exclude(organization=self.organization_id).exists():
+            raise ValidationError({"organization": "Teams of the organisation that it is in now are a part of it."})
+        above, seen = self.parent, set[uuid.UUID]()
+        while above and above.pk not in seen:  # rows that were not made by forms may hold a cycle already
+            if above.pk == self.pk:
+                raise ValidationError({"parent": f"{self.parent} is a part of this team, or this team itself."})
+            seen.add(above.pk)
+            above = above.parent
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):

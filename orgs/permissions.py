@@ -1,5 +1,7 @@
 """What a role can allow, and the roles that a new organisation starts with (docs/contracts.md)."""
 
+import enum
+
 from django.db import models
 
 
@@ -24,6 +26,22 @@ class Scope(models.TextChoices):
     QUERY = "query", "query: search and ask"
     INGEST = "ingest", "ingest: send documents and watch jobs"
     MANAGE = "manage", "manage: create, change and delete data sources"
+
+
+class Action(enum.Enum):
+    """What a caller wants to do. QUERY reads passages; INGEST writes documents; MANAGE sees and changes the source.
+
+    VIEW is any of the three: a source that a caller may not VIEW does not exist for them.
+    """
+
+    QUERY = "query"
+    INGEST = "ingest"
+    MANAGE = "manage"
+    VIEW = "view"
+
+
+# What an API key must hold for an action. To VIEW it needs none in particular.
+SCOPE_FOR = {Action.QUERY: Scope.QUERY, Action.INGEST: Scope.INGEST, Action.MANAGE: Scope.MANAGE}
 
 
 class Visibility(models.TextChoices):

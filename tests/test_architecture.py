@@ -38,7 +38,7 @@ OWNERS = {
     "tokenizers": {"rag.providers"},
     "py3langid": {"rag.languages"},
     "snowballstemmer": {"rag.lexical"},
-    "rest_framework": {"rag.contracts", "accounts", "orgs.api", "orgs.authentication"},
+    "rest_framework": {"rag.contracts", "accounts", "orgs.api", "orgs.authentication", "orgs.key_serializers"},
     "drf_spectacular": {"rag.contracts", "accounts", "orgs.api", "orgs.schema"},
     "rest_framework_simplejwt": {"accounts"},
     "celery": {"rag.tasks", "ragsite.celery"},

@@ -8,6 +8,7 @@ from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 
 from orgs.models import Organization
 from orgs.permissions import Visibility
@@ -78,7 +79,9 @@ class GrantFormSet(forms.BaseInlineFormSet):
             form.add_error(None, "Choose one person, one role or one team in each row.")
             return
         ((kind, who),) = chosen
-        source = self.instance
+        source, end = self.instance, form.cleaned_data.get("expires_at")
+        if end and end <= timezone.now():
+            form.add_error("expires_at", "This time is past: choose a later one. To end it now, delete the row.")
         if kind == "user":
             fits = who.memberships.filter(organization=source.organization_id).exists()
         else:
@@ -95,14 +98,18 @@ class GrantInline(admin.TabularInline):
     formset = GrantFormSet
     extra = 1
     max_num = 200
-    fields = ("user", "role", "team", "granted_by", "granted_at")
-    readonly_fields = ("granted_by", "granted_at")
+    fields = ("user", "role", "team", "expires_at", "state", "granted_by", "granted_at")
+    readonly_fields = ("state", "granted_by", "granted_at")
     verbose_name = "person, role or team that may query it"
     verbose_name_plural = "who may query it (for the visibilities private, role and team)"
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs["queryset"] = choices(request, db_field.remote_field.model)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    @admin.display(description="")
+    def state(self, grant: Grant) -> str:
+        return "expired" if grant.expires_at and grant.expires_at <= timezone.now() else ""
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return True  # whoever sees the source's page
@@ -199,6 +206,6 @@ class DataSourceAdmin(UploadPage, SourceContentAdmin):
             deletion.delete_source(source)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        for grant in formset.save(commit=False):
-            grant.granted_by = grant.granted_by or request.user
+        for grant in formset.save(commit=False):  # the new ones and the changed ones
+            grant.granted_by, grant.granted_at = request.user, timezone.now()
         super().save_formset(request, form, formset, change)

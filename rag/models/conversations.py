@@ -1,17 +1,23 @@
 """Conversations of POST /api/chat (the v3 contract, 3.1)."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from ragsite.db import UUIDModel
 
 
 class Conversation(UUIDModel):
-    """rag_used, rag_sources: of its latest exchange. A source has text, score, source, title and documentId."""
+    """rag_used, rag_sources: of its latest exchange. A source has text, score, source, title and documentId.
+
+    held_within: the data sources that all of its exchanges were restricted to, by the API keys that held it; None: no
+    restriction.
+    """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations")
     rag_used = models.BooleanField(default=False)
     rag_sources = models.JSONField(default=list)
+    held_within = ArrayField(models.UUIDField(), null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -1,6 +1,5 @@
 """Data sources: what access is granted on, and the one rule of who may do what with them."""
 
-import enum
 from functools import reduce
 from operator import or_
 from typing import ClassVar, Self
@@ -8,10 +7,12 @@ from typing import ClassVar, Self
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from accounts.models import User
 from orgs.access import Standing, standing_of
 from orgs.models import Caller, Organization, Role, Team
+from orgs.permissions import Action as Action
 from orgs.permissions import Permission, Visibility
 from rag.errors import ModelChanged, UnknownSource
 from ragsite.db import UUIDModel
@@ -20,18 +21,6 @@ from .embedding_models import EmbeddingModel
 
 # What a source may be called by (the v3 contract, 2.1).
 SLUG = "[a-zA-Z0-9_-]+"
-
-
-class Action(enum.Enum):
-    """What a caller wants to do. QUERY reads passages; INGEST writes documents; MANAGE sees and changes the source.
-
-    VIEW is any of the three: a source that a caller may not VIEW does not exist for them.
-    """
-
-    QUERY = "query"
-    INGEST = "ingest"
-    MANAGE = "manage"
-    VIEW = "view"
 
 
 class SourceType(models.TextChoices):
@@ -48,30 +37,34 @@ class DataSourceQuerySet(models.QuerySet["DataSource"]):
     def visible_to(self, user: Caller, action: Action) -> Self:
         """The only access rule of the product (docs/contracts.md), decided now: do not keep it.
 
-        Subqueries, not joins, so that rows never double. Anonymous, deactivated and foreign users: none.
+        Subqueries, not joins, so that rows never double. Anonymous, deactivated and foreign users: none. A user who
+        acts by an API key: what the key's scopes and its list of sources leave of it.
         """
         if user.pk is None or not user.is_active:
             return self.none()
         standing = standing_of(user)
+        if not standing.covers(action):
+            return self.none()
         rules = _RULES[action]
-        return self.filter(reduce(or_, (rule(user, standing) for rule in rules)), deleted_at=None)
+        found = self.filter(reduce(or_, (rule(user, standing) for rule in rules)), deleted_at=None)
+        return found if standing.sources is None else found.filter(pk__in=standing.sources)
 
 
 def _may_query(user: Caller, standing: Standing) -> Q:
     """By the source's visibility and nothing else: no staff flag and no organisation role widens it."""
     # A grant to a role or team of another organisation would be a hole; it counts for nothing.
     home = F("source__organization")
-    by_user = Grant.objects.filter(user=user.pk)
+    by_user = Grant.objects.counting().filter(user=user.pk)
     opened = (
         Q(visibility=Visibility.PUBLIC)
         | Q(visibility=Visibility.PRIVATE, pk__in=by_user.values("source"))
         | Q(visibility=Visibility.PERSONAL, owner=user.pk)
     )
     if standing.roles:
-        by_role = Grant.objects.filter(role__in=standing.roles, role__organization=home)
+        by_role = Grant.objects.counting().filter(role__in=standing.roles, role__organization=home)
         opened |= Q(visibility=Visibility.ROLE, pk__in=by_role.values("source"))
     if standing.teams:
-        by_team = Grant.objects.filter(team__in=standing.teams, team__organization=home)
+        by_team = Grant.objects.counting().filter(team__in=standing.teams, team__organization=home)
         opened |= Q(visibility=Visibility.TEAM, pk__in=by_team.values("source"))
     return Q(organization__in=standing.organizations) & opened
 
@@ -158,8 +151,15 @@ class SourceContentQuerySet(models.QuerySet):
         return self.filter(source__in=DataSource.objects.visible_to(user, action).values("pk"))
 
 
+class GrantQuerySet(models.QuerySet["Grant"]):
+    def counting(self) -> Self:
+        """Those that have not come to their end, by the database's clock."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
+
+
 class Grant(UUIDModel):
-    """Opens a source to a user (private), a role or a team. Counts only for the visibility it belongs to."""
+    """Opens a source to a user (private), a role or a team. Counts only for the visibility it belongs to, and until it
+    ends."""
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="grants")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+")
@@ -170,6 +170,8 @@ class Grant(UUIDModel):
     )
     granted_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField("until", null=True, blank=True, help_text="Empty: without an end.")
+
+    objects = GrantQuerySet.as_manager()
 
     # The visibility that each kind of grant counts for.
     COUNTS_FOR: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import User
+from orgs.access import standing_of
 from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.pipeline import follow_up, quote
@@ -63,11 +64,15 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
 
 
 def _conversation(user: User, conversation_id: str) -> Conversation | None:
-    """Another user's does not exist for this one."""
+    """Another user's does not exist for this one; nor, by a key that is restricted to sources, one that was held
+    beyond them."""
     if not conversation_id:
         return None
-    key = as_uuid(conversation_id)
-    found = Conversation.objects.filter(user=user, pk=key).first() if key else None
+    key, within = as_uuid(conversation_id), standing_of(user).sources
+    own = Conversation.objects.filter(user=user)
+    if within is not None:
+        own = own.filter(held_within__contained_by=list(within))
+    found = own.filter(pk=key).first() if key else None
     if found is None:
         raise UnknownConversation
     return found
@@ -140,8 +145,9 @@ def _quoted(question: Question, passages: Sequence[Passage]) -> str:
 def _keep(
     conversation: Conversation | None, user: User, messages: Sequence[Message], retrieval: Retrieval | None
 ) -> Conversation:
+    within = standing_of(user).sources
     if conversation is None:
-        conversation = Conversation.objects.create(user=user)
+        conversation = Conversation.objects.create(user=user, held_within=None if within is None else list(within))
     # Locked: two requests that continue one conversation at once are kept one after the other.
     row = Conversation.objects.select_for_update().get(pk=conversation.pk)
     position = row.messages.count()
@@ -149,9 +155,13 @@ def _keep(
         ConversationMessage(conversation=row, position=position + index, role=each.role, content=each.content)
         for index, each in enumerate(messages)
     )
+    if within is None or row.held_within is None:
+        row.held_within = None
+    else:
+        row.held_within = sorted({*row.held_within, *within})
     row.rag_used = retrieval is not None
     row.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
-    row.save(update_fields=["rag_used", "rag_sources", "updated_at"])
+    row.save(update_fields=["rag_used", "rag_sources", "held_within", "updated_at"])
     return row
 
 

@@ -116,6 +116,7 @@ def _source(wanted: Source) -> DataSource:
             role=Role.objects.get(organization=organization, name=wanted.role) if wanted.role else None,
             team=Team.objects.get(organization=organization, name=wanted.team) if wanted.team else None,
             user=User.objects.get(email=wanted.user) if wanted.user else None,
+            granted_by=source.owner,
         )
     return source
 

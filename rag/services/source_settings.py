@@ -17,6 +17,8 @@ from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reem
 
 from . import jobs, sources
 
+_MAY_NOT_CREATE = "You may not create data sources in this organisation."
+
 
 @dataclass(frozen=True, slots=True)
 class AccessLists:
@@ -47,13 +49,13 @@ def create(user: User, wanted: SourceSettings, *, organization: Organization | N
     Raises NotAllowed without the permission, InvalidRequest for what a source cannot be.
     """
     home = sources.writing_organization(user, organization=organization)
-    _require_to_create(user, home)
+    sources.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
     source = DataSource(organization=home, owner=user, visibility=home.default_visibility)
     source.embedding_model = _model(wanted.embedding_model) or EmbeddingModel.objects.default()
     source.slug = slugify(wanted.name or "")[:100]
     with transaction.atomic():
         _write(source, wanted, granted_by=user)
-        _require_to_create(user, home)
+        sources.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
     return source
 
 
@@ -83,8 +85,10 @@ def access_lists(user: User, shown: Iterable[DataSource]) -> dict[uuid.UUID, Acc
     found: dict[uuid.UUID, dict[str, list[str]]] = {
         pk: {"roles": [], "teams": [], "users": []} for pk in managed.values_list("pk", flat=True)
     }
-    grants = Grant.objects.filter(source__in=list(found)).values_list(
-        "source", "role__name", "team__name", "user__email"
+    grants = (
+        Grant.objects.counting()
+        .filter(source__in=list(found))
+        .values_list("source", "role__name", "team__name", "user__email")
     )
     for pk, *names in grants:
         for kind, name in zip(("roles", "teams", "users"), names, strict=True):
@@ -93,11 +97,6 @@ def access_lists(user: User, shown: Iterable[DataSource]) -> dict[uuid.UUID, Acc
     return {
         pk: AccessLists(**{kind: tuple(sorted(names)) for kind, names in each.items()}) for pk, each in found.items()
     }
-
-
-def _require_to_create(user: User, organization: Organization) -> None:
-    if not sources.may_create(user, organization):
-        raise NotAllowed("You may not create data sources in this organisation.")
 
 
 def _require_empty(source: DataSource) -> None:
@@ -143,15 +142,18 @@ def _write(source: DataSource, wanted: SourceSettings, *, granted_by: User) -> N
 
 
 def _open_to(source: DataSource, kind: str, names: tuple[str, ...], *, granted_by: User) -> None:
-    """Replace the source's list of this kind. A list that would count for nothing is refused."""
+    """Replace the source's list of this kind. A list that would count for nothing is refused.
+
+    Who is in it already stays as granted, with an end if there is one; what has ended is granted anew.
+    """
     field, visibility = f"{kind}s", Grant.COUNTS_FOR[kind]
     if names and source.visibility != visibility:
         message = f"{field} count only while the visibility is {visibility}; it is {source.visibility}."
         raise InvalidRequest(message, field=field)
     found = _named(source.organization, kind, names)
     listed = source.grants.exclude(**{kind: None})
-    kept = set(listed.values_list(kind, flat=True))
-    listed.exclude(**{f"{kind}__in": found}).delete()
+    kept = set(listed.counting().values_list(kind, flat=True))
+    listed.exclude(**{f"{kind}__in": kept & {each.pk for each in found}}).delete()
     Grant.objects.bulk_create(
         Grant(source=source, granted_by=granted_by, **{kind: each}) for each in found if each.pk not in kept
     )

@@ -9,7 +9,8 @@ from django.db.models import Q
 
 from accounts.models import User
 from orgs import choosing
-from orgs.models import Caller, Membership, Organization
+from orgs.access import standing_of
+from orgs.models import Caller, Organization
 from orgs.permissions import Permission
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
@@ -18,6 +19,7 @@ from ragsite import identity
 
 MAY_NOT_CHANGE = "You may see this data source, but not change it."
 _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create one."
+_NARROW_KEY = "This API key is restricted to certain data sources, and may not create one."
 
 
 def visible(user: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
@@ -107,9 +109,10 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
         return to_ingest(user, slug, organization=home)
     except UnknownSource:
         pass
+    require_to_create(user, home, refusal=_MAY_NOT_MAKE)
     with identity.acting(identity.WORKER):  # also by a source that does not exist for this user
         taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
-    if taken or not may_create(user, home):
+    if taken:
         raise NotAllowed(_MAY_NOT_MAKE)
     return DataSource(
         organization=home,
@@ -173,8 +176,13 @@ def _allowed(
         raise NotAllowed(refusal) from None
 
 
-def may_create(user: User, organization: Organization) -> bool:
-    return Membership.objects.allowing(user, Permission.SOURCES_CREATE).filter(organization=organization).exists()
+def require_to_create(user: User, organization: Organization, *, refusal: str) -> None:
+    """Raises NotAllowed: with the refusal, or the words for an API key that is restricted to sources."""
+    standing = standing_of(user)
+    if standing.sources is not None:
+        raise NotAllowed(_NARROW_KEY)
+    if organization.pk not in standing.where(Permission.SOURCES_CREATE):
+        raise NotAllowed(refusal)
 
 
 def organization_of(user: User, reference: str, *, field: str = choosing.HEADER) -> Organization:

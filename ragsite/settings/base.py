@@ -1,5 +1,7 @@
 """Django itself: apps, database, cache, static files, security, logging."""
 
+from ipaddress import ip_network
+
 import structlog
 
 from .env import BASE_DIR as BASE_DIR
@@ -133,6 +135,9 @@ SECURE_REFERRER_POLICY = "same-origin"
 # Set it only behind a proxy that always overwrites the header.
 if env.bool("TRUST_X_FORWARDED_PROTO", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Networks (CIDR) of proxies whose X-Forwarded-For is believed.
+TRUSTED_PROXIES = [str(ip_network(each)) for each in env.list("TRUSTED_PROXIES", default=[])]
 
 # Logs: one JSON object a line on standard error; never query or document text.
 _shared_processors: list[structlog.typing.Processor] = [

@@ -1,6 +1,7 @@
 """The access rule's promises one by one, each beside the sentence of contracts/RESOLUTION.md that makes it."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from accounts.models import User
 from orgs.models import Caller, Membership, Role, Team
 from orgs.permissions import Visibility
 from orgs.services import add_member
-from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
+from rag.models import Action, Chunk, DataSource, Document, Embedding384, Grant, IngestionJob
 from tests.access.worlds import fill
 from tests.factories import World
 
@@ -166,6 +167,49 @@ def test_roles_and_teams_count_where_they_are_held(world: World, kind: str) -> N
     abroad.roles.add(*world.home.roles.all())
     abroad.teams.add(*world.home.teams.all())
     assert actions(foreigner, closed_to_most(world, kind)) == NOTHING
+
+
+def test_whoever_is_in_a_team_is_in_the_teams_above_it(world: World) -> None:
+    """docs/contracts.md, “Access”: upwards, within the organisation, and to an end where rows hold a cycle."""
+    support = world.home.teams.get(name="support")
+    service, company = (world.home.teams.create(name=name) for name in ("service", "company"))
+    elsewhere = world.abroad.teams.create(name="elsewhere", parent=company)
+    opened = {}
+    for team in (support, service, company):
+        opened[team.name] = world.source(team.name, visibility=Visibility.TEAM, owner=None)
+        opened[team.name].grants.create(team=team)
+    supporter, member = world.users["supporter"], world.users["member"]
+    add_member(user=member, organization=world.home, teams=("company",))
+
+    def readable(user: User) -> set[str]:
+        return {name for name, source in opened.items() if QUERY in actions(user, source)}
+
+    def nest(*pairs: tuple[Team, Team | None]) -> None:
+        for team, parent in pairs:
+            Team.objects.filter(pk=team.pk).update(parent=parent)
+
+    assert readable(supporter) == {"support"}
+    nest((support, service), (service, company))
+    assert readable(supporter) == {"support", "service", "company"}
+    assert readable(member) == {"company"}, "and not in those below"
+    nest((company, support))
+    assert readable(member) == readable(supporter) == {"support", "service", "company"}, "a cycle is one team"
+    nest((service, elsewhere), (company, None))
+    assert readable(supporter) == {"support", "service"}, "what is above a foreign parent is not reached through it"
+    nest((service, service))
+    assert readable(supporter) == {"support", "service"}
+
+
+@pytest.mark.parametrize("kind", ["role", "team", "user"])
+def test_a_grant_counts_until_it_ends(world: World, kind: str) -> None:
+    """docs/contracts.md, “Access”: “An assignment that has come to its end counts for nothing”"""
+    visibility = next(fitting for fitting, each in FITTING if each == kind)
+    source, supporter = closed_to_most(world, visibility), world.users["supporter"]
+    for ahead, expected in ((timedelta(hours=1), {QUERY}), (timedelta(), NOTHING), (-timedelta(days=1), NOTHING)):
+        Grant.objects.update(expires_at=timezone.now() + ahead)
+        assert actions(supporter, source) == expected
+    Grant.objects.update(expires_at=None)
+    assert actions(supporter, source) == {QUERY}
 
 
 # How the supporter could read the source, and what ends it, given their membership.

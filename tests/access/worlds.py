@@ -2,23 +2,34 @@
 
 Some of what is drawn the forms refuse, such as a grant to another organisation's role. Rows can come by other ways
 than forms, and the rule must hold for them too.
+
+`worlds()` draws one, `build(world)` makes it rows, and `Rows.expected(user, key, action)` is what the oracle says about
+them: whatever states the rule again is compared with that.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+import copy
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 from hypothesis import strategies as st
 
 from accounts.models import User
-from orgs.models import Caller, Membership, Organization, Role, Team
+from orgs.models import ApiKey, Caller, Membership, Organization, Role, Team
 from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, Grant, IngestionJob
 from ragsite.db import uuid7
 from tests.access import oracle
 
 usually = st.sampled_from((True,) * 7 + (False,))
 seldom = st.sampled_from((False,) * 7 + (True,))
+ends = st.sampled_from((None, None, -60, 3600))  # seconds from now
+NETWORKS = ("203.0.113.0/24", "203.0.113.7/32", "198.51.100.128/25", "2001:db8::/32")
+ADDRESSES = ("203.0.113.7", "203.0.113.8", "198.51.100.127", "198.51.100.128", "2001:db8:1::1", "2001:db9::1")
 
 
 def some(things: Sequence[Any], at_most: int) -> st.SearchStrategy[frozenset[Any]]:
@@ -41,7 +52,10 @@ def worlds(draw: st.DrawFn) -> oracle.World:
         for home in organizations
         for n in (0, 1)
     )
-    teams = tuple(oracle.Team(f"{home.name}t{n}", home) for home in organizations for n in (0, 1))
+    teams = tuple(oracle.Team(f"{home.name}t{n}", home) for home in organizations for n in (0, 1, 2))
+    parents = tuple(
+        (team, draw(st.sampled_from([*of(team.organization, teams), *teams]))) for team in teams if draw(st.booleans())
+    )
     memberships = tuple(
         oracle.Membership(
             user,
@@ -57,7 +71,8 @@ def worlds(draw: st.DrawFn) -> oracle.World:
     )
     number = draw(st.integers(4, 9))  # more cost no more queries
     sources = tuple(draw(_source(f"s{n}", organizations, users, roles, teams)) for n in range(number))
-    return oracle.World(organizations, users, roles, teams, memberships, sources)
+    keys = tuple(draw(_key(f"k{n}", organizations, users, sources)) for n in range(draw(st.integers(2, 4))))
+    return oracle.World(organizations, users, roles, teams, memberships, sources, parents, keys)
 
 
 @st.composite
@@ -79,16 +94,62 @@ def _source(
         home,
         visibility,
         owner=draw(st.none() | st.sampled_from(users)),
-        granted=draw(some([*fitting, *fitting, *users, *roles, *teams], 5)),
+        grants=frozenset(
+            oracle.Grant(to, draw(ends))
+            for to in sorted(draw(some([*fitting, *fitting, *users, *roles, *teams], 5)), key=repr)
+        ),
         deleted=draw(seldom),
     )
 
 
-class Rows(NamedTuple):
-    """The rows of a world: the callers with None for the anonymous one, and the sources' names by key."""
+@st.composite
+def _key(
+    draw: st.DrawFn,
+    name: str,
+    organizations: Sequence[oracle.Organization],
+    users: Sequence[oracle.User],
+    sources: Sequence[oracle.Source],
+) -> oracle.Key:
+    names = [source.name for source in sources]
+    return oracle.Key(
+        name,
+        draw(st.sampled_from(users)),
+        draw(st.sampled_from(organizations)),
+        scopes=draw(st.just(frozenset(oracle.SCOPES)) | some(oracle.SCOPES, 2)),
+        sources=draw(st.none() | some(names, 5)),
+        networks=draw(st.none() | some(NETWORKS, 2)),
+        ends=draw(ends),
+        revoked=draw(seldom),
+    )
 
-    callers: dict[oracle.User | None, Caller]
-    names: dict[Any, str]
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a world. users: with None for the anonymous one."""
+
+    world: oracle.World
+    users: dict[oracle.User | None, Caller]
+    sources: dict[str, DataSource]
+    keys: dict[oracle.Key, ApiKey]
+
+    def callers(self) -> Iterator[tuple[oracle.User | None, oracle.Key | None, Caller]]:
+        """Everybody without a key and by each of their keys, as authentication hands them on; and one by a key of
+        somebody else's."""
+        for user, row in self.users.items():
+            yield user, None, row
+        stranger = next(user for user in self.world.users if user != self.world.keys[0].user)
+        for user, key in [(stranger, self.world.keys[0]), *((key.user, key) for key in self.world.keys)]:
+            caller: Any = copy.copy(self.users[user])
+            caller.acting_by = self.keys[key].pk
+            yield user, key, caller
+
+    def expected(self, user: oracle.User | None, key: oracle.Key | None, action: str) -> set[UUID]:
+        """The ids of the sources with which the oracle lets them do this."""
+        return {self.sources[name].pk for name in oracle.visible(self.world, user, key, action)}
+
+
+def secret(key: oracle.Key) -> str:
+    return f"rk_{key.name:x>43}"
 
 
 def build(world: oracle.World) -> Rows:
@@ -123,8 +184,12 @@ def build(world: oracle.World) -> Rows:
         )
         for each in world.sources
     }
-    for rows in (homes, users, roles, teams, memberships, sources):
+    keys = {each: _key_row(each, users, homes, sources) for each in world.keys}
+    for rows in (homes, users, roles, teams, memberships, sources, keys):
         _insert(rows.values())
+    for team, parent in world.parents:
+        teams[team].parent = teams[parent]
+    Team.objects.bulk_update([teams[team] for team, _ in world.parents], ["parent"])
     _insert(
         Membership.roles.through(membership=row, role=roles[role])
         for each, row in memberships.items()
@@ -136,11 +201,40 @@ def build(world: oracle.World) -> Rows:
         for team in each.teams
     )
     _insert(
-        Grant(source=row, user=users.get(to), role=roles.get(to), team=teams.get(to))
+        Grant(
+            source=row,
+            user=users.get(grant.to),
+            role=roles.get(grant.to),
+            team=teams.get(grant.to),
+            expires_at=_moment(grant.ends),
+        )
         for each, row in sources.items()
-        for to in each.granted
+        for grant in each.grants
     )
-    return Rows({**users, None: AnonymousUser()}, {row.pk: each.name for each, row in sources.items()})
+    by_name = {each.name: row for each, row in sources.items()}
+    return Rows(world, {**users, None: AnonymousUser()}, by_name, keys)
+
+
+def _key_row(
+    key: oracle.Key, users: dict[Any, User], homes: dict[Any, Organization], sources: dict[Any, DataSource]
+) -> ApiKey:
+    ids = {source.name: row.pk for source, row in sources.items()}
+    return ApiKey(
+        user=users[key.user],
+        organization=homes[key.organization],
+        name=key.name,
+        prefix=secret(key)[:11],
+        hash=hashlib.sha256(secret(key).encode()).hexdigest(),
+        scopes=sorted(key.scopes),
+        source_ids=None if key.sources is None else [ids[name] for name in sorted(key.sources)],
+        networks=None if key.networks is None else sorted(key.networks),
+        expires_at=_moment(key.ends),
+        revoked_at=timezone.now() if key.revoked else None,
+    )
+
+
+def _moment(ends: int | None) -> Any:
+    return None if ends is None else timezone.now() + timedelta(seconds=ends)
 
 
 def fill(sources: Iterable[DataSource]) -> None:

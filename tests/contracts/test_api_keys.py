@@ -36,7 +36,8 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
     made = editor.post(KEYS, WANTED)
     assert made.status == 201
     assert set(made.body) == {
-        "id", "key", "name", "prefix", "scopes", "organization", "expires_at", "created_at",
+        "id", "key", "name", "prefix", "scopes", "organization", "sources", "networks", "expires_at",
+        "created_at",
     }  # fmt: skip
     assert made.headers["cache-control"] == "no-store"
     secret = made.body["key"]
@@ -52,7 +53,7 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
     assert secret[11:] not in repr(api_keys.IssuedKey(ApiKey.objects.get(), secret))
     assert set(listed.body) == {"keys", "page", "page_size", "total"}
     assert set(listed.body["keys"][0]) == {
-        "id", "name", "prefix", "scopes", "organization", "expires_at", "created_at",
+        "id", "name", "prefix", "scopes", "organization", "sources", "networks", "expires_at", "created_at",
         "last_used_at", "revoked_at", "flagged_at",
     }  # fmt: skip
 

@@ -54,6 +54,7 @@ def test_the_paths_are_those_of_the_contracts() -> None:
         ("POST", "/api/auth/token"), ("POST", "/api/auth/token/refresh"), ("POST", "/api/auth/token/verify"),
         ("POST", "/api/auth/token/revoke"),
         ("GET", "/api/auth/keys"), ("POST", "/api/auth/keys"), ("DELETE", "/api/auth/keys/{}"),
+        ("POST", "/api/auth/keys/{}/rotate"),
     }  # fmt: skip
 
 
