@@ -15,6 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.watch import Watched, WatchedQuerySet
 from ragsite.db import UUIDModel
 
 from .permissions import Scope
@@ -34,7 +35,7 @@ class TooManyKeys(Exception):
     """The user has as many live keys as anybody may have. Its text is for the caller."""
 
 
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+class ApiKeyQuerySet(WatchedQuerySet["ApiKey"]):
     def unspent(self) -> Self:
         """Neither revoked nor expired."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
@@ -49,7 +50,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         )
 
 
-class ApiKey(UUIDModel):
+class ApiKey(Watched, UUIDModel):
     """`prefix` is the part that is shown, `hash` SHA-256 of the whole key in hexadecimal: a key is 256 random bits,
     which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP."""
 

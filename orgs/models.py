@@ -9,6 +9,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 
 from accounts.models import User
+from accounts.watch import Watched, WatchedQuerySet
 from ragsite.db import UUIDModel
 
 from .api_keys import ApiKey as ApiKey
@@ -23,7 +24,7 @@ def _own_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None
     )
 
 
-class Organization(UUIDModel):
+class Organization(Watched, UUIDModel):
     """A tenant. Nothing in one organisation is ever visible through another."""
 
     name = models.CharField(max_length=150)
@@ -53,6 +54,8 @@ class Organization(UUIDModel):
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = WatchedQuerySet["Organization"].as_manager()
+
     class Meta:
         verbose_name = "organisation"
         ordering = ("slug",)
@@ -61,12 +64,14 @@ class Organization(UUIDModel):
         return self.name
 
 
-class Role(UUIDModel):
+class Role(Watched, UUIDModel):
     """A named set of permissions in one organisation; also something a data source can be opened to."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles", verbose_name="organisation")
     name = models.SlugField(max_length=60)
     permissions = ArrayField(models.CharField(max_length=30, choices=Permission.choices), default=list, blank=True)
+
+    objects = WatchedQuerySet["Role"].as_manager()
 
     class Meta:
         ordering = ("organization", "name")
@@ -76,7 +81,7 @@ class Role(UUIDModel):
         return f"{self.name} · {self.organization}"
 
 
-class Team(UUIDModel):
+class Team(Watched, UUIDModel):
     """A group of members of one organisation. Members of a team belong to the teams above it, too."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
@@ -84,6 +89,8 @@ class Team(UUIDModel):
     parent = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, related_name="children", verbose_name="part of"
     )
+
+    objects = WatchedQuerySet["Team"].as_manager()
 
     class Meta:
         ordering = ("organization", "name")
@@ -93,7 +100,7 @@ class Team(UUIDModel):
         return f"{self.name} · {self.organization}"
 
 
-class MembershipQuerySet(models.QuerySet["Membership"]):
+class MembershipQuerySet(WatchedQuerySet["Membership"]):
     def active_for(self, user: Caller) -> Self:
         """The memberships that count for a user now. None for anonymous and deactivated users."""
         if user.pk is None or not user.is_active:
@@ -110,7 +117,7 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
         return self.active_for(user).filter(models.Exists(held))
 
 
-class Membership(UUIDModel):
+class Membership(Watched, UUIDModel):
     """A user in an organisation, with the roles held and the teams joined there."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")

@@ -10,6 +10,7 @@ from django.db import connection, models
 from django.db.models import F, Q
 
 from accounts.models import User
+from accounts.watch import Watched, WatchedQuerySet
 from orgs.access import Standing, standing_of
 from orgs.models import Caller, Organization, Role, Team
 from orgs.permissions import Permission, Visibility
@@ -44,7 +45,7 @@ class SourceType(models.TextChoices):
     WEB = "web"
 
 
-class DataSourceQuerySet(models.QuerySet["DataSource"]):
+class DataSourceQuerySet(WatchedQuerySet["DataSource"]):
     def visible_to(self, user: Caller, action: Action) -> Self:
         """The only access rule of the product (docs/contracts.md), decided now: do not keep it.
 
@@ -97,7 +98,7 @@ _RULES = {
 }
 
 
-class DataSource(UUIDModel):
+class DataSource(Watched, UUIDModel):
     """A named collection of documents in one organisation, all chunked and embedded alike."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="sources", verbose_name="organisation")
@@ -158,7 +159,7 @@ class SourceContentQuerySet(models.QuerySet):
         return self.filter(source__in=DataSource.objects.visible_to(user, action).values("pk"))
 
 
-class Grant(UUIDModel):
+class Grant(Watched, UUIDModel):
     """Opens a source to a user (private), a role or a team. Counts only for the visibility it belongs to."""
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="grants")
@@ -170,6 +171,8 @@ class Grant(UUIDModel):
     )
     granted_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField("until", null=True, blank=True, help_text="Empty: without an end.")
+
+    objects = WatchedQuerySet["Grant"].as_manager()
 
     # The visibility that each kind of grant counts for.
     COUNTS_FOR: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}
