@@ -15,6 +15,7 @@ from rest_framework_simplejwt.serializers import (
     TokenRefreshSerializer,
     TokenVerifySerializer,
 )
+from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
 from rest_framework_simplejwt.tokens import UntypedToken
 from rest_framework_simplejwt.views import (
@@ -87,7 +88,7 @@ class Revocation(TokenBlacklistSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:
         token = self.token_class(attrs["refresh"])
         done = super().validate(attrs)
-        key = as_uuid(str(token.payload.get("user_id", "")))
+        key = as_uuid(str(token.payload.get(api_settings.USER_ID_CLAIM, "")))
         trail.signed_out(User.objects.filter(pk=key).first() if key else None, "token")
         return done
 

@@ -34,12 +34,6 @@ class Act(models.TextChoices):
     DELETED = "deleted"
     REVOKED = "revoked"
     EXPORTED = "exported"
-    STARTED = "started"
-    SWITCHED = "switched"
-    ROLLED_BACK = "rolled_back", "rolled back"
-    DROPPED = "dropped"
-    CANCELLED = "cancelled"
-    RESUMED = "resumed"
 
 
 class Kind(models.TextChoices):
@@ -56,6 +50,7 @@ class Kind(models.TextChoices):
     DOCUMENT = "document"
     REEMBEDDING = "reembedding", "re-embedding"
     GOLDEN_QUESTIONS = "golden_questions", "golden questions"
+    PERSON = "person", "data of a person"
     AUDIT_TRAIL = "audit_trail", "audit trail"
 
 

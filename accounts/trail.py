@@ -66,5 +66,7 @@ def _forget_tokens(instance: User, **_: Any) -> None:
 def _anonymise(instance: User, **_: Any) -> None:
     """In the audit trail, and in what the admin's own history tells beside it."""
     audit.anonymise(instance.pk)
-    named = LogEntry.objects.filter(Q(object_repr__icontains=instance.email) | Q(change_message__icontains=instance.email))
+    named = LogEntry.objects.filter(
+        Q(object_repr__icontains=instance.email) | Q(change_message__icontains=instance.email)
+    )
     named.update(object_repr=audit.pseudonym(instance.pk), change_message="")

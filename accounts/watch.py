@@ -5,9 +5,9 @@ An app says in its `trail` module what is watched. Nobody who changes such a row
 
 import datetime
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.db.models import signals
@@ -30,12 +30,14 @@ def _never(row: Any) -> bool:
 class Watch:
     """fields: whose changes are told, with what they were and are. untold: told as changed, without their values.
 
-    organization, label, subject: of a row. unless: rows whose end was told already.
+    ends: fields that are set when a row comes to its end without going, and what that is called. organization, label,
+    subject: of a row. unless: rows whose end was told already.
     """
 
     kind: Kind
     fields: Sequence[str]
     untold: Sequence[str] = ()
+    ends: Mapping[str, Act] = field(default_factory=dict)
     organization: Callable[[Any], Any] = _nobody
     label: Callable[[Any], str] = str
     subject: Callable[[Any], Any] = _nobody
@@ -43,7 +45,7 @@ class Watch:
 
     def touches(self, names: Iterable[str] | None) -> bool:
         """names: of the fields that are written; None for all."""
-        watched = {*self.fields, *self.untold}
+        watched = {*self.fields, *self.untold, *self.ends}
         return names is None or any(name in watched or name.removesuffix("_id") in watched for name in names)
 
     def values(self, row: Any) -> dict[str, Any]:
@@ -64,10 +66,11 @@ class Watch:
         before, after = self.values(old), self.values(new)
         changed = [name for name in self.fields if before[name] != after[name]]
         hidden = [name for name in self.untold if getattr(old, name) != getattr(new, name)]
-        if changed or hidden:
+        ended = [act for name, act in self.ends.items() if getattr(old, name) is None and getattr(new, name)]
+        if changed or hidden or ended:
             earlier = self.subject(old)
             self.record(
-                Act.CHANGED,
+                ended[0] if ended else Act.CHANGED,
                 new,
                 before={name: before[name] for name in changed},
                 after={**{name: after[name] for name in changed}, **dict.fromkeys(hidden, "changed")},
@@ -129,9 +132,9 @@ def watch(model: type[models.Model], watch: Watch) -> None:
 def watch_lists(model: type[models.Model], *names: str) -> None:
     """The same for many-to-many fields of a model that is watched: each is told as a list of names."""
     for name in names:
-        field: Any = model._meta.get_field(name)
-        through = field.remote_field.through
-        _lists[through] = field
+        many: Any = model._meta.get_field(name)
+        through = many.remote_field.through
+        _lists[through] = many
         signals.m2m_changed.connect(_list_changed, sender=through, dispatch_uid=f"watch {through._meta.label}")
 
 
@@ -173,21 +176,21 @@ def _list_changed(
     sender: type[models.Model], instance: Any, action: str, reverse: bool, pk_set: set[Any] | None, **_: Any
 ) -> None:
     """Django tells before and after each change, from the side on which it is made."""
-    field = _lists[sender]
+    many = _lists[sender]
     if action.startswith("pre_"):
         if not reverse:
             rows = [instance]
         elif pk_set is None:  # clear()
-            rows = list(getattr(instance, field.remote_field.get_accessor_name()).all())
+            rows = list(getattr(instance, many.remote_field.get_accessor_name()).all())
         else:
-            rows = list(field.model._base_manager.filter(pk__in=pk_set))
-        instance._lists_as_they_were = [(row, _names(row, field)) for row in rows]
+            rows = list(many.model._base_manager.filter(pk__in=pk_set))
+        instance._lists_as_they_were = [(row, _names(row, many)) for row in rows]
         return
     for row, before in instance.__dict__.pop("_lists_as_they_were", ()):
-        if before != (after := _names(row, field)):
-            changed = {"before": {field.name: before}, "after": {field.name: after}}
-            _watched[field.model].record(Act.CHANGED, row, **changed)
+        if before != (after := _names(row, many)):
+            changed = {"before": {many.name: before}, "after": {many.name: after}}
+            _watched[many.model].record(Act.CHANGED, row, **changed)
 
 
-def _names(row: Any, field: Any) -> list[str]:
-    return sorted(told(each) for each in getattr(row, field.name).all())
+def _names(row: Any, many: Any) -> list[str]:
+    return sorted(told(each) for each in getattr(row, many.name).all())

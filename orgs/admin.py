@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from accounts.models import User
 
 from . import api_keys
+from . import audit_admin as _  # noqa: F401  # its page
 from .access import standing_of
 from .api_keys import ApiKey
 from .models import Membership, Organization, Role, Team

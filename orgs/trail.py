@@ -1,6 +1,6 @@
 """What this app tells the audit trail: organisations and their people, and what they may do."""
 
-from accounts.audit import Kind
+from accounts.audit import Act, Kind
 from accounts.watch import Watch, watch, watch_lists
 
 from .api_keys import ApiKey
@@ -31,7 +31,8 @@ def begin() -> None:
         Watch(
             Kind.API_KEY,
             # Neither the hash, nor what a mere use of the key changes.
-            fields=("name", "prefix", "scopes", "source_ids", "networks", "expires_at", "revoked_at"),
+            fields=("name", "prefix", "scopes", "source_ids", "networks", "expires_at"),
+            ends={"revoked_at": Act.REVOKED},
             organization=lambda row: row.organization,
             label=lambda row: row.prefix,
             subject=lambda row: row.user,

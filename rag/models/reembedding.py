@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from accounts.watch import Watched, WatchedQuerySet
 from ragsite.db import UUIDModel
 
 from .embedding_models import EmbeddingModel
@@ -11,7 +12,11 @@ from .golden import QualityRun
 from .sources import DataSource, SourceContentQuerySet
 
 
-class Reembedding(UUIDModel):
+class ReembeddingQuerySet(WatchedQuerySet["Reembedding"], SourceContentQuerySet):
+    """Watched, and visible as its source is."""
+
+
+class Reembedding(Watched, UUIDModel):
     """The source is searched with `from_model` until the state is `switched`, and from then on with `to_model`."""
 
     class State(models.TextChoices):
@@ -50,7 +55,7 @@ class Reembedding(UUIDModel):
     switched_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    objects = SourceContentQuerySet.as_manager()
+    objects = ReembeddingQuerySet.as_manager()
 
     # At work, or waiting for somebody's decision; beside them, whatever is `clearing`.
     OPEN = (State.BUILDING, State.READY, State.FAILED)

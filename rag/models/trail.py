@@ -1,9 +1,11 @@
-"""What these models tell the audit trail: data sources, and whom they are open to. Documents are too many to be watched
+"""What these models tell the audit trail: data sources, whom they are open to, and their moves to other
+models. Documents are too many to be watched
 one by one: whoever deletes one says so (rag.services.documents)."""
 
-from accounts.audit import Kind
+from accounts.audit import Act, Kind
 from accounts.watch import Watch, watch
 
+from .reembedding import Reembedding
 from .sources import DataSource, Grant
 
 
@@ -14,6 +16,7 @@ def begin() -> None:
         Watch(
             Kind.SOURCE,
             fields=("organization", "name", "slug", "visibility", "owner", "source_type", "embedding_model"),
+            ends={"deleted_at": Act.DELETED},
             organization=lambda row: row.organization,
             label=lambda row: row.slug,
             unless=lambda row: row.deleted_at is not None,  # its purge, long after the deletion
@@ -27,6 +30,16 @@ def begin() -> None:
             organization=lambda row: row.source.organization,
             label=lambda row: row.source.slug,
             subject=lambda row: row.user,
+            unless=lambda row: row.source.deleted_at is not None,
+        ),
+    )
+    watch(
+        Reembedding,
+        Watch(
+            Kind.REEMBEDDING,
+            fields=("from_model", "to_model", "state", "switches_itself", "forced_because"),
+            organization=lambda row: row.source.organization,
+            label=lambda row: row.source.slug,
             unless=lambda row: row.source.deleted_at is not None,
         ),
     )
