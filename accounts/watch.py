@@ -110,11 +110,13 @@ class WatchedQuerySet(models.QuerySet[Row]):
         return number
 
     def bulk_create(self, objs: Iterable[Row], *args: Any, **kwargs: Any) -> list[Row]:
+        watch = _watched.get(self.model)
+        if watch is None:
+            return super().bulk_create(objs, *args, **kwargs)
         with transaction.atomic():
             made = super().bulk_create(objs, *args, **kwargs)
-            if watch := _watched.get(self.model):
-                for row in made:
-                    watch.record(Act.CREATED, row, after=_set(watch.values(row)))
+            for row in made:
+                watch.record(Act.CREATED, row, after=_set(watch.values(row)))
         return made
 
 

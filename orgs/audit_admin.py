@@ -15,7 +15,7 @@ from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest
 from django.urls import path
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -34,7 +34,7 @@ COLUMNS = (
     "at", "action", "kind", "object_id", "object_label", "organization_name", "actor_email", "key_prefix",
     "subject_email", "before", "after", "address", "request_id",
 )  # fmt: skip
-_DAYS = ("at__year", "at__month", "at__day")
+_DAYS = ("at__year", "at__month", "at__day", "at__gte", "at__lt")
 # A spreadsheet takes what begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -82,7 +82,7 @@ class AuditEventAdmin(ScopedAdmin):
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Beside the sidebar's: the day that is looked at."""
-        return lookup in ("at__gte", "at__lt", *_DAYS) or super().lookup_allowed(lookup, value, request)
+        return lookup in (OrganizationFilter.parameter_name, *_DAYS) or super().lookup_allowed(lookup, value, request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -97,7 +97,7 @@ class AuditEventAdmin(ScopedAdmin):
         view = self.admin_site.admin_view(require_safe(self.export))
         return [path("export.csv", view, name="audit_export"), *super().get_urls()]
 
-    def export(self, request: HttpRequest) -> HttpResponse:
+    def export(self, request: HttpRequest) -> FileResponse:
         """What the page would list, with the filters in the address; the newest, if there are too many."""
         if not self.has_view_permission(request):
             raise PermissionDenied
@@ -149,7 +149,9 @@ def _as_file(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse
 
 def _only_organization(request: HttpRequest) -> Organization | None:
     """For who manages a single one: so its other managers see that it was exported, too."""
-    mine = [] if request.user.is_superuser else organizations_where(request, Permission.MEMBERS_MANAGE)[:2]
+    if request.user.is_superuser:
+        return None
+    mine = list(organizations_where(request, Permission.MEMBERS_MANAGE)[:2])
     return mine[0] if len(mine) == 1 else None
 
 

@@ -4,16 +4,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from accounts.watch import Watched, WatchedQuerySet
+from accounts.watch import Watched
 from ragsite.db import UUIDModel
 
 from .embedding_models import EmbeddingModel
 from .golden import QualityRun
 from .sources import DataSource, SourceContentQuerySet
-
-
-class ReembeddingQuerySet(WatchedQuerySet["Reembedding"], SourceContentQuerySet):
-    """Watched, and visible as its source is."""
 
 
 class Reembedding(Watched, UUIDModel):
@@ -55,7 +51,7 @@ class Reembedding(Watched, UUIDModel):
     switched_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    objects = ReembeddingQuerySet.as_manager()
+    objects = SourceContentQuerySet.as_manager()
 
     # At work, or waiting for somebody's decision; beside them, whatever is `clearing`.
     OPEN = (State.BUILDING, State.READY, State.FAILED)

@@ -152,7 +152,7 @@ class DataSource(Watched, UUIDModel):
             raise ModelChanged
 
 
-class SourceContentQuerySet(models.QuerySet):
+class SourceContentQuerySet(WatchedQuerySet):
     """For everything that has a `source`: it is visible as its source is."""
 
     def visible_to(self, user: Caller, action: Action) -> Self:
