@@ -5,7 +5,7 @@ from typing import Self
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from accounts.models import User
@@ -13,7 +13,7 @@ from accounts.watch import Watched, WatchedQuerySet
 from ragsite.db import UUIDModel
 
 from .api_keys import ApiKey as ApiKey
-from .permissions import Permission, Visibility
+from .permissions import Permission, QueryHistory, Visibility
 
 Caller = User | AnonymousUser
 
@@ -52,7 +52,23 @@ class Organization(Watched, UUIDModel):
         blank=True,
         help_text="Of documents' texts and files; more are refused (INDEX_FULL). Empty: no limit.",
     )
+    query_history = models.CharField(
+        "history of questions",
+        max_length=8,
+        choices=QueryHistory.choices,
+        default=QueryHistory.FULL,
+        help_text="What is kept of its members' searches and chats. Of several organisations, the strictest counts.",
+    )
+    history_days = models.PositiveIntegerField(
+        "days of history",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(3650)],
+        help_text="Then it is removed. Empty: the platform's default.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
+    # Being removed: closed for good, and shown to nobody.
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = WatchedQuerySet["Organization"].as_manager()
 

@@ -6,13 +6,22 @@ from accounts.watch import Watch, watch, watch_lists
 from .api_keys import ApiKey
 from .models import Membership, Organization, Role, Team
 
-_UNTOLD = {"id", "created_at"}
+_UNTOLD = {"id", "created_at", "deleted_at"}
 
 
 def begin() -> None:
     """Called once, when the app is ready."""
     every = tuple(field.name for field in Organization._meta.concrete_fields if field.name not in _UNTOLD)
-    watch(Organization, Watch(Kind.ORGANIZATION, fields=every, organization=lambda row: row))
+    watch(
+        Organization,
+        Watch(
+            Kind.ORGANIZATION,
+            fields=every,
+            ends={"deleted_at": Act.DELETED},
+            organization=lambda row: row,
+            unless=lambda row: row.deleted_at is not None,
+        ),
+    )
     watch(Role, _of_organization(Kind.ROLE, "name", "permissions"))
     watch(Team, _of_organization(Kind.TEAM, "name", "parent"))
     watch(

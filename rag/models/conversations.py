@@ -7,7 +7,7 @@ from ragsite.db import UUIDModel
 
 
 class Conversation(UUIDModel):
-    """rag_used, rag_sources: of its latest exchange. A source has text, score, source, title and documentId."""
+    """rag_used, rag_sources: of its latest exchange. A source has documentId, chunkId and score; no text."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations")
     rag_used = models.BooleanField(default=False)
