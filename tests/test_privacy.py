@@ -19,8 +19,8 @@ from accounts.models import User
 from orgs.permissions import QueryHistory, Visibility
 from orgs.retention import retention_for
 from orgs.services import add_member, service_user
-from rag.models import Action, Conversation, DataSource, Grant, Original, SearchRecord
-from rag.services import conversations, deletion, forgetting, history, ingestion, jobs, queries
+from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
+from rag.services import conversations, deletion, forgetting, history, ingestion, jobs, originals, queries
 from rag.types import Message, Question, Submission
 from tests.factories import PASSWORD, World, put, work
 from tests.http import Client
@@ -41,8 +41,8 @@ def reader(world: World, name: str = "member") -> queries.Reader:
 
 def ask(world: World, name: str = "member") -> None:
     """A search and an exchange of a chat, kept as its organisation wants it."""
-    history.search(Question(SECRET), reader(world, name))
-    turn = conversations.Turn([Message("user", SECRET)], question=Question(SECRET))
+    history.search(Question(SECRET, top_k=5), reader(world, name))
+    turn = conversations.Turn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
     queries.whole(conversations.chat(turn, reader(world, name)))
 
 
@@ -124,6 +124,10 @@ def test_every_night_what_is_too_old_is_forgotten(world: World, monkeypatch: pyt
     assert SearchRecord.objects.get().user == world.users["foreigner"]
 
 
+def files(folder: Path) -> list[Path]:
+    return [each for each in folder.rglob("*") if each.is_file()]
+
+
 def occurrences(*needles: object) -> dict[str, list[str]]:
     """The rows of any table that hold any of these, as text."""
     found = {}
@@ -189,10 +193,8 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
         actor=world.users["owner"],
     )
     work()
-    Original.objects.create(source=source, file=f"originals/{source.pk}/x", name="x", size=1, sha256="")
-    file = stored_files / "originals" / str(source.pk) / "x"
-    file.parent.mkdir(parents=True)
-    file.write_text("x")
+    originals.keep(source=source, content=io.BytesIO(b"Zebras."), name="x", content_type="")
+    assert files(stored_files)
     world.key("owner")
     service = service_user("home")
     put(world.source("abroad", organization=world.abroad), "a", "Zebras graze abroad.")
@@ -206,7 +208,7 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
         deletion.purge()
     ids = [world.home.pk, source.pk, job.pk]
     assert set(occurrences(*ids)) <= {"accounts_auditevent", "django_admin_log"}
-    assert not file.exists()
+    assert not files(stored_files)
     assert service is not None
     assert not User.objects.filter(pk=service.pk).exists()
     assert User.objects.filter(pk=world.users["owner"].pk).exists(), "people may belong to others"

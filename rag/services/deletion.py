@@ -1,5 +1,6 @@
 """Deleting a data source or an organisation, and what is left of deleted ones and of deleted documents: their rows go
-afterwards, a batch at a time. Neither is found by anybody meanwhile (docs/architecture.md, "How is something deleted?")."""
+afterwards, a batch at a time. None is found by anybody meanwhile (docs/architecture.md, "How is something
+deleted?")."""
 
 import datetime
 import functools

@@ -14,6 +14,10 @@ from accounts.models import User
 from rag.models import Grant, IngestionJob
 
 _ROWS = 500
+_OF_A_KEY = (
+    *("id", "name", "prefix", "scopes", "source_ids", "networks"),
+    *("created_at", "expires_at", "last_used_at", "revoked_at"),
+)
 
 
 @transaction.atomic
@@ -32,16 +36,12 @@ def export(user: User, file: IO[str]) -> None:
 def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
     yield "profile", [_profile(user)]
     yield "memberships", _memberships(user)
-    keys = user.api_keys.select_related("organization")
-    yield (
-        "api_keys",
-        keys.values(
-            "id", "organization__slug", "name", "prefix", "scopes", "source_ids", "networks",
-            "created_at", "expires_at", "last_used_at", "revoked_at",
-        ),
-    )  # fmt: skip
-    yield "owned_sources", user.owned_sources.filter(deleted_at=None).values("id", "slug", "name", "visibility")
-    yield "grants", Grant.objects.filter(user=user).values("source", "source__slug", "granted_at", "expires_at")
+    keys = user.api_keys.order_by("pk").values("organization__slug", *_OF_A_KEY)
+    yield "api_keys", _in_turn(keys)
+    sources = user.owned_sources.filter(deleted_at=None).order_by("pk")
+    yield "owned_sources", _in_turn(sources.values("id", "slug", "name", "visibility"))
+    grants = Grant.objects.filter(user=user).order_by("pk")
+    yield "grants", _in_turn(grants.values("source", "source__slug", "granted_at", "expires_at"))
     yield "searches", _in_turn(user.searches.order_by("pk").values("id", "text", "results", "created_at"))
     yield "conversations", _conversations(user)
     jobs = IngestionJob.objects.filter(created_by=user).order_by("pk")
