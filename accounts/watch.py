@@ -63,6 +63,10 @@ class Watch:
         )
 
     def compare(self, old: Any, new: Any) -> None:
+        """old: None if whoever changes the row may not read it as it was."""
+        if old is None:
+            self.record(Act.CHANGED, new, after=_set(self.values(new)))
+            return
         before, after = self.values(old), self.values(new)
         changed = [name for name in self.fields if before[name] != after[name]]
         hidden = [name for name in self.untold if getattr(old, name) != getattr(new, name)]
@@ -164,8 +168,8 @@ def _saved(sender: type[models.Model], instance: Any, created: bool, **_: Any) -
     watch = _watched[sender]
     if created:
         watch.record(Act.CREATED, instance, after=_set(watch.values(instance)))
-    elif old := instance.__dict__.pop("_as_it_was", None):
-        watch.compare(old, instance)
+    elif "_as_it_was" in instance.__dict__:
+        watch.compare(instance.__dict__.pop("_as_it_was"), instance)
 
 
 def _deleted(sender: type[models.Model], instance: Any, **_: Any) -> None:
