@@ -57,8 +57,8 @@ def request_id() -> str:
 
 
 def _address(request: HttpRequest) -> str | None:
-    """Of the peer. None for a Unix socket, which has none."""
+    """Of the peer, without the zone of a link-local one. None for a Unix socket, which has none."""
     try:
-        return str(ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")))
+        return str(ipaddress.ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0]))
     except ValueError:
         return None
