@@ -15,6 +15,7 @@ from rest_framework_simplejwt.serializers import (
     TokenRefreshSerializer,
     TokenVerifySerializer,
 )
+from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
 from rest_framework_simplejwt.tokens import UntypedToken
 from rest_framework_simplejwt.views import (
@@ -24,8 +25,11 @@ from rest_framework_simplejwt.views import (
     TokenVerifyView,
 )
 
-from . import fields
+from ragsite.db import as_uuid
+
+from . import fields, trail
 from .authentication import AccessTokenAuthentication, refuse_clear_text
+from .models import User
 from .parsers import CredentialsParser
 from .schema import answered, sent
 
@@ -41,6 +45,12 @@ class Credentials(TokenObtainPairSerializer):
         super().__init__(*args, **kwargs)
         self.fields["email"] = fields.Text("email", write_only=True, max_length=254)
         self.fields["password"] = fields.Text("password", write_only=True, max_length=1024)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+        pair = super().validate(attrs)
+        assert isinstance(self.user, User)
+        trail.signed_in(self.user, "token")
+        return pair
 
 
 class Rotation(TokenRefreshSerializer):
@@ -73,6 +83,14 @@ class Revocation(TokenBlacklistSerializer):
     """`{"refresh"}`."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN)
+
+    @transaction.atomic
+    def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:
+        token = self.token_class(attrs["refresh"])
+        done = super().validate(attrs)
+        key = as_uuid(str(token.payload.get(api_settings.USER_ID_CLAIM, "")))
+        trail.signed_out(User.objects.filter(pk=key).first() if key else None, "token")
+        return done
 
 
 class CredentialsView(APIView):

@@ -11,6 +11,8 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from .origin import request_id as request_id
+
 logger = structlog.get_logger(__name__)
 
 # v3's own words for a status ("error: short error type").
@@ -38,11 +40,6 @@ _MOST_ERRORS = 20
 def envelope(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
     """`{"error", "message", "details"}`."""
     return {"error": title, "message": message, "details": details or {}}
-
-
-def request_id() -> str:
-    """The id under which the log has this request."""
-    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:

@@ -10,6 +10,9 @@ from django.utils import timezone
 
 from ragsite.db import UUIDModel
 
+from .audit import AuditEvent as AuditEvent
+from .watch import Watched
+
 
 class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> "User":
@@ -33,7 +36,7 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, **{**fields, "is_staff": True, "is_superuser": True})
 
 
-class User(UUIDModel, AbstractBaseUser, PermissionsMixin):
+class User(Watched, UUIDModel, AbstractBaseUser, PermissionsMixin):
     """A person or a service account. What they may do is decided by their memberships (orgs.Membership)."""
 
     email = models.EmailField(max_length=254, unique=True)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 
 from . import api_keys
+from . import audit_admin as _  # noqa: F401  # its page
 from .access import standing_of
 from .api_keys import ApiKey, ApiKeyQuerySet
 from .models import Membership, Organization, Role, Team

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from accounts.addresses import Address, is_within
 from accounts.models import User
+from accounts.watch import Watched, WatchedQuerySet
 from ragsite.db import UUIDModel
 
 from .permissions import Scope
@@ -45,7 +46,7 @@ class SpentKey(Exception):
     """A key that is revoked or expired has no successor. Its text is for the caller."""
 
 
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+class ApiKeyQuerySet(WatchedQuerySet["ApiKey"]):
     def unspent(self) -> Self:
         """Neither revoked nor expired."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
@@ -60,7 +61,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         )
 
 
-class ApiKey(UUIDModel):
+class ApiKey(Watched, UUIDModel):
     """`prefix` is the part that is shown, `hash` SHA-256 of the whole key in hexadecimal: a key is 256 random bits,
     which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP. `lifetime`:
     what it was made for, and its successor will be; None: without an end."""

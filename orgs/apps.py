@@ -5,3 +5,8 @@ class OrgsConfig(AppConfig):
     name = "orgs"
     verbose_name = "Organisations"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from . import trail
+
+        trail.begin()

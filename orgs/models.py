@@ -7,14 +7,15 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from accounts.models import User
+from accounts.watch import Watched, WatchedQuerySet
 from ragsite.db import UUIDModel
 
 from .api_keys import ApiKey as ApiKey
-from .permissions import Permission, Visibility
+from .permissions import Permission, QueryHistory, Visibility
 
 Caller = User | AnonymousUser
 
@@ -25,7 +26,7 @@ def _own_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None
     )
 
 
-class Organization(UUIDModel):
+class Organization(Watched, UUIDModel):
     """A tenant. Nothing in one organisation is ever visible through another."""
 
     name = models.CharField(max_length=150)
@@ -53,7 +54,25 @@ class Organization(UUIDModel):
         blank=True,
         help_text="Of documents' texts and files; more are refused (INDEX_FULL). Empty: no limit.",
     )
+    query_history = models.CharField(
+        "history of questions",
+        max_length=8,
+        choices=QueryHistory.choices,
+        default=QueryHistory.FULL,
+        help_text="What is kept of its members' searches and chats. Of several organisations, the strictest counts.",
+    )
+    history_days = models.PositiveIntegerField(
+        "days of history",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(3650)],
+        help_text="Then it is removed. Empty: the platform's default.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
+    # Being removed: closed for good, and shown to nobody.
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = WatchedQuerySet["Organization"].as_manager()
 
     class Meta:
         verbose_name = "organisation"
@@ -63,12 +82,14 @@ class Organization(UUIDModel):
         return self.name
 
 
-class Role(UUIDModel):
+class Role(Watched, UUIDModel):
     """A named set of permissions in one organisation; also something a data source can be opened to."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles", verbose_name="organisation")
     name = models.SlugField(max_length=60)
     permissions = ArrayField(models.CharField(max_length=30, choices=Permission.choices), default=list, blank=True)
+
+    objects = WatchedQuerySet["Role"].as_manager()
 
     class Meta:
         ordering = ("organization", "name")
@@ -78,7 +99,7 @@ class Role(UUIDModel):
         return f"{self.name} · {self.organization}"
 
 
-class Team(UUIDModel):
+class Team(Watched, UUIDModel):
     """A group of members of one organisation. Members of a team belong to the teams above it, too."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
@@ -86,6 +107,8 @@ class Team(UUIDModel):
     parent = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, related_name="children", verbose_name="part of"
     )
+
+    objects = WatchedQuerySet["Team"].as_manager()
 
     class Meta:
         ordering = ("organization", "name")
@@ -109,7 +132,7 @@ class Team(UUIDModel):
             above = above.parent
 
 
-class MembershipQuerySet(models.QuerySet["Membership"]):
+class MembershipQuerySet(WatchedQuerySet["Membership"]):
     def active_for(self, user: Caller) -> Self:
         """The memberships that count for a user now. None for anonymous and deactivated users."""
         if user.pk is None or not user.is_active:
@@ -126,7 +149,7 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
         return self.active_for(user).filter(models.Exists(held))
 
 
-class Membership(UUIDModel):
+class Membership(Watched, UUIDModel):
     """A user in an organisation, with the roles held and the teams joined there."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")

@@ -52,3 +52,11 @@ class Visibility(models.TextChoices):
     TEAM = "team", "team: members of one of the chosen teams"
     PRIVATE = "private", "private: the chosen people"
     PERSONAL = "personal", "personal: its owner only"
+
+
+class QueryHistory(models.TextChoices):
+    """What is kept of what people ask, from the laxest to the strictest."""
+
+    FULL = "full", "full: what was asked and found, and conversations"
+    REDACTED = "redacted", "redacted: what was found, as ids; not what was asked, and no conversations"
+    NONE = "none", "none: nothing"

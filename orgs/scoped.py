@@ -15,7 +15,7 @@ from .permissions import Permission
 def organizations_where(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
     """Those in which this request's user holds the permission; for a superuser all."""
     if request.user.is_superuser:
-        return Organization.objects.all()
+        return Organization.objects.filter(deleted_at=None)
     allowed = Membership.objects.allowing(request.user, permission)
     return Organization.objects.filter(pk__in=allowed.values("organization"))
 

@@ -5,3 +5,8 @@ class RagConfig(AppConfig):
     name = "rag"
     verbose_name = "Retrieval"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from .models import trail
+
+        trail.begin()

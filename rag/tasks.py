@@ -4,8 +4,10 @@ import uuid
 
 from celery import shared_task
 
+from accounts import audit
 from rag.services import (
     deletion,
+    forgetting,
     ingestion,
     piece_bits,
     quality,
@@ -51,6 +53,16 @@ def check_usage() -> None:
 @shared_task(name="rag.forget_inputs")
 def forget_inputs() -> None:
     retries.forget_inputs()
+
+
+@shared_task(name="rag.forget_history")
+def forget_history() -> None:
+    forgetting.forget()
+
+
+@shared_task(name="rag.forget_audit_events")
+def forget_audit_events() -> None:
+    audit.forget()
 
 
 @shared_task(name="rag.reembed")

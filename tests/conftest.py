@@ -45,6 +45,13 @@ def emptied_by_the_owner() -> None:
     TransactionTestCase._fixture_teardown = by_owner
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """Tests that commit leave empty tables behind, and the audit trail refuses to be emptied."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER audit_not_emptied")
+
+
 @pytest.fixture
 def world(db: None) -> World:
     """Two organisations with people of every role."""

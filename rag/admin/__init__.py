@@ -1,4 +1,4 @@
-from . import calibrations, documents, embedding_models, job_documents, jobs, organizations, quality, sources
+from . import calibrations, documents, embedding_models, job_documents, jobs, organizations, people, quality, sources
 
 __all__ = [
     "calibrations",
@@ -7,6 +7,7 @@ __all__ = [
     "job_documents",
     "jobs",
     "organizations",
+    "people",
     "quality",
     "sources",
 ]

@@ -10,6 +10,8 @@ from django.db.models import Model, QuerySet, Sum
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 
+from accounts import audit
+from accounts.audit import Act, Kind
 from orgs.permissions import Permission
 from orgs.scoped import organizations_where
 from rag import storage
@@ -49,6 +51,8 @@ class DocumentAdmin(SourceContentAdmin):
             raise Http404
         name = "".join(each for each in document.original.name.rsplit("/", 1)[-1] if each.isprintable())[-150:]
         file = storage.opened(document.original)
+        home = document.source.organization
+        audit.record(Act.EXPORTED, Kind.DOCUMENT, object_id=document.pk, label=document.path, organization=home)
         reply = FileResponse(
             file, as_attachment=True, filename=name or "original", content_type="application/octet-stream"
         )

@@ -10,8 +10,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orgs.admin import OrganizationAdmin
-from orgs.models import Organization
-from rag.models import Usage
+from orgs.models import Membership, Organization
+from rag.models import DataSource, Document, Usage
+from rag.services import deletion
 
 # From this share of a quota on the bar and its figure warn.
 _NEARLY_FULL = 0.9
@@ -30,6 +31,24 @@ class StoringOrganizationAdmin(OrganizationAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         stored = ("stored_chunks", "stored_bytes") if obj else ()
         return (*super().get_readonly_fields(request, obj), *stored)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Counted, not collected: it may have millions of chunks."""
+        sources = DataSource.objects.filter(organization__in=[each.pk for each in objs], deleted_at=None)
+        counts = {
+            "organisations": len(objs),
+            "memberships": Membership.objects.filter(organization__in=[each.pk for each in objs]).count(),
+            "data sources": sources.count(),
+            "documents": Document.objects.live().filter(source__in=sources).count(),
+        }
+        return [f"{number:,} {name}" for name, number in counts.items()], counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Organization) -> None:
+        deletion.delete_organization(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
+        for organization in queryset:
+            deletion.delete_organization(organization)
 
     @admin.display(description="chunks stored", ordering="usage__chunks")
     def stored_chunks(self, organization: Organization) -> str:

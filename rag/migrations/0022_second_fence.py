@@ -1,6 +1,7 @@
 """The second fence: roles that own nothing, and row-level security on whatever belongs to a source or to a person
 (docs/architecture.md). The access rule is stated a second time, in SQL; tests hold the two against each other."""
 
+from importlib import import_module
 from pathlib import Path
 
 from django.db import migrations
@@ -72,13 +73,15 @@ def _file(name: str) -> str:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rag", "0019_grants_end"),
-        ("orgs", "0007_nested_teams_and_narrower_keys"),
-        ("accounts", "0001_initial"),
+        ("rag", "0021_sources_without_texts"),
+        ("orgs", "0009_history_and_deletion"),
+        ("accounts", "0003_plain_addresses"),
     ]
 
     operations = [
         migrations.RunSQL(_file("roles.sql"), _file("no_roles.sql")),
+        # Of the audit trail less: it is only added to.
+        migrations.RunSQL(import_module("accounts.migrations.0002_audit_trail").RIGHTS, migrations.RunSQL.noop),
         migrations.RunSQL(_file("open_sources.sql"), "DROP FUNCTION rag_open_sources, rag_creating_in"),
         migrations.RunSQL(_policies(), _no_policies()),
     ]

@@ -8,7 +8,7 @@ from ragsite.db import UUIDModel
 
 
 class Conversation(UUIDModel):
-    """rag_used, rag_sources: of its latest exchange. A source has text, score, source, title and documentId.
+    """rag_used, rag_sources: of its latest exchange. A source has documentId, chunkId and score; no text.
 
     held_within: the data sources that all of its exchanges were restricted to, by the API keys that held it; None: no
     restriction.

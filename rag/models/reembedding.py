@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from accounts.watch import Watched
 from ragsite.db import UUIDModel
 
 from .embedding_models import EmbeddingModel
@@ -11,7 +12,7 @@ from .golden import QualityRun
 from .sources import DataSource, SourceContentQuerySet
 
 
-class Reembedding(UUIDModel):
+class Reembedding(Watched, UUIDModel):
     """The source is searched with `from_model` until the state is `switched`, and from then on with `to_model`."""
 
     class State(models.TextChoices):

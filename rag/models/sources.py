@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from accounts.models import User
+from accounts.watch import Watched, WatchedQuerySet
 from orgs.access import Standing, standing_of
 from orgs.models import Caller, Organization, Role, Team
 from orgs.permissions import Action as Action
@@ -33,7 +34,7 @@ class SourceType(models.TextChoices):
     WEB = "web"
 
 
-class DataSourceQuerySet(models.QuerySet["DataSource"]):
+class DataSourceQuerySet(WatchedQuerySet["DataSource"]):
     def visible_to(self, user: Caller, action: Action) -> Self:
         """The only access rule of the product (docs/contracts.md), decided now: do not keep it.
 
@@ -90,7 +91,7 @@ _RULES = {
 }
 
 
-class DataSource(UUIDModel):
+class DataSource(Watched, UUIDModel):
     """A named collection of documents in one organisation, all chunked and embedded alike."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="sources", verbose_name="organisation")
@@ -144,20 +145,20 @@ class DataSource(UUIDModel):
             raise ModelChanged
 
 
-class SourceContentQuerySet(models.QuerySet):
+class SourceContentQuerySet(WatchedQuerySet):
     """For everything that has a `source`: it is visible as its source is."""
 
     def visible_to(self, user: Caller, action: Action) -> Self:
         return self.filter(source__in=DataSource.objects.visible_to(user, action).values("pk"))
 
 
-class GrantQuerySet(models.QuerySet["Grant"]):
+class GrantQuerySet(WatchedQuerySet["Grant"]):
     def counting(self) -> Self:
         """Those that have not come to their end, by the database's clock."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
 
-class Grant(UUIDModel):
+class Grant(Watched, UUIDModel):
     """Opens a source to a user (private), a role or a team. Counts only for the visibility it belongs to, and until it
     ends."""
 

@@ -9,6 +9,8 @@ from django.db import transaction
 
 from accounts.models import User
 from orgs.access import standing_of
+from orgs.permissions import QueryHistory
+from orgs.retention import retention_for
 from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.pipeline import follow_up, quote
@@ -19,7 +21,7 @@ from rag.pipeline.generate import BY_TITLE, told, written
 from rag.pipeline.ground import ground
 from rag.providers import registry
 from rag.types import ChatReply, Context, Events, Generation, Message, Passage, Question, Retrieval
-from ragsite.db import as_uuid
+from ragsite.db import as_uuid, uuid7
 
 from . import queries
 
@@ -46,11 +48,12 @@ class Turn:
 
 
 def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
-    """The reply; kept when it is whole.
+    """The reply; kept when it is whole, if the user's organisations let conversations be kept at all.
 
     Raises UnknownConversation, NoLanguageModel, GenerationFailed, and what `queries.retrieve` raises.
     """
-    conversation = _conversation(reader.user, turn.conversation_id)
+    is_kept = retention_for(reader.user).history == QueryHistory.FULL
+    conversation = _conversation(reader.user, turn.conversation_id, is_kept=is_kept)
     history = _history(conversation) if conversation else []
     messages = [*history, *_new(turn.messages, history)]
     question = _standalone(turn, messages, reader) if turn.question else None
@@ -58,17 +61,21 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     pieces = _reply(turn, messages, question, retrieval)
     yield retrieval or queries.NOTHING
     text = yield from told(pieces)
+    if not is_kept:
+        return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
     kept = [*_new(turn.messages, history), Message("assistant", text)]
     saved = _keep(conversation, reader.user, kept, retrieval)
     return ChatReply(text, saved.pk, retrieval)
 
 
-def _conversation(user: User, conversation_id: str) -> Conversation | None:
+def _conversation(user: User, conversation_id: str, *, is_kept: bool) -> Conversation | None:
     """Another user's does not exist for this one; nor, by a key that is restricted to sources, one that was held
-    beyond them."""
+    beyond them. Where none are kept, any id may be one of theirs that was not."""
     if not conversation_id:
         return None
     key, within = as_uuid(conversation_id), standing_of(user).sources
+    if key and not is_kept:
+        return None
     own = Conversation.objects.filter(user=user)
     if within is not None:
         own = own.filter(held_within__contained_by=list(within))
@@ -166,10 +173,5 @@ def _keep(
 
 
 def _source(passage: Passage) -> dict[str, object]:
-    return {
-        "text": passage.snippet,
-        "score": passage.score,
-        "source": passage.source_slug,
-        "title": passage.title,
-        "documentId": str(passage.document_id),
-    }
+    """Ids alone: texts and titles stay where access to them is decided."""
+    return {"documentId": str(passage.document_id), "chunkId": str(passage.chunk_id), "score": passage.score}

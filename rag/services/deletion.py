@@ -1,5 +1,6 @@
-"""Deleting a data source, and what is left of deleted ones and of deleted documents: their rows go afterwards, a batch
-at a time. Neither is found by anybody meanwhile (docs/architecture.md, "How is something deleted?")."""
+"""Deleting a data source or an organisation, and what is left of deleted ones and of deleted documents: their rows go
+afterwards, a batch at a time. None is found by anybody meanwhile (docs/architecture.md, "How is something
+deleted?")."""
 
 import datetime
 import functools
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.models import Organization
+from orgs.services import service_address
 from rag import queue
 from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
@@ -58,6 +60,30 @@ def delete_source(source: DataSource) -> None:
     quota.make_room(found.organization_id, chunks=-chunks, bytes=-size)
 
 
+@transaction.atomic
+def delete_organization(organization: Organization) -> None:
+    """It is closed at once: nobody belongs to it any more, and nothing of it is found. The people stay, for each may
+    belong to others. Its row, and with it its slug, goes when its sources are purged."""
+    # Whoever writes to its sources refers to the row, and need not wait for this.
+    rows = Organization.objects.select_for_update(no_key=True)
+    found = rows.filter(pk=organization.pk, deleted_at=None).first()
+    if found is None:
+        return
+    found.deleted_at, found.is_active = timezone.now(), False
+    found.save(update_fields=["deleted_at", "is_active"])
+    _end_sources(found)
+    User.objects.filter(email=service_address(found.slug)).delete()
+    for people in (found.api_keys, found.memberships, found.teams, found.roles):
+        people.all().delete()
+    queue.send("rag.purge_deleted")
+    logger.info("organization_deleted", organization=str(found.pk))
+
+
+def _end_sources(organization: Organization) -> None:
+    for source in DataSource.objects.filter(organization=organization, deleted_at=None).order_by("pk"):
+        delete_source(source)
+
+
 def purge() -> None:
     """Remove the rows of what was deleted for as long as it takes until the next call is due.
 
@@ -68,6 +94,8 @@ def purge() -> None:
     _while_there_is_some(_forget_documents, end)
     for source_id in DataSource.objects.exclude(deleted_at=None).order_by("deleted_at").values_list("pk", flat=True):
         _while_there_is_some(functools.partial(_purge_source, source_id), end)
+    for organization in Organization.objects.exclude(deleted_at=None):
+        _purge_organization(organization)
     originals.purge_unused(end=end)
 
 
@@ -147,3 +175,12 @@ def _purge_source(source_id: uuid.UUID) -> bool:
     DataSource.objects.filter(pk=source_id).exclude(deleted_at=None).delete()
     logger.info("source_purged", source=str(source_id))
     return False
+
+
+@transaction.atomic
+def _purge_organization(organization: Organization) -> None:
+    """Remove the row of a deleted organisation that has no source left."""
+    _end_sources(organization)  # made meanwhile, by a request that had begun before
+    if not DataSource.objects.filter(organization=organization).exists():
+        logger.info("organization_purged", organization=str(organization.pk))
+        organization.delete()

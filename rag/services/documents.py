@@ -7,6 +7,8 @@ from django.db import transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 
+from accounts import audit
+from accounts.audit import Act, Kind
 from accounts.models import User
 from orgs.models import Organization
 from rag import queue
@@ -82,6 +84,9 @@ def delete_document(document: Document) -> None:
         raise UnknownDocument
     Document.objects.filter(pk=document.pk).update(deleted_at=timezone.now(), revision=uuid7())
     chunks, size = found
+    audit.record(
+        Act.DELETED, Kind.DOCUMENT, object_id=document.pk, label=document.path, organization=source.organization
+    )
     Original.objects.filter(documents=document).release()
     queue.send("rag.purge_deleted")
     logger.info("document_deleted", document=str(document.pk), source=str(source.pk), chunks=chunks)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 from django.db import transaction
 
+from accounts import audit
+from accounts.audit import Act, Kind
 from accounts.models import User
 from orgs.models import Caller
 from rag.errors import InvalidRequest
@@ -75,6 +77,13 @@ def import_csv(source: DataSource, content: bytes, *, by: User) -> int:
 
 def export_csv(source: DataSource, user: Caller) -> str:
     """All of them; for somebody who may not query the source, those that hold no passage."""
+    audit.record(
+        Act.EXPORTED,
+        Kind.GOLDEN_QUESTIONS,
+        object_id=source.pk,
+        label=source.slug,
+        organization=source.organization,
+    )
     rows = GoldenQuestion.objects.filter(source=source)
     if not may_see_passages(user, source):
         rows = rows.filter(passage="")

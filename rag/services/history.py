@@ -1,10 +1,14 @@
-"""Searches that can be asked for again by their id."""
+"""Searches that can be asked for again by their id, as far as the asker's organisations let them be kept."""
 
 import time
 import uuid
 
+from django.utils import timezone
+
 from accounts.models import User
 from orgs.models import Organization
+from orgs.permissions import QueryHistory
+from orgs.retention import retention_for
 from rag.errors import UnknownQuery
 from rag.models import Action, Chunk, SearchRecord
 from rag.pipeline.passages import passages
@@ -14,12 +18,18 @@ from . import queries
 
 
 def search(question: Question, reader: queries.Reader) -> Searched:
-    """Search, and keep what was asked and which chunks were found. Raises what the pipeline raises."""
+    """Search, and keep what was asked and which chunks were found, or less of it. Raises what the pipeline raises."""
     started = time.perf_counter()
     found = queries.search(question, reader).passages
     elapsed = round((time.perf_counter() - started) * 1000, 1)
     kept = [{"chunk": str(passage.chunk_id), "score": passage.score} for passage in found]
-    record = SearchRecord.objects.create(user=reader.user, text=question.text, results=kept, time_ms=elapsed)
+    record = SearchRecord(user=reader.user, text=question.text, results=kept, time_ms=elapsed)
+    record.created_at = timezone.now()
+    history = retention_for(reader.user).history
+    if history == QueryHistory.REDACTED:
+        record.text = ""
+    if history != QueryHistory.NONE:
+        record.save(force_insert=True)
     return _searched(record, found)
 
 
@@ -29,8 +39,11 @@ def searched(query_id: uuid.UUID, *, user: User, organization: Organization | No
     Raises UnknownQuery, for another user's search too.
     """
     record = SearchRecord.objects.filter(user=user, pk=query_id).first()
-    if record is None:
+    history = retention_for(user).history
+    if record is None or history == QueryHistory.NONE:
         raise UnknownQuery
+    if history == QueryHistory.REDACTED:  # what was kept before it was
+        record.text = ""
     hits = [Hit(uuid.UUID(each["chunk"]), each["score"]) for each in record.results]
     chunks = Chunk.objects.visible_to(user, Action.QUERY).filter(document__deleted_at=None)
     if organization:

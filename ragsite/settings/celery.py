@@ -41,6 +41,8 @@ _OFTEN = {
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
     "rag.forget_inputs": crontab(hour=3, minute=20),
+    "rag.forget_history": crontab(hour=3, minute=30),
+    "rag.forget_audit_events": crontab(hour=3, minute=50),
     "rag.measure_all_quality": crontab(hour=RAG_QUALITY_HOUR, minute=0),
 }
 _BACKGROUND = (

@@ -86,6 +86,10 @@ RAG_MAX_OUTAGES = env.int("RAG_MAX_OUTAGES", default=16)
 RAG_STARVED_SECONDS = env.int("RAG_STARVED_SECONDS", default=60)
 # For so long what was sent of failed documents is kept, so that they can be tried again.
 RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
+# For so long searches and conversations are kept where an organisation says nothing else, and audit events (at least
+# 90). 0: for ever.
+RAG_HISTORY_DAYS = env.int("RAG_HISTORY_DAYS", default=90)
+RAG_AUDIT_DAYS = env.int("RAG_AUDIT_DAYS", default=730)
 RAG_SWEEP_SECONDS = env.int("RAG_SWEEP_SECONDS", default=10)
 
 # What passages are found by unless a request says: "dense" (meaning), "lexical" (words) or "hybrid" (both).

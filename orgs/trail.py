@@ -1,0 +1,53 @@
+"""What this app tells the audit trail: organisations and their people, and what they may do."""
+
+from accounts.audit import Act, Kind
+from accounts.watch import Watch, watch, watch_lists
+
+from .api_keys import ApiKey
+from .models import Membership, Organization, Role, Team
+
+_UNTOLD = {"id", "created_at", "deleted_at"}
+
+
+def begin() -> None:
+    """Called once, when the app is ready."""
+    every = tuple(field.name for field in Organization._meta.concrete_fields if field.name not in _UNTOLD)
+    watch(
+        Organization,
+        Watch(
+            Kind.ORGANIZATION,
+            fields=every,
+            ends={"deleted_at": Act.DELETED},
+            organization=lambda row: row,
+            unless=lambda row: row.deleted_at is not None,
+        ),
+    )
+    watch(Role, _of_organization(Kind.ROLE, "name", "permissions"))
+    watch(Team, _of_organization(Kind.TEAM, "name", "parent"))
+    watch(
+        Membership,
+        Watch(
+            Kind.MEMBERSHIP,
+            fields=("organization", "is_active"),
+            organization=lambda row: row.organization,
+            label=lambda row: "",
+            subject=lambda row: row.user,
+        ),
+    )
+    watch_lists(Membership, "roles", "teams")
+    watch(
+        ApiKey,
+        Watch(
+            Kind.API_KEY,
+            # Neither the hash, nor what a mere use of the key changes.
+            fields=("name", "prefix", "scopes", "source_ids", "networks", "expires_at"),
+            ends={"revoked_at": Act.REVOKED},
+            organization=lambda row: row.organization,
+            label=lambda row: row.prefix,
+            subject=lambda row: row.user,
+        ),
+    )
+
+
+def _of_organization(kind: Kind, *fields: str) -> Watch:
+    return Watch(kind, fields=fields, organization=lambda row: row.organization, label=lambda row: row.name)
