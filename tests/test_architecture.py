@@ -41,6 +41,8 @@ OWNERS = {
     "rest_framework": {"rag.contracts", "accounts", "orgs.api", "orgs.authentication"},
     "drf_spectacular": {"rag.contracts", "accounts", "orgs.api", "orgs.schema"},
     "rest_framework_simplejwt": {"accounts"},
+    "axes": {"accounts"},
+    "django_otp": {"accounts"},
     "celery": {"rag.tasks", "ragsite.celery"},
 }
 

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
+from accounts.addresses import client_address, counted_as
 from orgs.choosing import named_by_header
 from orgs.limits import allowance
 
@@ -112,6 +113,17 @@ def headers(request: HttpRequest) -> dict[str, str]:
     return usage.headers() if usage else {}
 
 
+def seconds_to_wait(request: HttpRequest) -> int:
+    """Count a request to an open path for its address; 0 while it may go on, else the seconds until it may again."""
+    if not settings.RAG_RATE_LIMITS:
+        return 0
+    address = counted_as(client_address(request))
+    tally = _counted(request, "open", f"address {address}", _MINUTE) if address else None
+    if tally is None or tally.requests <= settings.RAG_OPEN_REQUESTS_PER_MINUTE:
+        return 0
+    return max(1, tally.ends - int(time.time()))
+
+
 def _budget_of(request: HttpRequest) -> Budget | None:
     try:
         match = request.resolver_match or resolve(request.path_info)
@@ -141,22 +153,24 @@ _uncounted_until = 0.0
 
 def _count(request: Request, budget: Budget, seconds: int) -> _Tally | None:
     """This request counted in its window; None where it cannot be, and a line in the log."""
+    key = f"key {request.auth.pk}" if budget.per_key and hasattr(request.auth, "scopes") else f"user {request.user.pk}"
+    return _counted(request._request, budget.name, key, seconds)
+
+
+def _counted(request: HttpRequest, budget: str, key: str, seconds: int) -> _Tally | None:
     global _uncounted_until
     if time.monotonic() < _uncounted_until:
         return None
-    key = f"key {request.auth.pk}" if budget.per_key and hasattr(request.auth, "scopes") else f"user {request.user.pk}"
     try:
         # The limit is compared here, not there: the library counts apart for each limit, and one caller may have
         # another limit in each organisation.
-        usage: Any = get_usage(
-            request._request, group=budget.name, key=lambda group, request: key, rate=(0, seconds), increment=True
-        )
+        usage: Any = get_usage(request, group=budget, key=lambda group, request: key, rate=(0, seconds), increment=True)
         cause = "the counter was lost"
     except RedisError as error:
         usage, cause = None, type(error).__name__
         _uncounted_until = time.monotonic() + _PAUSE
     if usage is None:
-        logger.warning("rate_limit_not_counted", budget=budget.name, cause=cause)
+        logger.warning("rate_limit_not_counted", budget=budget, cause=cause)
         return None
     return _Tally(usage["count"], int(time.time()) + max(0, usage["time_left"]) + 1)
 

@@ -35,6 +35,10 @@ RAG_PIECE_BITS = env.str("RAG_PIECE_BITS", default="local")
 EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
 EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)
 
+# Hosts, addresses and networks (10.0.0.0/8) in the private ranges that embedding models' endpoints may have. Endpoints
+# that are named here, in the environment, need no permission.
+RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])
+
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL answers are quoted sentences.
 LLM_MODEL = env.str("LLM_MODEL", default="")
 # Names that clients may ask for instead; empty: whatever the endpoint knows.
