@@ -10,7 +10,7 @@ TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check schema fuzz chaos clients bench eval guard ingest-sample clean-data lock
+.PHONY: help install install-dev run test check audit schema fuzz chaos clients bench eval guard ingest-sample clean-data lock
 
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
@@ -18,6 +18,7 @@ help:
 	@echo "make clean-data     forget what make run has stored"
 	@echo "make test           run the tests"
 	@echo "make check          lint, types, migrations, deployment settings"
+	@echo "make audit          known vulnerabilities in the locked versions (needs the network)"
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make clients        supabase-js against the real server (needs Node)"
@@ -54,6 +55,9 @@ test: install-dev
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"
+
+audit: install-dev
+	@$(BIN)/python scripts/audit "$(BIN)" constraints.txt
 
 # What clients generate code from; a test fails when it changes, and its diff is what reviewers read.
 schema: install-dev

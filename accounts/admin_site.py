@@ -58,10 +58,9 @@ class Site(AdminSite):
         return second_factor.lets_in(request.user) or request.path == reverse("admin:logout")
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        user = request.user
-        if request.method == "GET" and super().has_permission(request) and isinstance(user, User):
-            if second_factor.must_enrol(user):
-                return HttpResponseRedirect(reverse("admin:second_factor"))
+        user = request.user if super().has_permission(request) else None
+        if request.method == "GET" and isinstance(user, User) and second_factor.must_enrol(user):
+            return HttpResponseRedirect(reverse("admin:second_factor"))
         return super().login(request, extra_context)
 
     def get_urls(self) -> list[Any]:

@@ -19,7 +19,7 @@ from rest_framework_simplejwt.serializers import (
     TokenVerifySerializer,
 )
 from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
-from rest_framework_simplejwt.tokens import UntypedToken
+from rest_framework_simplejwt.tokens import RefreshToken, UntypedToken
 from rest_framework_simplejwt.views import (
     TokenBlacklistView,
     TokenObtainPairView,
@@ -29,6 +29,7 @@ from rest_framework_simplejwt.views import (
 
 from . import fields, lockout, second_factor
 from .authentication import AccessTokenAuthentication, refuse_clear_text
+from .models import User
 from .parsers import CredentialsParser
 from .schema import answered, sent
 
@@ -37,7 +38,7 @@ MAX_TOKEN = 8_192
 
 class Credentials(TokenObtainPairSerializer):
     """`{"email", "password", "code"?}` → `{"access", "refresh"}`. The same 401 whether the address or the password is
-    wrong; 429 with Retry-After once there were too many (accounts.lockout). code: of the second factor, for who has one.
+    wrong; 429 with Retry-After once there were too many (accounts.lockout). code: for who has a second factor.
     """
 
     default_error_messages = {"no_active_account": "No active account has this e-mail address and password."}
@@ -56,22 +57,25 @@ class Credentials(TokenObtainPairSerializer):
         except AuthenticationFailed:
             lockout.require_unlocked(request, attrs["email"])
             raise
-        self._require_second_factor(request, code)
-        user_logged_in.send(type(self.user), request=request, user=self.user)
-        refresh = self.get_token(self.user)
+        user = self.user
+        assert isinstance(user, User)
+        _require_second_factor(request, user, code)
+        user_logged_in.send(User, request=request, user=user)
+        refresh = RefreshToken.for_user(user)
         return {"refresh": str(refresh), "access": str(refresh.access_token)}
 
-    def _require_second_factor(self, request: Request, code: str) -> None:
-        if second_factor.must_enrol(self.user):
-            raise PermissionDenied("This account needs a second factor: sign in to the admin and set it up there.")
-        if not second_factor.is_asked_of(self.user):
-            return
-        if not code:
-            raise AuthenticationFailed(f"{second_factor.MISSING} It goes into the field `code`.")
-        if second_factor.verify(self.user, code) is None:
-            user_login_failed.send(__name__, credentials={"email": self.user.email}, request=request)
-            lockout.require_unlocked(request, self.user.email)
-            raise AuthenticationFailed(second_factor.WRONG)
+
+def _require_second_factor(request: Request, user: User, code: str) -> None:
+    if second_factor.must_enrol(user):
+        raise PermissionDenied("This account needs a second factor: sign in to the admin and set it up there.")
+    if not second_factor.is_asked_of(user):
+        return
+    if not code:
+        raise AuthenticationFailed(f"{second_factor.MISSING} It goes into the field `code`.")
+    if second_factor.verify(user, code) is None:
+        user_login_failed.send(__name__, credentials={"email": user.email}, request=request)
+        lockout.require_unlocked(request, user.email)
+        raise AuthenticationFailed(second_factor.WRONG)
 
 
 class Rotation(TokenRefreshSerializer):
@@ -149,7 +153,7 @@ class ObtainToken(CredentialsView, TokenObtainPairView):
         return super().post(request, *args, **kwargs)
 
 
-class RefreshToken(CredentialsView, TokenRefreshView):
+class RotateToken(CredentialsView, TokenRefreshView):
     serializer_class = Rotation
 
     @extend_schema(

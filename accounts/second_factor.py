@@ -18,7 +18,9 @@ from .models import User
 MAX_CODE = 32
 _RECOVERY_CODES = 10
 _DIGITS = 6
-WRONG = "This code is not right, or was used already. Wait for the next one, and after several wrong ones a little longer."
+WRONG = (
+    "This code is not right, or was used already. Wait for the next one, and after several wrong ones a little longer."
+)
 MISSING = "This account has a second factor: give the code of your authenticator app, or a recovery code."
 
 

@@ -24,6 +24,7 @@ def free_port() -> int:
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
+    os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/endpoint.py
     django.setup()
     from benchmarks import corpus, ingestion, remote, search
     from benchmarks.setting import Setting

@@ -34,6 +34,7 @@ OWNERS = {
     "openai": {"rag.providers"},
     "agents": {"rag.providers"},
     "httpx2": {"rag.providers"},
+    "httpcore2": {"rag.providers"},
     "onnxruntime": {"rag.providers"},
     "tokenizers": {"rag.providers"},
     "py3langid": {"rag.languages"},
