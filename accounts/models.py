@@ -31,7 +31,7 @@ class UserManager(BaseUserManager["User"]):
         return f"{name}@{domain}" if name else domain
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Raises ValueError without an address that could be one. Without a password the account cannot sign in by password."""
+        """Raises ValueError for what is no address. Without a password the account cannot sign in by password."""
         if not _PLAIN.fullmatch(self.normalize_email(email)):
             raise ValueError("A user needs an e-mail address, of Latin letters without accents before the @.")
         user = self.model(email=self.normalize_email(email), **fields)

@@ -79,8 +79,8 @@ class AnswerHeaders:
         return response
 
 
-# What no caller is known for: counted for the address.
-_COUNTED_BY_ADDRESS = re.compile(r"/api/auth/token(/|$)|/(readyz|api/schema|api/docs|admin/login)(/|$)")
+# Where no caller is known yet, or none is counted: counted for the address.
+_COUNTED_BY_ADDRESS = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login)(/|$)")
 
 
 class AddressBudgets:

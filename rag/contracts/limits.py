@@ -43,6 +43,7 @@ class Budget:
     retry_after: int | None = None
     per_key: bool = False
     standard: bool = False
+    told: bool = True
 
     @property
     def described_headers(self) -> dict[str, Any]:
@@ -67,6 +68,8 @@ class Budget:
 QUERIES = Budget("queries")
 INGESTIONS = Budget("ingestions")
 AGENT_REQUESTS = Budget("agent_requests", burst_seconds=10, retry_after=60)
+# What changes something and has no budget of its own: more than anybody does by hand.
+CHANGES = Budget("changes", told=False)
 SERVICE_SEARCHES = Budget("service_searches", per_key=True, standard=True)
 
 
@@ -110,7 +113,7 @@ def headers(request: HttpRequest) -> dict[str, str]:
     usage: Usage | None = request.META.get(_NOTED)
     if usage is None and (budget := _budget_of(request)):
         usage = Usage(budget, budget.default, budget.default, int(time.time()) + _MINUTE)
-    return usage.headers() if usage else {}
+    return usage.headers() if usage and usage.budget.told else {}
 
 
 def seconds_to_wait(request: HttpRequest) -> int:
@@ -133,6 +136,8 @@ def _budget_of(request: HttpRequest) -> Budget | None:
 
 
 def _limit(request: Request, budget: Budget) -> int:
+    if not budget.told:
+        return budget.default
     field = f"{budget.name}_per_minute"
     if organization := getattr(request.auth, "organization", None):
         return getattr(organization, field) or budget.default

@@ -24,7 +24,7 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _IPV4_WITHIN_IPV6 = ipaddress.ip_network("64:ff9b::/96")
 
 
-class ForbiddenAddress(Exception):
+class ForbiddenAddress(httpx2.ConnectError):
     """The message says which host, and what to do."""
 
     def __init__(self, host: str) -> None:

@@ -70,7 +70,9 @@ RAG_INGESTIONS_PER_MINUTE = env.int("RAG_INGESTIONS_PER_MINUTE", default=600)
 RAG_AGENT_REQUESTS_PER_MINUTE = env.int("RAG_AGENT_REQUESTS_PER_MINUTE", default=60)
 RAG_AGENT_REQUESTS_BURST = env.int("RAG_AGENT_REQUESTS_BURST", default=10)
 RAG_SERVICE_SEARCHES_PER_MINUTE = env.int("RAG_SERVICE_SEARCHES_PER_MINUTE", default=100)
-# Of one address to what is open to everybody: signing in, /readyz, the reference.
+# Of one user, to make, change and delete sources and documents, and to cancel jobs.
+RAG_CHANGES_PER_MINUTE = env.int("RAG_CHANGES_PER_MINUTE", default=600)
+# Of one address to what is open to everybody: signing in, /readyz, the reference; and to API keys.
 RAG_OPEN_REQUESTS_PER_MINUTE = env.int("RAG_OPEN_REQUESTS_PER_MINUTE", default=300)
 RATELIMIT_FAIL_OPEN = True
 
