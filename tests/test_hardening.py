@@ -318,3 +318,15 @@ def test_an_audit_that_could_not_look_is_no_pass(tmp_path: Path, answer: str, st
     command = [sys.executable, "scripts/audit", str(tmp_path), str(tmp_path / "lock")]
     result = subprocess.run(command, capture_output=True, text=True)
     assert (result.returncode, said in result.stdout + result.stderr) == (status, True)
+
+
+def test_changes_have_a_budget_that_answers_do_not_show(world: World, settings: Any) -> None:
+    settings.RAG_RATE_LIMITS, settings.RAG_CHANGES_PER_MINUTE = True, 2
+    cache.clear()
+    world.source()
+    client = Client(headers={"Authorization": f"Bearer {AccessToken.for_user(world.users['owner'])}"})
+    replies = [client.patch("/api/rag/sources/library", {"name": "x"}, "application/json") for _ in range(3)]
+    assert [reply.status_code for reply in replies] == [200, 200, 429]
+    assert replies[-1].json()["error"] == "RATE_LIMITED"
+    assert not any("RateLimit" in name for name in replies[-1].headers)
+    assert client.get("/api/rag/sources").status_code == 200
