@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jwt
@@ -45,8 +46,15 @@ def pages(world: World) -> list[str]:
     world.home.max_chunks = 1
     world.home.save()
     document = source.documents.get()
-    names = ("orgs/organization", "orgs/membership", "orgs/role", "orgs/team", "orgs/apikey", "accounts/user")
-    names += ("rag/datasource", "rag/document", "rag/ingestionjob", "rag/ingestiondocument", "rag/embeddingmodel")
+    names: tuple[str, ...] = (
+        "orgs/organization",
+        "orgs/membership",
+        "orgs/role",
+        "orgs/team",
+        "orgs/apikey",
+        "accounts/user",
+    )
+    names += ("rag/datasource", "rag/document", "rag/ingestionjob", "rag/ingestiondocument", "rag/embeddingmodel"]
     lists = [f"/admin/{name}/" for name in (*names, "axes/accessattempt", "rag/calibration")]
     forms = [f"/admin/{name}/add/" for name in names[:4] + names[5:7] + names[-1:]]
     own = [
@@ -94,9 +102,8 @@ def test_session_cookies_are_for_https_and_out_of_reach_of_scripts() -> None:
 
 
 def ring(key: str, *old: str) -> KeyRing:
-    return KeyRing(
-        type("Given", (), {"SIGNING_KEY": key, "AUDIENCE": "ragsite", "ISSUER": "ragsite", "LEEWAY": 0}), [*old]
-    )
+    given: Any = SimpleNamespace(SIGNING_KEY=key, AUDIENCE="ragsite", ISSUER="ragsite", LEEWAY=0)
+    return KeyRing(given, [*old])
 
 
 def accepted(world: World, token: str) -> bool:
