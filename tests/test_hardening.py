@@ -46,15 +46,8 @@ def pages(world: World) -> list[str]:
     world.home.max_chunks = 1
     world.home.save()
     document = source.documents.get()
-    names: tuple[str, ...] = (
-        "orgs/organization",
-        "orgs/membership",
-        "orgs/role",
-        "orgs/team",
-        "orgs/apikey",
-        "accounts/user",
-    )
-    names += ("rag/datasource", "rag/document", "rag/ingestionjob", "rag/ingestiondocument", "rag/embeddingmodel"]
+    names = ["orgs/organization", "orgs/membership", "orgs/role", "orgs/team", "orgs/apikey", "accounts/user"]
+    names += ["rag/datasource", "rag/document", "rag/ingestionjob", "rag/ingestiondocument", "rag/embeddingmodel"]
     lists = [f"/admin/{name}/" for name in (*names, "axes/accessattempt", "rag/calibration")]
     forms = [f"/admin/{name}/add/" for name in names[:4] + names[5:7] + names[-1:]]
     own = [
