@@ -10,8 +10,8 @@ TEST_DATA := $(CURDIR)/var/test
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check schema fuzz prove chaos abuse clients bench eval guard ingest-sample
-.PHONY: clean-data lock
+.PHONY: help install install-dev run test check audit schema fuzz prove chaos abuse clients bench eval guard
+.PHONY: ingest-sample clean-data lock
 
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
@@ -19,6 +19,7 @@ help:
 	@echo "make clean-data     forget what make run has stored"
 	@echo "make test           run the tests"
 	@echo "make check          lint, types, migrations, deployment settings"
+	@echo "make audit          known vulnerabilities in the locked versions (needs the network)"
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
 	@echo "make prove          both fences around what people may read (PROVE_WORLDS)"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
@@ -57,6 +58,9 @@ test: install-dev
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"
+
+audit: install-dev
+	@$(BIN)/python scripts/audit "$(BIN)" constraints.txt
 
 # What clients generate code from; a test fails when it changes, and its diff is what reviewers read.
 schema: install-dev

@@ -15,13 +15,13 @@ _THIS_MACHINE = "127.0.0.1"
 def client_address(request: Request | HttpRequest) -> Address | None:
     """The connection's own peer; behind proxies that TRUSTED_PROXIES names, the nearest address before them that
     X-Forwarded-For tells. None where that is no address: it belongs to no network."""
-    nearest = _read(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
+    nearest = read(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     told = request.META.get("HTTP_X_FORWARDED_FOR", "")
     # The last entry is the nearest proxy's own word; what stands further left anybody may have sent.
     for entry in reversed(told.split(",") if told else []):
         if not is_within(nearest, settings.TRUSTED_PROXIES):
             break
-        nearest = _read(entry.strip())
+        nearest = read(entry.strip())
     return nearest
 
 
@@ -30,9 +30,17 @@ def is_within(address: Address | None, networks: Iterable[str]) -> bool:
     return address is not None and any(address in ipaddress.ip_network(each) for each in networks)
 
 
-def _read(text: str) -> Address | None:
+def counted_as(address: Address | None) -> str | None:
+    """What failures are counted for: an IPv4 address, or the /64 that an IPv6 address is in, which one subscriber has
+    for himself. None if there is none."""
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False).network_address)
+    return str(address) if address else None
+
+
+def read(text: str) -> Address | None:
     try:
-        address = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text.partition("%")[0])  # without the zone of a link-local one
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None

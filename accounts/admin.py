@@ -2,16 +2,26 @@
 
 from typing import Any
 
+from axes.models import AccessAttempt
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 from rest_framework_simplejwt.token_blacklist.models import BlacklistedToken, OutstandingToken
 
+from . import lockout, second_factor
 from .models import User
 
 # Their pages would show working tokens of everybody.
 admin.site.unregister([OutstandingToken, BlacklistedToken])
+# And theirs the keys of everybody's authenticator apps.
+admin.site.unregister([TOTPDevice, StaticDevice])
 # What somebody may do follows from their roles in organisations: a group would only look like a right.
 admin.site.unregister(Group)
 
@@ -33,11 +43,12 @@ class UserAdmin(DjangoUserAdmin):
     form: Any = UserForm
     add_form: Any = UserCreationForm
     ordering = ("email",)
-    list_display = ("email", "name", "is_active", "is_staff", "is_superuser", "last_login")
+    list_display = ("email", "name", "is_active", "is_staff", "is_superuser", "has_second_factor", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("email", "name")
     readonly_fields = ("last_login", "date_joined")
     filter_horizontal = ()
+    actions = ("remove_second_factor",)
     fieldsets = (
         (None, {"fields": ("email", "password", "name")}),
         ("Rights", {"fields": ("is_active", "is_staff", "is_superuser")}),
@@ -46,3 +57,39 @@ class UserAdmin(DjangoUserAdmin):
     add_fieldsets = (
         (None, {"classes": ("wide",), "fields": ("email", "name", "usable_password", "password1", "password2")}),
     )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        devices = TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True)
+        return super().get_queryset(request).annotate(second_factor=Exists(devices))
+
+    @admin.display(description="second factor", boolean=True)
+    def has_second_factor(self, user: Any) -> bool:
+        return bool(user.second_factor)
+
+    @admin.action(description="Remove the second factor (a lost device)", permissions=["change"])
+    def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        second_factor.remove(queryset)
+        self.message_user(request, "They sign in with their password alone until they set it up again.")
+
+
+@admin.register(AccessAttempt)
+class FailedSignInAdmin(admin.ModelAdmin):
+    """Failures to sign in that still count, and the locks that follow from them. Deleting one releases it."""
+
+    list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "is_locked")
+    search_fields = ("username", "ip_address")
+    fields = readonly_fields = ("username", "ip_address", "failures_since_start", "attempt_time", "path_info")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessAttempt]:
+        since = timezone.now() - settings.AXES_COOLOFF_TIME
+        return super().get_queryset(request).filter(attempt_time__gte=since)
+
+    @admin.display(description="locked", boolean=True)
+    def is_locked(self, attempt: AccessAttempt) -> bool:
+        return lockout.is_locked(attempt)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: AccessAttempt | None = None) -> bool:
+        return False

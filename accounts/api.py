@@ -2,9 +2,11 @@
 
 from typing import Any, TypedDict
 
+from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -12,12 +14,13 @@ from rest_framework_simplejwt.exceptions import InvalidToken
 from rest_framework_simplejwt.serializers import (
     TokenBlacklistSerializer,
     TokenObtainPairSerializer,
+    TokenObtainSerializer,
     TokenRefreshSerializer,
     TokenVerifySerializer,
 )
 from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
-from rest_framework_simplejwt.tokens import UntypedToken
+from rest_framework_simplejwt.tokens import RefreshToken, UntypedToken
 from rest_framework_simplejwt.views import (
     TokenBlacklistView,
     TokenObtainPairView,
@@ -27,7 +30,7 @@ from rest_framework_simplejwt.views import (
 
 from ragsite.db import as_uuid
 
-from . import fields, trail
+from . import fields, lockout, second_factor, trail
 from .authentication import AccessTokenAuthentication, refuse_clear_text
 from .models import User
 from .parsers import CredentialsParser
@@ -37,7 +40,9 @@ MAX_TOKEN = 8_192
 
 
 class Credentials(TokenObtainPairSerializer):
-    """`{"email", "password"}` → `{"access", "refresh"}`. The same 401 whether the address or the password is wrong."""
+    """`{"email", "password", "code"?}` → `{"access", "refresh"}`. The same 401 whether the address or the password is
+    wrong; 429 with Retry-After once there were too many (accounts.lockout). code: for who has a second factor.
+    """
 
     default_error_messages = {"no_active_account": "No active account has this e-mail address and password."}
 
@@ -45,12 +50,35 @@ class Credentials(TokenObtainPairSerializer):
         super().__init__(*args, **kwargs)
         self.fields["email"] = fields.Text("email", write_only=True, max_length=254)
         self.fields["password"] = fields.Text("password", write_only=True, max_length=1024)
+        code = fields.Text("code", write_only=True, max_length=second_factor.MAX_CODE, required=False, allow_blank=True)
+        self.fields["code"] = code
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
-        pair = super().validate(attrs)
-        assert isinstance(self.user, User)
-        trail.signed_in(self.user, "token")
-        return pair
+        request, code = self.context["request"], attrs.pop("code", "")
+        try:
+            TokenObtainSerializer.validate(self, attrs)
+        except AuthenticationFailed:
+            lockout.require_unlocked(request, attrs["email"])
+            raise
+        user = self.user
+        assert isinstance(user, User)
+        _require_second_factor(request, user, code)
+        user_logged_in.send(User, request=request, user=user)
+        refresh = RefreshToken.for_user(user)
+        return {"refresh": str(refresh), "access": str(refresh.access_token)}
+
+
+def _require_second_factor(request: Request, user: User, code: str) -> None:
+    if second_factor.must_enrol(user):
+        raise PermissionDenied("This account needs a second factor: sign in to the admin and set it up there.")
+    if not second_factor.is_asked_of(user):
+        return
+    if not code:
+        raise AuthenticationFailed(f"{second_factor.MISSING} It goes into the field `code`.")
+    if second_factor.verify(user, code) is None:
+        user_login_failed.send(__name__, credentials={"email": user.email}, request=request)
+        lockout.require_unlocked(request, user.email)
+        raise AuthenticationFailed(second_factor.WRONG)
 
 
 class Rotation(TokenRefreshSerializer):
@@ -124,7 +152,10 @@ class ObtainToken(CredentialsView, TokenObtainPairView):
     @extend_schema(
         operation_id="obtainToken",
         summary="Sign in",
-        description="With an e-mail address and a password. The same 401 whichever of them is wrong.",
+        description=(
+            "With an e-mail address and a password, and the `code` of a second factor where the account has one. The "
+            "same 401 whichever of address and password is wrong; 429 with `Retry-After` after too many failures."
+        ),
         request=Credentials,
         responses={200: TokenPair},
         examples=[sent({"email": "editor@acme.example", "password": "ragsite-demo"}), answered(_PAIR)],
@@ -133,7 +164,7 @@ class ObtainToken(CredentialsView, TokenObtainPairView):
         return super().post(request, *args, **kwargs)
 
 
-class RefreshToken(CredentialsView, TokenRefreshView):
+class RotateToken(CredentialsView, TokenRefreshView):
     serializer_class = Rotation
 
     @extend_schema(

@@ -1,9 +1,13 @@
 """Users, known by their e-mail address."""
 
+import contextlib
+import re
+import unicodedata
 import uuid
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
@@ -13,6 +17,8 @@ from ragsite.db import UUIDModel
 from .audit import AuditEvent as AuditEvent
 from .watch import Watched
 
+_PLAIN = re.compile(r"[!-~]+")
+
 
 class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> "User":
@@ -21,12 +27,17 @@ class UserManager(BaseUserManager["User"]):
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        return (email or "").strip().lower()
+        """One spelling for all that look alike: NFKC, small letters, and a domain of other scripts as it is asked for
+        (xn--…). What is left of other scripts is no address here."""
+        name, _, domain = unicodedata.normalize("NFKC", email or "").strip().lower().rpartition("@")
+        with contextlib.suppress(UnicodeError):
+            domain = domain.encode("idna").decode() if not domain.isascii() else domain
+        return f"{name}@{domain}" if name else domain
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Raises ValueError without an address. Without a password the account cannot sign in by password."""
-        if not self.normalize_email(email):
-            raise ValueError("A user needs an e-mail address.")
+        """Raises ValueError for what is no address. Without a password the account cannot sign in by password."""
+        if not _PLAIN.fullmatch(self.normalize_email(email)):
+            raise ValueError("A user needs an e-mail address, of Latin letters without accents before the @.")
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -60,6 +71,8 @@ class User(Watched, UUIDModel, AbstractBaseUser, PermissionsMixin):
         ordering = ("email",)
         constraints = (
             models.CheckConstraint(condition=models.Q(email=Lower("email")), name="user_email_is_lower_case"),
+            # Two accounts are never told apart by characters that look the same.
+            models.CheckConstraint(condition=models.Q(email__regex=r"^[!-~]+$"), name="user_email_is_ascii"),
         )
 
     def __str__(self) -> str:
@@ -68,3 +81,5 @@ class User(Watched, UUIDModel, AbstractBaseUser, PermissionsMixin):
     def clean(self) -> None:
         super().clean()
         self.email = type(self).objects.normalize_email(self.email)
+        if not _PLAIN.fullmatch(self.email):
+            raise ValidationError({"email": "Latin letters without accents before the @, and no white space."})

@@ -1,6 +1,5 @@
 """Where what happens comes from: the request in hand, read when somebody asks. Commands and workers have none."""
 
-import ipaddress
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from typing import Any
 
 import structlog
 from django.http import HttpRequest, HttpResponse
+
+from .addresses import client_address
 
 _in_hand: ContextVar[HttpRequest | None] = ContextVar("request_in_hand", default=None)
 
@@ -46,7 +47,7 @@ def origin() -> Origin:
     return Origin(
         user=user if user is not None and user.is_authenticated else None,
         key_prefix=getattr(key, "prefix", ""),
-        address=_address(request),
+        address=str(address) if (address := client_address(request)) else None,
         request_id=request_id(),
     )
 
@@ -54,11 +55,3 @@ def origin() -> Origin:
 def request_id() -> str:
     """The id under which the log has this request."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
-
-
-def _address(request: HttpRequest) -> str | None:
-    """Of the peer, without the zone of a link-local one. None for a Unix socket, which has none."""
-    try:
-        return str(ipaddress.ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0]))
-    except ValueError:
-        return None

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Q, signals
+from rest_framework.request import Request
 from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
 
 from . import audit
@@ -40,8 +41,8 @@ def signed_out(user: User | None, how: str) -> None:
     audit.record(Act.SIGNED_OUT, Kind.USER, object_id=key, subject=user, actor=user, after={"by": how})
 
 
-def _signed_in(user: User, **_: Any) -> None:
-    signed_in(user, "session")
+def _signed_in(user: User, request: Any = None, **_: Any) -> None:
+    signed_in(user, "token" if isinstance(request, Request) else "session")
 
 
 def _signed_out(user: User | None, **_: Any) -> None:

@@ -25,6 +25,7 @@ def free_port() -> int:
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
+    os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/endpoint.py
     identity.run_process_as(identity.WORKER)
     django.setup()
     from benchmarks import corpus, ingestion, remote, search

@@ -61,6 +61,8 @@ def _start(children: Children) -> None:
     _step("PostgreSQL and Redis" if not os.environ.get("DATABASE_URL") else "services")
     os.environ.update(services.start(FOLDER, _GIVEN))
     os.environ.update({"RAGSITE_LOCAL": "1", "RAGSITE_DATA": str(FOLDER), "SECRET_KEY": _secret_key()})
+    # A model on this machine (Ollama) may be used: who runs this here is the operator.
+    os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "localhost,127.0.0.1,::1")
     _note_environment()
     _step("database schema and static files")
     _manage("migrate", "--verbosity=0")
@@ -138,7 +140,7 @@ def _secret_key() -> str:
 
 def _note_environment() -> None:
     """For `manage.py` in another terminal (ragsite/settings/env.py)."""
-    names = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "RAGSITE_LOCAL")
+    names = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "RAGSITE_LOCAL", "RAG_ALLOWED_PRIVATE_HOSTS")
     _write_private(FOLDER / "local.env", "".join(f"{name}={os.environ[name]}\n" for name in names))
 
 

@@ -62,8 +62,13 @@ def _ends_by_itself(request: HttpRequest) -> bool:
     return bool(request.META.get("wsgi.input_terminated") and request.META.get("HTTP_TRANSFER_ENCODING"))
 
 
+# None of our pages asks for any of them.
+_NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
 class AnswerHeaders:
-    """The id under which the log has the request, and what is left of its budget: on every answer, whoever made it."""
+    """The id under which the log has the request, what is left of its budget, and what its page may not use: on every
+    answer, whoever made it."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -71,6 +76,7 @@ class AnswerHeaders:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
         response["X-Request-ID"] = request_id()
+        response["Permissions-Policy"] = _NO_DEVICES
         for name, value in limits.headers(request).items():
             response[name] = value
         return response
@@ -96,3 +102,24 @@ class StatedIdentity:
 @receiver(request_finished)
 def end_identity(**_: object) -> None:
     identity.assume(None)
+
+
+# Where no caller is known yet, or none is counted: counted for the address.
+_COUNTED_BY_ADDRESS = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login)(/|$)")
+
+
+class AddressBudgets:
+    """Whoever asks the open paths too often from one address is refused (429)."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if _COUNTED_BY_ADDRESS.match(request.path_info):
+            seconds = limits.seconds_to_wait(request)
+            if seconds:
+                most = settings.RAG_OPEN_REQUESTS_PER_MINUTE
+                refused = refusals.refusal(request, 429, f"At most {most} requests a minute are answered here.")
+                refused["Retry-After"] = str(seconds)
+                return refused
+        return self._get_response(request)

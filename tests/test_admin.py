@@ -371,7 +371,7 @@ def test_what_is_stored_is_shown_and_warns_when_nearly_full(world: World) -> Non
     for address in (page, "/admin/orgs/organization/"):
         text = owner.get(address).content.decode()
         assert "1 of 10" in text
-        assert text.count("--error-fg") == 1, "seven of seven bytes"
+        assert text.count("over-quota") == 1, "seven of seven bytes"
     values = {"name": "Home", "is_active": "on", "default_visibility": "public", "max_bytes": 5000}
     owner.post(page, values)
     world.home.refresh_from_db()

@@ -121,6 +121,18 @@ def test_an_original_is_saved_and_never_shown(world: World) -> None:
     assert reply["Content-Disposition"].startswith("attachment; filename")
     assert reply["X-Content-Type-Options"] == "nosniff"
     assert "Set-Cookie" not in reply.headers
+    for sent, saved in (
+        ("../../etc/passwd", "passwd"),
+        ("..\\..\\autorun.inf", "autorun.inf"),
+        ("invoice\u202egnp.exe", "invoicegnp.exe"),
+        ("a\u200bb\x07.txt", "ab.txt"),
+        ("x" * 400 + ".html", "x" * 145 + ".html"),
+        ("a/..", "original"),
+    ):
+        Original.objects.update(name=sent)
+        reply = client.get(address)
+        assert reply["Content-Disposition"] == f'attachment; filename="{saved}"'
+        b"".join(reply.streaming_content)  # type: ignore[attr-defined]
 
 
 def test_an_original_is_for_those_who_may_query_its_source(world: World) -> None:

@@ -34,6 +34,7 @@ OWNERS = {
     "openai": {"rag.providers"},
     "agents": {"rag.providers"},
     "httpx2": {"rag.providers"},
+    "httpcore2": {"rag.providers"},
     "onnxruntime": {"rag.providers"},
     "tokenizers": {"rag.providers"},
     "py3langid": {"rag.languages"},
@@ -41,6 +42,8 @@ OWNERS = {
     "rest_framework": {"rag.contracts", "accounts", "orgs.api", "orgs.authentication", "orgs.key_serializers"},
     "drf_spectacular": {"rag.contracts", "accounts", "orgs.api", "orgs.schema"},
     "rest_framework_simplejwt": {"accounts"},
+    "axes": {"accounts"},
+    "django_otp": {"accounts"},
     "celery": {"rag.tasks", "ragsite.celery"},
 }
 

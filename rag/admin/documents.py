@@ -49,12 +49,14 @@ class DocumentAdmin(SourceContentAdmin):
         document = _with_original(request, object_id)
         if document is None or document.original is None:
             raise Http404
-        name = "".join(each for each in document.original.name.rsplit("/", 1)[-1] if each.isprintable())[-150:]
         file = storage.opened(document.original)
         home = document.source.organization
         audit.record(Act.EXPORTED, Kind.DOCUMENT, object_id=document.pk, label=document.path, organization=home)
         reply = FileResponse(
-            file, as_attachment=True, filename=name or "original", content_type="application/octet-stream"
+            file,
+            as_attachment=True,
+            filename=_harmless(document.original.name),
+            content_type="application/octet-stream",
         )
         reply["X-Content-Type-Options"] = "nosniff"
         return reply
@@ -103,6 +105,12 @@ class DocumentAdmin(SourceContentAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+def _harmless(name: str) -> str:
+    """The last part of a path, without what nobody sees: line ends, marks that turn the direction of what follows."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(each for each in last if each.isprintable())[-150:].lstrip(". ") or "original"
 
 
 def _with_original(request: HttpRequest, object_id: str) -> Document | None:

@@ -2,15 +2,36 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
 from rag.models import EmbeddingModel
+from rag.providers.outbound import ForbiddenAddress, require_allowed
+
+
+class EmbeddingModelForm(forms.ModelForm):
+    """Says at once what connecting would refuse (rag.providers.outbound)."""
+
+    def clean_base_url(self) -> str:
+        return _allowed(self.cleaned_data["base_url"])
+
+    def clean_fallback_base_url(self) -> str:
+        return _allowed(self.cleaned_data["fallback_base_url"])
+
+
+def _allowed(url: str) -> str:
+    try:
+        require_allowed(url)
+    except ForbiddenAddress as error:
+        raise forms.ValidationError(str(error)) from None
+    return url
 
 
 @admin.register(EmbeddingModel)
 class EmbeddingModelAdmin(admin.ModelAdmin):
+    form = EmbeddingModelForm
     list_display = ("name", "provider", "dimensions", "base_url", "api_key_variable")
     list_filter = ("provider", "dimensions")
     search_fields = ("name",)

@@ -22,6 +22,9 @@ admin.site.unregister(Organization)
 
 @admin.register(Organization)
 class StoringOrganizationAdmin(OrganizationAdmin):
+    class Media:
+        css = {"all": ["rag/pages.css"]}
+
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         return (*OrganizationAdmin.list_display, "stored_chunks", "stored_bytes")
 
@@ -70,6 +73,6 @@ def _of_most(used: int, most: int | None, used_text: str, most_text: str) -> str
     if most is None:
         return used_text
     high = most * _NEARLY_FULL
-    style = "color: var(--error-fg)" if used >= high else ""
+    name = "over-quota" if used >= high else ""
     bar = format_html('<meter min="0" max="{}" high="{}" optimum="0" value="{}"></meter>', most, high, used)
-    return format_html('{} <span style="{}">{} of {}</span>', bar, style, used_text, most_text)
+    return format_html('{} <span class="{}">{} of {}</span>', bar, name, used_text, most_text)

@@ -8,6 +8,7 @@ import structlog
 from django.db import OperationalError
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -22,7 +23,7 @@ from orgs.permissions import Scope
 from rag.errors import DatabaseUnavailable, Kind, ProviderFailed, RagError
 from rag.services import sources
 
-from .limits import Budget, spend
+from .limits import CHANGES, Budget, spend
 
 logger = structlog.get_logger(__name__)
 
@@ -70,6 +71,8 @@ class ContractView(APIView):
         require_scope(request, self.scopes.get(method))
         if self.budget:
             spend(request, self.budget)
+        elif method not in SAFE_METHODS:
+            spend(request, CHANGES)
 
     def handle_exception(self, exc: Exception) -> Response:
         # An unexpected one is answered outside of this view, in the same shape (rag.contracts.refusals).

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
+from accounts.addresses import client_address, counted_as
 from orgs.choosing import named_by_header
 from orgs.limits import allowance
 
@@ -42,6 +43,7 @@ class Budget:
     retry_after: int | None = None
     per_key: bool = False
     standard: bool = False
+    told: bool = True
 
     @property
     def described_headers(self) -> dict[str, Any]:
@@ -66,6 +68,8 @@ class Budget:
 QUERIES = Budget("queries")
 INGESTIONS = Budget("ingestions")
 AGENT_REQUESTS = Budget("agent_requests", burst_seconds=10, retry_after=60)
+# What changes something and has no budget of its own: more than anybody does by hand.
+CHANGES = Budget("changes", told=False)
 SERVICE_SEARCHES = Budget("service_searches", per_key=True, standard=True)
 
 
@@ -109,7 +113,18 @@ def headers(request: HttpRequest) -> dict[str, str]:
     usage: Usage | None = request.META.get(_NOTED)
     if usage is None and (budget := _budget_of(request)):
         usage = Usage(budget, budget.default, budget.default, int(time.time()) + _MINUTE)
-    return usage.headers() if usage else {}
+    return usage.headers() if usage and usage.budget.told else {}
+
+
+def seconds_to_wait(request: HttpRequest) -> int:
+    """Count a request to an open path for its address; 0 while it may go on, else the seconds until it may again."""
+    if not settings.RAG_RATE_LIMITS:
+        return 0
+    address = counted_as(client_address(request))
+    tally = _counted(request, "open", f"address {address}", _MINUTE) if address else None
+    if tally is None or tally.requests <= settings.RAG_OPEN_REQUESTS_PER_MINUTE:
+        return 0
+    return max(1, tally.ends - int(time.time()))
 
 
 def _budget_of(request: HttpRequest) -> Budget | None:
@@ -121,6 +136,8 @@ def _budget_of(request: HttpRequest) -> Budget | None:
 
 
 def _limit(request: Request, budget: Budget) -> int:
+    if not budget.told:
+        return budget.default
     field = f"{budget.name}_per_minute"
     if organization := getattr(request.auth, "organization", None):
         return getattr(organization, field) or budget.default
@@ -141,22 +158,24 @@ _uncounted_until = 0.0
 
 def _count(request: Request, budget: Budget, seconds: int) -> _Tally | None:
     """This request counted in its window; None where it cannot be, and a line in the log."""
+    key = f"key {request.auth.pk}" if budget.per_key and hasattr(request.auth, "scopes") else f"user {request.user.pk}"
+    return _counted(request._request, budget.name, key, seconds)
+
+
+def _counted(request: HttpRequest, budget: str, key: str, seconds: int) -> _Tally | None:
     global _uncounted_until
     if time.monotonic() < _uncounted_until:
         return None
-    key = f"key {request.auth.pk}" if budget.per_key and hasattr(request.auth, "scopes") else f"user {request.user.pk}"
     try:
         # The limit is compared here, not there: the library counts apart for each limit, and one caller may have
         # another limit in each organisation.
-        usage: Any = get_usage(
-            request._request, group=budget.name, key=lambda group, request: key, rate=(0, seconds), increment=True
-        )
+        usage: Any = get_usage(request, group=budget, key=lambda group, request: key, rate=(0, seconds), increment=True)
         cause = "the counter was lost"
     except RedisError as error:
         usage, cause = None, type(error).__name__
         _uncounted_until = time.monotonic() + _PAUSE
     if usage is None:
-        logger.warning("rate_limit_not_counted", budget=budget.name, cause=cause)
+        logger.warning("rate_limit_not_counted", budget=budget, cause=cause)
         return None
     return _Tally(usage["count"], int(time.time()) + max(0, usage["time_left"]) + 1)
 

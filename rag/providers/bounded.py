@@ -4,8 +4,11 @@ store."""
 import contextlib
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any
 
 import httpx2
+
+from . import outbound
 
 # Of one answer, and of one line of a stream.
 MOST_BYTES = 8 * 1024 * 1024
@@ -16,8 +19,15 @@ class Client(httpx2.Client):
     """Follows no redirect, whatever is usual: questions, passages and keys go to the configured endpoint and nowhere
     else. Closed with whoever used it."""
 
-    def __init__(self, *, timeout: float | None = None) -> None:
+    def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
+        """guarded: connects to nothing within private networks (rag.providers.outbound)."""
+        self._guarded = guarded
         super().__init__(timeout=timeout, follow_redirects=False)
+
+    def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
+        if self._guarded:
+            options["transport"] = outbound.Transport()
+        return super()._init_transport(*args, **options)
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):

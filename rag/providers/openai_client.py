@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
 from rag.providers import bounded
+from rag.providers.outbound import ForbiddenAddress
 
 if TYPE_CHECKING:
     import openai
@@ -21,11 +22,14 @@ _FAILED_OF_IT = 500
 NO_KEY = "none"
 
 
-def opened(*, api_key: str, base_url: str, **options: Any) -> "openai.OpenAI":
-    """A client whose answers are bounded (rag.providers.bounded). base_url: empty for OpenAI's own."""
+def opened(*, api_key: str, base_url: str, guarded: bool = False, **options: Any) -> "openai.OpenAI":
+    """A client whose answers are bounded (rag.providers.bounded). base_url: empty for OpenAI's own.
+
+    guarded: the address was not written by the operator (rag.providers.outbound).
+    """
     import openai  # seconds of import, paid only where it is used
 
-    http_client = bounded.Client(timeout=options.get("timeout"))
+    http_client = bounded.Client(timeout=options.get("timeout"), guarded=guarded)
     return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
@@ -48,6 +52,8 @@ def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> 
     match error:
         case openai.APITimeoutError():
             return failure(f"{model} did not answer in time.", timed_out=True)
+        case openai.APIConnectionError() if isinstance(error.__cause__, ForbiddenAddress):
+            return failure(f"{model} must not be asked there: {error.__cause__}", retry=False)
         case openai.APIConnectionError():
             return failure(f"{model} cannot be reached.")
         case openai.RateLimitError():

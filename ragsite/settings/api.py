@@ -35,13 +35,17 @@ SIMPLE_JWT = {
     "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("JWT_REFRESH_DAYS", default=7)),
     "ROTATE_REFRESH_TOKENS": True,
     "BLACKLIST_AFTER_ROTATION": True,
-    "UPDATE_LAST_LOGIN": True,
     "SIGNING_KEY": env.str("JWT_SIGNING_KEY", default=SECRET_KEY),
+    "ALGORITHM": "HS256",
     "AUDIENCE": env.str("JWT_AUDIENCE", default="ragsite"),
+    "ISSUER": env.str("JWT_ISSUER", default="ragsite"),
     # A changed password ends every token that was issued before.
     "CHECK_REVOKE_TOKEN": True,
     "USER_ID_CLAIM": "sub",
 }
+
+# Earlier signing keys: nothing is signed with them, and what they have signed is accepted until it ends.
+JWT_OLD_KEYS = env.list("JWT_OLD_KEYS", default=[])
 
 # Browser pages of other origins: the contracts' paths only, and never with cookies. All origins, unless some are named.
 CORS_URLS_REGEX = r"^/(api|functions|agent)(/|$)"
@@ -66,6 +70,10 @@ RAG_INGESTIONS_PER_MINUTE = env.int("RAG_INGESTIONS_PER_MINUTE", default=600)
 RAG_AGENT_REQUESTS_PER_MINUTE = env.int("RAG_AGENT_REQUESTS_PER_MINUTE", default=60)
 RAG_AGENT_REQUESTS_BURST = env.int("RAG_AGENT_REQUESTS_BURST", default=10)
 RAG_SERVICE_SEARCHES_PER_MINUTE = env.int("RAG_SERVICE_SEARCHES_PER_MINUTE", default=100)
+# Of one user, to make, change and delete sources and documents, and to cancel jobs.
+RAG_CHANGES_PER_MINUTE = env.int("RAG_CHANGES_PER_MINUTE", default=600)
+# Of one address to what is open to everybody: signing in, /readyz, the reference; and to API keys.
+RAG_OPEN_REQUESTS_PER_MINUTE = env.int("RAG_OPEN_REQUESTS_PER_MINUTE", default=300)
 RATELIMIT_FAIL_OPEN = True
 
 SPECTACULAR_SETTINGS = {

@@ -38,6 +38,9 @@ EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)
 # Requests of one web process that may wait for a language model behind HTTP at a time, and as many for embeddings: of
 # its 24 threads some are always left for what is quick.
 RAG_MODEL_CALLS = env.int("RAG_MODEL_CALLS", default=10)
+# Hosts, addresses and networks (10.0.0.0/8) in the private ranges that embedding models' endpoints may have. Endpoints
+# that are named here, in the environment, need no permission.
+RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])
 
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL answers are quoted sentences.
 LLM_MODEL = env.str("LLM_MODEL", default="")

@@ -38,6 +38,7 @@ class Site:
             RAG_MAX_ATTEMPTS="10000",
             RAG_CHUNK_TOKENS="48",
             RAG_CHUNK_OVERLAP="6",
+            RAG_ALLOWED_PRIVATE_HOSTS="127.0.0.1",  # tests/chaos/endpoint.py
         )
         return self
 

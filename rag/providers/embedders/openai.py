@@ -94,4 +94,5 @@ class OpenAIEmbedder:
             key = os.environ.get(self._api_key_variable, "") if named_right else ""
             if not key:
                 raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
-        return opened(api_key=key, base_url=self._base_url, timeout=self._timeout, max_retries=0)
+        guarded = bool(self._base_url)  # an administrator's word; without one it is the environment's
+        return opened(api_key=key, base_url=self._base_url, guarded=guarded, timeout=self._timeout, max_retries=0)

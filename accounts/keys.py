@@ -1,0 +1,47 @@
+"""The keys that sign access tokens: one signs, earlier ones are still believed until what they signed has ended."""
+
+import hashlib
+from typing import Any
+
+import jwt
+from rest_framework_simplejwt.backends import TokenBackend
+from rest_framework_simplejwt.exceptions import TokenBackendError, TokenBackendExpiredToken
+from rest_framework_simplejwt.settings import APISettings
+
+
+class KeyRing(TokenBackend):
+    """HS256 alone, whatever a token says of itself. Every token names its key (`kid`); one that names none of these is
+    refused, and no other key is tried on it."""
+
+    def __init__(self, given: APISettings, old_keys: list[str]) -> None:
+        super().__init__("HS256", given.SIGNING_KEY, audience=given.AUDIENCE, issuer=given.ISSUER, leeway=given.LEEWAY)
+        self._current = key_id(given.SIGNING_KEY)
+        self._keys = {key_id(key): key for key in [*old_keys, given.SIGNING_KEY]}
+
+    def encode(self, payload: dict[str, Any]) -> str:
+        claims = {**payload, "aud": self.audience, "iss": self.issuer}
+        return jwt.encode(claims, self._keys[self._current], algorithm="HS256", headers={"kid": self._current})
+
+    def decode(self, token: Any, verify: bool = True) -> dict[str, Any]:
+        try:
+            key = self._keys.get(str(jwt.get_unverified_header(token).get("kid")))
+            if key is None:
+                raise TokenBackendError("Token is invalid")
+            return jwt.decode(
+                token,
+                key,
+                algorithms=["HS256"],
+                audience=self.audience,
+                issuer=self.issuer,
+                leeway=self.get_leeway(),
+                options={"verify_signature": verify, "require": ["exp", "iat", "jti", "aud", "iss"]},
+            )
+        except jwt.ExpiredSignatureError as error:
+            raise TokenBackendExpiredToken("Token is expired") from error
+        except jwt.InvalidTokenError as error:
+            raise TokenBackendError("Token is invalid") from error
+
+
+def key_id(key: str) -> str:
+    """A name for a key that does not tell the key."""
+    return hashlib.sha256(b"ragsite key id\0" + key.encode()).hexdigest()[:16]
