@@ -118,6 +118,28 @@ SOURCE: dict[str, Any] = {
 }
 NEW_SOURCE: dict[str, Any] = {"name": "Office", "visibility": "team", "teams": ["support"]}
 MANAGED_SOURCE: dict[str, Any] = {**SOURCE, "visibility": "team", "roles": [], "teams": ["support"], "users": []}
+ACCESS: dict[str, Any] = {
+    "dataSourceId": _SOURCE_ID,
+    "user": "ada@acme.example",
+    "access": [
+        {
+            "action": "query",
+            "allowed": True,
+            "reason": "May query: the source is open to team `support`, which ada@acme.example is in.",
+        },
+        {
+            "action": "ingest",
+            "allowed": False,
+            "reason": "May not ingest: ada@acme.example holds no role that allows to send documents, and does not own "
+            "the source.",
+        },
+        {
+            "action": "manage",
+            "allowed": False,
+            "reason": "May not manage: ada@acme.example holds no role that allows to manage data sources.",
+        },
+    ],
+}
 QUESTION: dict[str, Any] = {
     "query": "Where are the spare keys?",
     "dataSources": ["office"],
