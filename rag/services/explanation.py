@@ -1,12 +1,13 @@
 """Why somebody may or may not do something with a data source, in sentences for those who manage it.
 
-The verdict is the access rule's own (`visible_to`). What is derived here is the reason; a test states that both agree in every
-case.
+The verdict is the access rule's own (`visible_to`). What is derived here is the reason; a test states that both agree
+in every case.
 """
 
 import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -15,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.access import Standing, standing_of
-from orgs.models import Membership, Organization, Role, Team
+from orgs.models import Membership, Role, Team
 from orgs.permissions import Permission, Visibility
 from rag.models import Action, DataSource, Grant
 from ragsite.db import as_uuid
@@ -48,14 +49,14 @@ def explain(source: DataSource, person: User | None) -> tuple[Verdict, ...]:
     return tuple(_verdict(source, person, action) for action in ACTIONS)
 
 
-def person(reference: str, organization: Organization, *, asker: User) -> User | None:
-    """The organisation's member of this id or e-mail address. Whoever is a member elsewhere, or nowhere, is nobody: a
-    manager must not learn which addresses the platform knows. Only whoever runs it is told about everybody."""
+def person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: User) -> User | None:
+    """The member of one of the organisations with this id or e-mail address. Whoever is a member elsewhere, or nowhere,
+    is nobody: a manager must not learn which addresses the platform knows. Only who runs it is told about everybody."""
     key = as_uuid(reference)
     who = Q(pk=key) if key else Q(email=User.objects.normalize_email(reference))
     people = User.objects.filter(who)
     if not (asker.is_superuser and User.objects.filter(pk=asker.pk, is_active=True, is_superuser=True).exists()):
-        people = people.filter(pk__in=Membership.objects.filter(organization=organization).values("user"))
+        people = people.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
     return people.first()
 
 

@@ -13,7 +13,7 @@ from rag.models import Action
 from rag.models.sources import DataSourceQuerySet
 from rag.pipeline import ask as pipeline_ask
 from rag.pipeline import confident, query
-from rag.types import Answered, ConfidentAnswer, Events, Generation, Question, Retrieval, Scope, Whole
+from rag.types import Answered, ConfidentAnswer, Events, Filters, Generation, Question, Retrieval, Scope, Whole
 
 from . import sources
 
@@ -74,15 +74,19 @@ def whole(events: Events[Whole]) -> Whole:
 
 def _scopes(question: Question, reader: Reader) -> list[Scope]:
     """One scope for each embedding model: vectors of two models are never compared."""
-    open_sources = _open_sources(reader)
-    rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
-    scopes = [
-        Scope(source_ids=tuple(pk for _, pk in group), model_id=model_id, filters=question.filters)
-        for model_id, group in groupby(rows, key=lambda row: row[0])
-    ]
+    scopes = scopes_of(_open_sources(reader), question.filters)
     if not (scopes or reader.slug or reader.organization_id):
         raise NoAccessibleSources
     return scopes
+
+
+def scopes_of(open_sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
+    """open_sources: that somebody may query. One scope for each embedding model."""
+    rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
+    return [
+        Scope(source_ids=tuple(pk for _, pk in group), model_id=model_id, filters=filters)
+        for model_id, group in groupby(rows, key=lambda row: row[0])
+    ]
 
 
 def _open_sources(reader: Reader) -> DataSourceQuerySet:

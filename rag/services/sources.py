@@ -16,6 +16,7 @@ from rag.models.sources import DataSourceQuerySet
 
 MAY_NOT_CHANGE = "You may see this data source, but not change it."
 MAY_NOT_EXPLAIN = "You may see this data source; who else may is for those who manage it."
+MANAGES_NOTHING = "You manage no data source; how searches come about is for those who do."
 _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create one."
 
 

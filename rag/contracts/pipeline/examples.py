@@ -207,3 +207,36 @@ ANSWER: dict[str, Any] = {
     "citationsDropped": 0,
     "unsupportedSentences": [],
 }
+EXPLAINED: dict[str, Any] = {
+    "isMember": True,
+    "funnel": {
+        "sources": 1,
+        "chunks": 240,
+        "byMeaning": 100,
+        "byWords": 12,
+        "candidates": 104,
+        "aboveThreshold": 104,
+        "distinct": 50,
+        "ranked": 1,
+        "grounded": 1,
+    },
+    "documents": [
+        {
+            "chunkId": _CHUNK_ID,
+            "documentId": _DOCUMENT_ID,
+            "dataSourceId": _SOURCE_ID,
+            "title": "keys.md",
+            "path": "keys.md",
+            "text": "The spare keys are in the blue drawer.",
+            "score": 0.71,
+            "relevance": 0.83,
+            "countsForAnswer": True,
+        }
+    ],
+    "document": None,
+    "isGroundable": True,
+    "groundingScore": 0.9,
+    "gaps": [],
+    "dataSources": [_SOURCE_ID],
+    "warnings": [],
+}
