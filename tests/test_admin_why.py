@@ -39,12 +39,9 @@ def test_access_is_explained_to_whoever_manages_the_source(world: World, library
     assert "open to every member of the organisation" in shown
     assert "holds no role that allows to manage" in shown
     assert "foreigner@abroad.example" not in shown
-    foreign, unknown = (
-        admin.get(page("access", library), {"user": each}).text.replace(each, "")
-        for each in ("foreigner@abroad.example", "nobody@nowhere.example")
-    )
-    assert "this person is not a member of the organisation" in foreign
-    assert foreign == unknown
+    for each in ("foreigner@abroad.example", "nobody@nowhere.example"):
+        answered = admin.get(page("access", library), {"user": each}).text
+        assert answered.count("this person is not a member of the organisation") == 3
 
 
 @pytest.mark.parametrize("name", ["access", "why"])

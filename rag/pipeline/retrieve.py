@@ -22,7 +22,8 @@ _GOOD = 0.5
 
 
 def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tuple[str, ...], Funnel]:
-    """Candidates from every scope, best first, warnings, and how many there were on the way. The question is embedded once for each embedding model.
+    """Candidates from every scope, best first, warnings, and the way to them. The question is embedded once for each
+    embedding model.
 
     Sources whose model fails are searched by words alone, where words are asked for, and left out otherwise: a warning.
     Raises EmbeddingFailed if all models fail, unless words alone are asked for, and IndexUnavailable.

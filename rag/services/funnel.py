@@ -99,10 +99,7 @@ def explain(question: Question, asked: Asked) -> SearchExplained:
     managed = _managed(asked)
     document = _document(asked.document_id, managed) if asked.document_id else None
     person = _person(asked, managed)
-    open_to = (
-        managed.filter(pk__in=DataSource.objects.visible_to(person, Action.QUERY).values("pk")) if person else None
-    )
-    scopes = queries.scopes_of(open_to, question.filters) if open_to is not None else []
+    scopes = queries.scopes_of(_open_to(person, managed), question.filters) if person else []
     retrieval = query.find(question, scopes) if scopes else queries.NOTHING
     grounding = _NOT_GROUNDED
     if retrieval.passages:
@@ -139,6 +136,10 @@ def _person(asked: Asked, managed: DataSourceQuerySet) -> User | None:
     if not asked.user:
         return asked.asker
     return explanation.person(asked.user, managed.values("organization"), asker=asked.asker)
+
+
+def _open_to(person: User, managed: DataSourceQuerySet) -> DataSourceQuerySet:
+    return managed.filter(pk__in=DataSource.objects.visible_to(person, Action.QUERY).values("pk"))
 
 
 def _document(document_id: str, managed: DataSourceQuerySet) -> Document:

@@ -36,6 +36,7 @@ __all__ = [
     "Context",
     "Events",
     "Filters",
+    "Funnel",
     "Generation",
     "Grounding",
     "Heading",

@@ -137,7 +137,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """The chunks that each step of a search left, by their ids: for those who manage what was searched, and nobody else.
+    """The chunks that each step of a search left, by their ids: for those alone who manage what was searched.
 
     by_meaning, by_words: the candidates, of which some are in both. above_threshold: those that are near enough, best
     first. distinct: the best of them that were looked at, without copies. ranked: the same in their last order, before
