@@ -40,7 +40,7 @@ def respond(question: Question, reader: queries.Reader, selected_text: str = "")
     """An answer inside what the reader may read; a reader without sources is told that nothing was found.
 
     selected_text: context of its own, ahead of what is retrieved. Raises GenerationFailed, GroundingFailed,
-    EmbeddingFailed, IndexUnavailable.
+    EmbeddingFailed, IndexUnavailable, AccessEnded.
     """
     begun = time.monotonic()
     model = registry.agent_loop()
@@ -51,6 +51,7 @@ def respond(question: Question, reader: queries.Reader, selected_text: str = "")
     if model is not None:
         given = _context(question.text, selected_text, toolbox)
         text = model.run(instructions=_INSTRUCTIONS, text=given.prompt, tools=toolbox.tools())
+        toolbox.require_access()
     context = _context(question.text, selected_text, toolbox)
     # The reply has no place for a warning that somebody else judged.
     grounding = ground(question.text, context, gear=gear_of(question), strict=True)

@@ -10,7 +10,7 @@ from rag.pipeline.validate import validate
 from rag.tokens import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 
-from . import queries
+from . import going_on, queries
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,8 +64,10 @@ class Toolbox:
         ]
 
     def retrieve(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Raises InvalidRequest, and what queries.retrieve raises, but for NoAccessibleSources: nothing is found."""
+        """Raises InvalidRequest, AccessEnded, and what queries.retrieve raises, but for NoAccessibleSources: nothing is
+        found."""
         begun = time.monotonic()
+        self.require_access()
         question = self._within_limits(arguments)
         try:
             found = queries.retrieve(question, self._reader).passages
@@ -77,7 +79,8 @@ class Toolbox:
         return {"chunks": [chunk_out(each) for each in handed_out], "retrieval_time": time.monotonic() - begun}
 
     def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Raises InvalidRequest."""
+        """Raises InvalidRequest and AccessEnded."""
+        self.require_access()
         response, context = _text(arguments, "response"), _text(arguments, "context")
         sources = arguments.get("sources", [])
         if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
@@ -94,6 +97,11 @@ class Toolbox:
             "hallucination_detected": bool(response.strip()) and not is_valid,
             "confidence_score": checked.score if is_valid else 0.0,
         }
+
+    def require_access(self) -> None:
+        """Before each step: what was handed out may still be used. Raises AccessEnded."""
+        sources = {passage.source_id for passage in self._passages.values()}
+        going_on.require(self._reader.user, self._reader.key, sources)
 
     def _within_limits(self, arguments: dict[str, Any]) -> Question:
         limits = self._question

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import cast
 
 from accounts.models import User
-from orgs.models import Organization
+from orgs.models import ApiKey, Organization
 from rag.errors import NoAccessibleSources
 from rag.models import Action
 from rag.models.sources import DataSourceQuerySet
@@ -15,14 +15,14 @@ from rag.pipeline import ask as pipeline_ask
 from rag.pipeline import confident, query
 from rag.types import Answered, ConfidentAnswer, Events, Filters, Generation, Question, Retrieval, Scope, Whole
 
-from . import sources
+from . import going_on, sources
 
 NOTHING = Retrieval(passages=(), total_found=0, source_ids=())
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who asks, and where.
+    """Who asks, and where. key: the API key that they came with, if it was one.
 
     organization: the one to search in, where the request names one. data_sources: ids or slugs to search instead of
     all; each must be visible, else UnknownSource. slug, organization_id: filters, which may match nothing.
@@ -33,6 +33,7 @@ class Reader:
     data_sources: Sequence[str] = ()
     slug: str = ""
     organization_id: uuid.UUID | None = None
+    key: ApiKey | None = None
 
 
 def retrieve(question: Question, reader: Reader) -> Retrieval:
@@ -50,8 +51,8 @@ def search(question: Question, reader: Reader) -> Retrieval:
 
 
 def ask(question: Question, reader: Reader, terms: pipeline_ask.Terms) -> Events[Answered]:
-    """A grounded answer on its way (rag.pipeline.ask). Raises what `retrieve` raises, too."""
-    return pipeline_ask.ask(question, _scopes(question, reader), terms)
+    """A grounded answer on its way (rag.pipeline.ask). Raises what `retrieve` raises, too, and AccessEnded."""
+    return going_on.watched(pipeline_ask.ask(question, _scopes(question, reader), terms), reader.user, reader.key)
 
 
 def answer_if_confident(question: Question, reader: Reader, generation: Generation) -> Events[ConfidentAnswer]:
@@ -60,7 +61,8 @@ def answer_if_confident(question: Question, reader: Reader, generation: Generati
         scopes = _scopes(question, reader)
     except NoAccessibleSources:
         scopes = []
-    return confident.answer_if_confident(question, scopes, generation)
+    answer = confident.answer_if_confident(question, scopes, generation)
+    return going_on.watched(answer, reader.user, reader.key)
 
 
 def whole(events: Events[Whole]) -> Whole:
