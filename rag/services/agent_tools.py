@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.errors import InvalidRequest, NoAccessibleSources
+from rag.pipeline.harmless import harmless
 from rag.pipeline.validate import validate
 from rag.tokens import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
@@ -86,7 +87,8 @@ class Toolbox:
         if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
             raise InvalidRequest("sources must be an array of strings", field="sources")
         checked = validate(response, context, [passage.lang for passage in self.passages])
-        unknown = set(sources) - {source_url(passage) for passage in self.passages}
+        urls = [source_url(passage) for passage in self.passages]
+        unknown = set(sources) - {*urls, *map(harmless, urls)}
         details = checked.details
         if unknown:
             details += f" Sources that were not retrieved: {len(unknown)}."
@@ -126,10 +128,10 @@ class Toolbox:
 
 
 def chunk_out(passage: Passage) -> dict[str, Any]:
-    """A chunk as the tool contract has it."""
+    """A chunk as the tool contract has it, for a model to read."""
     return {
-        "text": passage.text,
-        "source_url": source_url(passage),
+        "text": harmless(passage.text, passage.content_type),
+        "source_url": harmless(source_url(passage)),
         "position": passage.position,
         "score": passage.score,
         "chunk_id": str(passage.chunk_id),
