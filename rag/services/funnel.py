@@ -18,7 +18,7 @@ from rag.models import Action, Chunk, DataSource, Document
 from rag.models.sources import DataSourceQuerySet
 from rag.pipeline import query
 from rag.pipeline.ask import Terms, judged
-from rag.types import Filters, Funnel, Grounding, Passage, Question, Retrieval
+from rag.types import Filters, Funnel, Grounding, Passage, Question, Retrieval, Scope
 from ragsite.db import as_uuid
 
 from . import explanation, queries, sources
@@ -100,10 +100,7 @@ def explain(question: Question, asked: Asked) -> SearchExplained:
     document = _document(asked.document_id, managed) if asked.document_id else None
     person = _person(asked, managed)
     scopes = queries.scopes_of(_open_to(person, managed), question.filters) if person else []
-    retrieval = query.find(question, scopes) if scopes else queries.NOTHING
-    grounding = _NOT_GROUNDED
-    if retrieval.passages:
-        _, grounding = judged(question, retrieval, Terms(max_tokens=settings.RAG_CONTEXT_TOKENS))
+    retrieval, grounding, fate = _searched(question, scopes, document)
     shown = _shown(retrieval, grounding, asked)
     return SearchExplained(
         is_known=person is not None,
@@ -115,8 +112,19 @@ def explain(question: Question, asked: Asked) -> SearchExplained:
         gaps=grounding.gaps if all(each.text is not None for each in shown) else (),
         source_ids=retrieval.source_ids,
         warnings=(*retrieval.warnings, *grounding.warnings),
-        fate=_fate(document, question, retrieval, grounding) if document else None,
+        fate=fate,
     )
+
+
+def _searched(
+    question: Question, scopes: Sequence[Scope], document: Document | None
+) -> tuple[Retrieval, Grounding, Fate | None]:
+    """All that reads passages, as the person whose search it is would have them read."""
+    retrieval = query.find(question, scopes) if scopes else queries.NOTHING
+    grounding = _NOT_GROUNDED
+    if retrieval.passages:
+        _, grounding = judged(question, retrieval, Terms(max_tokens=settings.RAG_CONTEXT_TOKENS))
+    return retrieval, grounding, _fate(document, question, retrieval, grounding) if document else None
 
 
 def _managed(asked: Asked) -> DataSourceQuerySet:
@@ -134,7 +142,7 @@ def _managed(asked: Asked) -> DataSourceQuerySet:
 
 def _person(asked: Asked, managed: DataSourceQuerySet) -> User | None:
     if not asked.user:
-        return asked.asker
+        return User.objects.filter(pk=asked.asker.pk).first()  # with all that they may, whatever key they came with
     return explanation.person(asked.user, managed.values("organization"), asker=asked.asker)
 
 

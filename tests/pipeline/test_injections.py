@@ -158,7 +158,8 @@ def test_picture_addresses_do_not_reach_a_model() -> None:
 ESCAPES = [
     "{{ context.__class__ }}", "{{ query.__class__.__mro__[1].__subclasses__() }}", "{{ context|attr('__class__') }}",
     "{{ ''.__class__ }}", "{{ 7*7 }}", "{{ self }}", "{{ config }}", "{{ request }}", "{{ settings.SECRET_KEY }}",
-    "{{ context[0] }}", "{{ cycler.__init__.__globals__ }}", "{{ context() }}", "{{ query!r }}", "{{ query:>999999999 }}",
+    "{{ context[0] }}", "{{ cycler.__init__.__globals__ }}", "{{ context() }}", "{{ query!r }}",
+    "{{ query:>999999999 }}",
     "{{ __import__('os').environ }}", "{{{{ context }}}}", "{{ lipsum }}", "{{ context }",
 ]  # fmt: skip
 INERT = [
