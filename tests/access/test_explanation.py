@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from accounts.models import User
@@ -24,23 +25,21 @@ pytestmark = pytest.mark.django_db
 ACCESS = "/api/rag/sources/library/access"
 
 
-@given(world=worlds())
-@settings(max_examples=40, deadline=None, phases=set(Phase) - {Phase.explain})
-def test_the_explained_verdict_is_the_rules_in_every_case(world: oracle.World) -> None:
+@given(world=worlds(), who=st.integers(0, 3))
+@settings(max_examples=20, deadline=None, phases=set(Phase) - {Phase.explain})
+def test_the_explained_verdict_is_the_rules_in_every_case(world: oracle.World, who: int) -> None:
     """And the reason that was derived says the same as the rule: it is never given up."""
     with rolled_back(), capture_logs() as log:
-        rows = build(world)
-        sources = list(DataSource.objects.select_related("organization", "owner"))
-        for person in rows.callers.values():
-            if not isinstance(person, User):
-                continue
-            visible = {
-                action: set(DataSource.objects.visible_to(person, action).values_list("pk", flat=True))
-                for action in explanation.ACTIONS
-            }
-            for source in sources:
-                for verdict in explanation.explain(source, person):
-                    assert verdict.allowed == (source.pk in visible[verdict.action]), verdict
+        build(world)
+        people = User.objects.order_by("email")
+        person = people[who % people.count()]
+        visible = {
+            action: set(DataSource.objects.visible_to(person, action).values_list("pk", flat=True))
+            for action in explanation.ACTIONS
+        }
+        for source in DataSource.objects.select_related("organization", "owner"):
+            for verdict in explanation.explain(source, person):
+                assert verdict.allowed == (source.pk in visible[verdict.action]), verdict
         assert log == []
 
 
