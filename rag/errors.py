@@ -75,6 +75,13 @@ class NotAllowed(RagError):
     kind, code = Kind.FORBIDDEN, "PERMISSION_DENIED"
 
 
+class AccessEnded(RagError):
+    """While an answer was on its way: the credential counts no more, or a source that is used was closed."""
+
+    kind, code = Kind.FORBIDDEN, "ACCESS_ENDED"
+    words = "Your access ended, or changed, while this was being answered. Ask again."
+
+
 class NoAccessibleSources(RagError):
     kind, code = Kind.FORBIDDEN, "NO_ACCESSIBLE_SOURCES"
     words = "There is no data source that you may query."

@@ -16,7 +16,7 @@ from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 from rag.services import deletion, documents
 from ragsite.db import as_uuid
 
-from . import quality, reembedding
+from . import quality, reembedding, why
 from .again import parse_again
 from .base import SourceContentAdmin, choices, home_organizations
 from .uploads import UploadPage
@@ -151,6 +151,8 @@ class DataSourceAdmin(UploadPage, SourceContentAdmin):
         pages = (
             ("reembed", "reembed", reembedding.page),
             ("quality", "quality", quality.page),
+            ("access", "access", why.access),
+            ("why", "why", why.why),
             ("golden-questions.csv", "golden_export", quality.export),
         )
         view = self.admin_site.admin_view

@@ -18,7 +18,7 @@ from accounts import envelope
 from accounts.authentication import caller as caller
 from accounts.schema import COMMON_STATUSES, ErrorBody
 from orgs import choosing
-from orgs.models import Organization
+from orgs.models import ApiKey, Organization
 from orgs.permissions import Scope
 from rag.errors import DatabaseUnavailable, Kind, ProviderFailed, RagError
 from rag.services import sources
@@ -146,6 +146,11 @@ def organization_to_write(request: Request) -> Organization | None:
     if own and named and own != named:
         raise ValidationError({choosing.HEADER: f"this API key writes to {own.slug} only"})
     return own or named
+
+
+def key_of(request: Request) -> ApiKey | None:
+    """The API key that the request came with; None for an access token."""
+    return request.auth if isinstance(request.auth, ApiKey) else None
 
 
 def status_of(error: RagError) -> int:

@@ -75,6 +75,8 @@ def _rest(events: Events[Whole], sources: Callable[[Retrieval], Any]) -> Generat
             event = next(events)
         except StopIteration as end:
             return end.value
+        finally:
+            connection.close()  # access was asked for again; until the next time somebody else may have it
         yield _rendered(event, sources)
 
 

@@ -4,6 +4,7 @@ from django.urls import re_path
 
 from . import schema as _  # noqa: F401  # tells the OpenAPI generator about our fields
 from .agent import views as agent
+from .pipeline.access_views import Explain, SourceAccess
 from .pipeline.document_views import Documents
 from .pipeline.job_views import IngestionJobDocuments, IngestionJobRetry, IngestionJobs
 from .pipeline.query_views import Query, Retrieve
@@ -27,8 +28,10 @@ urlpatterns = [
     re_path(r"^api/rag/search/?$", Search.as_view(), name="search"),
     re_path(r"^api/rag/sources/?$", sources, name="sources"),
     re_path(r"^api/rag/sources/(?P<reference>[^/]+)/?$", source, name="source"),
+    re_path(r"^api/rag/sources/(?P<reference>[^/]+)/access/?$", SourceAccess.as_view(), name="source-access"),
     re_path(r"^api/rag/sources/(?P<reference>[^/]+)/documents/?$", documents, name="documents"),
     re_path(r"^api/rag/sources/(?P<reference>[^/]+)/documents/(?P<document_id>[^/]+)/?$", document, name="document"),
+    re_path(r"^api/rag/explain/?$", Explain.as_view(), name="explain"),
     re_path(r"^api/rag/retrieve/?$", Retrieve.as_view(), name="retrieve"),
     re_path(r"^api/rag/query/?$", Query.as_view(), name="query"),
     re_path(r"^api/chat/?$", Chat.as_view(), name="chat"),

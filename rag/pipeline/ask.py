@@ -5,7 +5,19 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.types import Answer, Answered, Citation, Context, Events, Generation, Grounding, Passage, Question, Scope
+from rag.types import (
+    Answer,
+    Answered,
+    Citation,
+    Context,
+    Events,
+    Generation,
+    Grounding,
+    Passage,
+    Question,
+    Retrieval,
+    Scope,
+)
 
 from . import blocks
 from .assemble import DEFAULT_TEMPLATE, assemble, check_template
@@ -41,8 +53,7 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
     retrieval = find(question, scopes)
     if not retrieval.passages:
         raise NoResults
-    context = _context(question, retrieval.passages, terms)
-    grounding = ground(question.text, context, gear=gear_of(question), strict=terms.strict)
+    context, grounding = judged(question, retrieval, terms)
     if terms.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not hold the answer.", gaps=list(grounding.gaps))
     if len(grounding.relevant) < len(context.passages):
@@ -54,6 +65,12 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
     else:
         answer = yield from _answered(question, context, grounding, terms)
     return Answered(retrieval, context, grounding, answer)
+
+
+def judged(question: Question, retrieval: Retrieval, terms: Terms) -> tuple[Context, Grounding]:
+    """The prompt of what fits, and whether that carries an answer. Raises ContextOverflow and GroundingFailed."""
+    context = _context(question, retrieval.passages, terms)
+    return context, ground(question.text, context, gear=gear_of(question), strict=terms.strict)
 
 
 def _context(question: Question, passages: Sequence[Passage], terms: Terms) -> Context:

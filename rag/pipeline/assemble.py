@@ -11,6 +11,7 @@ from rag.tokens import count_tokens
 from rag.types import Context, Passage
 
 from .blocks import blocks
+from .harmless import harmless
 
 DEFAULT_TEMPLATE = """\
 Passages from the sources, numbered:
@@ -110,10 +111,10 @@ def _filled(template: str, context: str, query: str) -> str:
 
 def _block(number: int, passage: Passage) -> str:
     headings = [heading for heading in passage.headings if heading != passage.title]
-    above = " › ".join(_one_line(each) for each in (passage.title, *headings))
+    above = harmless(" › ".join(_one_line(each) for each in (passage.title, *headings)))
     first, last = passage.first_page, passage.last_page
     page = "" if not first else f", page {first}" if first == last else f", pages {first}–{last}"
-    return f"[{number}] {above}{page}\n{inert(passage.text)}"
+    return f"[{number}] {above}{page}\n{inert(harmless(passage.text, passage.content_type))}"
 
 
 def inert(text: str) -> str:

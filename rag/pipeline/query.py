@@ -23,10 +23,11 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
     """
     wanted = max(question.top_k, RERANKED) if question.rerank else question.top_k
     for _ in range(_ATTEMPTS):
-        hits, warnings = retrieve(question, scopes)
+        hits, warnings, funnel = retrieve(question, scopes)
         found, were_there = _read(hits, wanted, copies=not question.distinct or mode_of(question) == Mode.DENSE)
         if were_there:
             break
+    funnel = dataclasses.replace(funnel, distinct=tuple(passage.chunk_id for passage in found))
     if question.rerank and found:
         found, more = rerank(question, found)
         warnings += more
@@ -35,6 +36,7 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
         warnings=warnings,
+        funnel=dataclasses.replace(funnel, ranked=tuple(passage.chunk_id for passage in found)),
     )
 
 

@@ -24,7 +24,7 @@ _ABOVE = 0.5
 _MOST_FOLLOWING = 10
 _ENDS_OPEN = (":", "：")
 _ASKS = ("?", "？", "؟")
-_MARK = re.compile(r"\[(\d{1,4})\]")
+_MARK = re.compile(r"[\[［【]\s?(\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20})\s?[\]］】]")
 _BLOCKS = (Kind.ITEM, Kind.ROW, Kind.CODE)
 
 # From a passage's 1-based number and the passage to what follows each sentence of it.

@@ -1,13 +1,14 @@
 """Step: question → the best chunks of the open sources, in one of three gears."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 
 from rag.providers.stores import lexical
-from rag.types import Hit, Mode, Question, Scope
+from rag.types import Funnel, Hit, Mode, Question, Scope
 
 from . import dense
 from .dense import Asked
@@ -21,8 +22,9 @@ WARNING = "EMBEDDING_FAILED"
 _GOOD = 0.5
 
 
-def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tuple[str, ...]]:
-    """Candidates from every scope, best first, and warnings. The question is embedded once for each embedding model.
+def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tuple[str, ...], Funnel]:
+    """Candidates from every scope, best first, warnings, and the way to them. The question is embedded once for each
+    embedding model.
 
     Sources whose model fails are searched by words alone, where words are asked for, and left out otherwise: a warning.
     Raises EmbeddingFailed if all models fail, unless words alone are asked for, and IndexUnavailable.
@@ -34,26 +36,38 @@ def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tu
         raise failures[0]
     with transaction.atomic():  # who asks is told to the database once
         wanted = lexical.wanted(question.text, [source_id for scope in scopes for source_id in scope.source_ids])
-        found = [_candidates(each, wanted, mode, max(CANDIDATES, question.top_k)) for each in asked]
+        drawn = [_candidates(each, wanted, mode, max(CANDIDATES, question.top_k)) for each in asked]
+        found = [each.cosines for each in drawn]
         matches = lexical.compare(wanted, [chunk_id for each in found for chunk_id in each])
     hits = _ranked(mode, found, matches)
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
-    return hits, (WARNING,) if failures else ()
+    funnel = Funnel(
+        by_meaning=tuple(chunk_id for each in drawn for chunk_id in each.by_meaning),
+        by_words=tuple(chunk_id for each in drawn for chunk_id in each.by_words),
+        above_threshold=tuple(hit.chunk_id for hit in hits),
+    )
+    return hits, (WARNING,) if failures else (), funnel
 
 
 def mode_of(question: Question) -> Mode:
     return question.mode or Mode(settings.RAG_RETRIEVAL_MODE)
 
 
-def _candidates(asked: Asked, wanted: lexical.Wanted, mode: Mode, k: int) -> dict[UUID, float]:
-    """The scope's, each with its cosine, 0 if the question could not be embedded."""
-    found = {} if mode == Mode.LEXICAL else {hit.chunk_id: hit.score for hit in dense.nearest(asked, k)}
-    if mode != Mode.DENSE:
-        by_words = [chunk_id for chunk_id in lexical.search(wanted, asked.scope, k) if chunk_id not in found]
-        cosines = dense.cosines(asked, by_words)
-        found |= {chunk_id: cosines.get(chunk_id, 0.0) for chunk_id in by_words}
-    return found
+class _Drawn(NamedTuple):
+    """cosines: of each candidate, 0 if the question could not be embedded."""
+
+    cosines: dict[UUID, float]
+    by_meaning: Sequence[UUID]
+    by_words: Sequence[UUID]
+
+
+def _candidates(asked: Asked, wanted: lexical.Wanted, mode: Mode, k: int) -> _Drawn:
+    near = {} if mode == Mode.LEXICAL else {hit.chunk_id: hit.score for hit in dense.nearest(asked, k)}
+    by_words = [] if mode == Mode.DENSE else lexical.search(wanted, asked.scope, k)
+    others = [chunk_id for chunk_id in by_words if chunk_id not in near]
+    cosines = dense.cosines(asked, others) if others else {}
+    return _Drawn({**near, **{chunk_id: cosines.get(chunk_id, 0.0) for chunk_id in others}}, [*near], by_words)
 
 
 def _ranked(mode: Mode, found: Sequence[Mapping[UUID, float]], matches: Mapping[UUID, lexical.Match]) -> list[Hit]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.errors import InvalidRequest, NoAccessibleSources
+from rag.pipeline.harmless import harmless
 from rag.pipeline.validate import validate
 from rag.tokens import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 
-from . import queries
+from . import going_on, queries
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,8 +65,10 @@ class Toolbox:
         ]
 
     def retrieve(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Raises InvalidRequest, and what queries.retrieve raises, but for NoAccessibleSources: nothing is found."""
+        """Raises InvalidRequest, AccessEnded, and what queries.retrieve raises, but for NoAccessibleSources: nothing is
+        found."""
         begun = time.monotonic()
+        self.require_access()
         question = self._within_limits(arguments)
         try:
             found = queries.retrieve(question, self._reader).passages
@@ -77,13 +80,15 @@ class Toolbox:
         return {"chunks": [chunk_out(each) for each in handed_out], "retrieval_time": time.monotonic() - begun}
 
     def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Raises InvalidRequest."""
+        """Raises InvalidRequest and AccessEnded."""
+        self.require_access()
         response, context = _text(arguments, "response"), _text(arguments, "context")
         sources = arguments.get("sources", [])
         if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
             raise InvalidRequest("sources must be an array of strings", field="sources")
         checked = validate(response, context, [passage.lang for passage in self.passages])
-        unknown = set(sources) - {source_url(passage) for passage in self.passages}
+        urls = [source_url(passage) for passage in self.passages]
+        unknown = set(sources) - {*urls, *map(harmless, urls)}
         details = checked.details
         if unknown:
             details += f" Sources that were not retrieved: {len(unknown)}."
@@ -94,6 +99,11 @@ class Toolbox:
             "hallucination_detected": bool(response.strip()) and not is_valid,
             "confidence_score": checked.score if is_valid else 0.0,
         }
+
+    def require_access(self) -> None:
+        """Before each step: what was handed out may still be used. Raises AccessEnded."""
+        sources = {passage.source_id for passage in self._passages.values()}
+        going_on.require(self._reader.user, self._reader.key, sources)
 
     def _within_limits(self, arguments: dict[str, Any]) -> Question:
         limits = self._question
@@ -118,10 +128,10 @@ class Toolbox:
 
 
 def chunk_out(passage: Passage) -> dict[str, Any]:
-    """A chunk as the tool contract has it."""
+    """A chunk as the tool contract has it, for a model to read."""
     return {
-        "text": passage.text,
-        "source_url": source_url(passage),
+        "text": harmless(passage.text, passage.content_type),
+        "source_url": harmless(source_url(passage)),
         "position": passage.position,
         "score": passage.score,
         "chunk_id": str(passage.chunk_id),

@@ -23,7 +23,7 @@ from rag.providers import registry
 from rag.types import ChatReply, Context, Events, Generation, Message, Passage, Question, Retrieval
 from ragsite.db import as_uuid, uuid7
 
-from . import queries
+from . import going_on, queries
 
 # That a request may carry: as many are looked at to see which of them are kept already.
 MOST_MESSAGES = 200
@@ -50,8 +50,12 @@ class Turn:
 def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     """The reply; kept when it is whole, if the user's organisations let conversations be kept at all.
 
-    Raises UnknownConversation, NoLanguageModel, GenerationFailed, and what `queries.retrieve` raises.
+    Raises UnknownConversation, NoLanguageModel, GenerationFailed, AccessEnded, and what `queries.retrieve` raises.
     """
+    return going_on.watched(_chat(turn, reader), reader.user, reader.key)
+
+
+def _chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     is_kept = retention_for(reader.user).history == QueryHistory.FULL
     conversation = _conversation(reader.user, turn.conversation_id, is_kept=is_kept)
     history = _history(conversation) if conversation else []

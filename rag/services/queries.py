@@ -7,22 +7,22 @@ from itertools import groupby
 from typing import cast
 
 from accounts.models import User
-from orgs.models import Organization
+from orgs.models import ApiKey, Organization
 from rag.errors import NoAccessibleSources
 from rag.models import Action
 from rag.models.sources import DataSourceQuerySet
 from rag.pipeline import ask as pipeline_ask
 from rag.pipeline import confident, query
-from rag.types import Answered, ConfidentAnswer, Events, Generation, Question, Retrieval, Scope, Whole
+from rag.types import Answered, ConfidentAnswer, Events, Filters, Generation, Question, Retrieval, Scope, Whole
 
-from . import sources
+from . import going_on, sources
 
 NOTHING = Retrieval(passages=(), total_found=0, source_ids=())
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who asks, and where.
+    """Who asks, and where. key: the API key that they came with, if it was one.
 
     organization: the one to search in, where the request names one. data_sources: ids or slugs to search instead of
     all; each must be visible, else UnknownSource. slug, organization_id: filters, which may match nothing.
@@ -33,6 +33,7 @@ class Reader:
     data_sources: Sequence[str] = ()
     slug: str = ""
     organization_id: uuid.UUID | None = None
+    key: ApiKey | None = None
 
 
 def retrieve(question: Question, reader: Reader) -> Retrieval:
@@ -50,8 +51,8 @@ def search(question: Question, reader: Reader) -> Retrieval:
 
 
 def ask(question: Question, reader: Reader, terms: pipeline_ask.Terms) -> Events[Answered]:
-    """A grounded answer on its way (rag.pipeline.ask). Raises what `retrieve` raises, too."""
-    return pipeline_ask.ask(question, _scopes(question, reader), terms)
+    """A grounded answer on its way (rag.pipeline.ask). Raises what `retrieve` raises, too, and AccessEnded."""
+    return going_on.watched(pipeline_ask.ask(question, _scopes(question, reader), terms), reader.user, reader.key)
 
 
 def answer_if_confident(question: Question, reader: Reader, generation: Generation) -> Events[ConfidentAnswer]:
@@ -60,7 +61,8 @@ def answer_if_confident(question: Question, reader: Reader, generation: Generati
         scopes = _scopes(question, reader)
     except NoAccessibleSources:
         scopes = []
-    return confident.answer_if_confident(question, scopes, generation)
+    answer = confident.answer_if_confident(question, scopes, generation)
+    return going_on.watched(answer, reader.user, reader.key)
 
 
 def whole(events: Events[Whole]) -> Whole:
@@ -74,15 +76,19 @@ def whole(events: Events[Whole]) -> Whole:
 
 def _scopes(question: Question, reader: Reader) -> list[Scope]:
     """One scope for each embedding model: vectors of two models are never compared."""
-    open_sources = _open_sources(reader)
-    rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
-    scopes = [
-        Scope(source_ids=tuple(pk for _, pk in group), model_id=model_id, filters=question.filters)
-        for model_id, group in groupby(rows, key=lambda row: row[0])
-    ]
+    scopes = scopes_of(_open_sources(reader), question.filters)
     if not (scopes or reader.slug or reader.organization_id):
         raise NoAccessibleSources
     return scopes
+
+
+def scopes_of(open_sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
+    """open_sources: that somebody may query. One scope for each embedding model."""
+    rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
+    return [
+        Scope(source_ids=tuple(pk for _, pk in group), model_id=model_id, filters=filters)
+        for model_id, group in groupby(rows, key=lambda row: row[0])
+    ]
 
 
 def _open_sources(reader: Reader) -> DataSourceQuerySet:

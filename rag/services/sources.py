@@ -18,6 +18,8 @@ from rag.models.sources import DataSourceQuerySet
 from ragsite import identity
 
 MAY_NOT_CHANGE = "You may see this data source, but not change it."
+MAY_NOT_EXPLAIN = "You may see this data source; who else may is for those who manage it."
+MANAGES_NOTHING = "You manage no data source; how searches come about is for those who do."
 _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create one."
 _NARROW_KEY = "This API key is restricted to certain data sources, and may not create one."
 
@@ -158,9 +160,11 @@ def writing_organization(user: User, *, organization: Organization | None = None
         raise InvalidRequest(str(error), field=choosing.HEADER) from None
 
 
-def to_manage(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+def to_manage(
+    user: User, reference: str, *, organization: Organization | None = None, refusal: str = MAY_NOT_CHANGE
+) -> DataSource:
     """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
-    return _allowed(user, reference, (Action.MANAGE,), organization, MAY_NOT_CHANGE)
+    return _allowed(user, reference, (Action.MANAGE,), organization, refusal)
 
 
 def _allowed(

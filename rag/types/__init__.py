@@ -18,7 +18,7 @@ from .answers import (
     Whole,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, Parsed, Submission
-from .search import MAX_QUESTION_CHARACTERS, Filters, Hit, Mode, Passage, Question, Retrieval, Scope, Searched
+from .search import MAX_QUESTION_CHARACTERS, Filters, Funnel, Hit, Mode, Passage, Question, Retrieval, Scope, Searched
 
 __all__ = [
     "MAX_QUESTION_CHARACTERS",
@@ -36,6 +36,7 @@ __all__ = [
     "Context",
     "Events",
     "Filters",
+    "Funnel",
     "Generation",
     "Grounding",
     "Heading",

@@ -136,16 +136,34 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Funnel:
+    """The chunks that each step of a search left, by their ids: for those alone who manage what was searched.
+
+    by_meaning, by_words: the candidates, of which some are in both. above_threshold: those that are near enough, best
+    first. distinct: the best of them that were looked at, without copies. ranked: the same in their last order, before
+    the cut to top_k.
+    """
+
+    by_meaning: tuple[uuid.UUID, ...] = ()
+    by_words: tuple[uuid.UUID, ...] = ()
+    above_threshold: tuple[uuid.UUID, ...] = ()
+    distinct: tuple[uuid.UUID, ...] = ()
+    ranked: tuple[uuid.UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """passages: best first, at most top_k. total_found: candidates before that cut. source_ids: what was searched.
 
-    warnings: codes of steps that failed and were done without (RERANK_FAILED, EMBEDDING_FAILED).
+    warnings: codes of steps that failed and were done without (RERANK_FAILED, EMBEDDING_FAILED). funnel: how it came to
+    these passages.
     """
 
     passages: tuple[Passage, ...]
     total_found: int
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...] = ()
+    funnel: Funnel = Funnel()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ def test_the_paths_are_those_of_the_contracts() -> None:
         ("PATCH", "/api/rag/sources/{}"), ("DELETE", "/api/rag/sources/{}"),
         ("GET", "/api/rag/sources/{}/documents"), ("DELETE", "/api/rag/sources/{}/documents"),
         ("GET", "/api/rag/sources/{}/documents/{}"), ("DELETE", "/api/rag/sources/{}/documents/{}"),
+        ("GET", "/api/rag/sources/{}/access"), ("POST", "/api/rag/explain"),
         ("POST", "/api/rag/query"), ("POST", "/api/rag/retrieve"),
         ("POST", "/agent/respond"), ("GET", "/agent/health"),
         ("POST", "/api/v1/search"), ("GET", "/api/v1/search/{}"),
@@ -80,6 +81,8 @@ def scope_of(method: str, path: str) -> str:
     """What a key must hold for it; empty if nothing in particular."""
     if path.startswith("/api/rag/ingest"):
         return "ingest"
+    if path.endswith(("/access", "/explain")):
+        return "manage"
     if path.startswith("/api/rag/sources"):
         return "" if method == "GET" else "ingest" if "/documents" in path else "manage"
     return "query"

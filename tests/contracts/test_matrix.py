@@ -63,6 +63,8 @@ ROWS = (
     Row("DELETE", ONE_JOB, "ingest", "AAANN", "AAANN", "N"),
     Row("GET", ONE_JOB + "/documents", "ingest", "AAANN", "AAANN", "N"),
     Row("POST", ONE_JOB + "/retry", "ingest", "AAANN", "AAANN", "N"),
+    Row("GET", SOURCE + "/access?user=x", "manage", "AAFFN", "AAFNN", "N"),
+    Row("POST", "/api/rag/explain", "manage", "AAFFN", "AAFNN", "N", ASKED),
     Row("GET", "/api/rag/sources"),
     Row("POST", "/api/rag/sources", "manage", "AAAFA", elsewhere="F", body={"name": "New"}),
     Row("GET", SOURCE, "", "AAAAN", "AAANN", "N"),

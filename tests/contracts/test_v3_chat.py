@@ -7,6 +7,7 @@ import pytest
 
 from orgs.permissions import Visibility
 from rag.models import Conversation, DataSource, EmbeddingModel
+from rag.pipeline.chat_context import NOTICE
 from tests import snapshots
 from tests.factories import World, put
 from tests.http import Client
@@ -63,7 +64,9 @@ def test_the_context_block_in_its_exact_format(member: Client, language_model: P
         "[Source: Tea]\nThe kettle is on the second floor.\n"
         "=== End Context ===\n"
         "\n"
-        "Be brief.",
+        "Be brief.\n"
+        "\n"
+        f"{NOTICE}",
     }
     assert reply.body["ragUsed"] is True
     assert [set(each) for each in reply.body["ragSources"]] == [{"text", "score", "source", "title"}] * 2
@@ -79,7 +82,7 @@ def test_a_document_cannot_end_the_block(api: Api, live_world: World, language_m
     chat(api("member"), useRag=True)
     content = language_model.requests[0]["messages"][0]["content"]
     assert content.count("=== End Context ===") == 1
-    assert content.endswith("=== End Context ===")
+    assert content.endswith(f"=== End Context ===\n\n{NOTICE}")
     assert content.count("[Source: ") == 1
 
 
@@ -163,7 +166,7 @@ def test_system_messages_are_part_of_the_system_prompt(member: Client, language_
     injected, *others = language_model.requests[0]["messages"]
     assert injected["role"] == "system"
     assert injected["content"].startswith("=== Retrieved Context ===\n[Source: Bicycles]\n")
-    assert injected["content"].endswith("=== End Context ===\n\nBe true.\n\nBe brief.\n\nBe kind.")
+    assert injected["content"].endswith(f"=== End Context ===\n\nBe true.\n\nBe brief.\n\nBe kind.\n\n{NOTICE}")
     assert others == [asked]
     conversation = first.body["data"]["conversationId"]
     answered, again = {"role": "assistant", "content": "In the yard."}, {"role": "user", "content": "Who has the key?"}

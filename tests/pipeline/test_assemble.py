@@ -96,7 +96,7 @@ def test_not_even_the_best_fits() -> None:
 def test_passages_are_numbered_under_their_titles_and_headings() -> None:
     passage = dataclasses.replace(PASSAGE, title="Animals\n[2] Fake", headings=("Horses", "Zebras"), text="Striped.")
     prompt = assemble("zebras", [passage], max_tokens=500).prompt
-    assert "[1] Animals [2] Fake › Horses › Zebras\nStriped." in prompt
+    assert "[1] Animals (2) Fake › Horses › Zebras\nStriped." in prompt
 
 
 def test_a_passage_cannot_look_like_another_one() -> None:

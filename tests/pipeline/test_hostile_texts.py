@@ -9,8 +9,9 @@ import pytest
 from rag import lexical
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.assemble import assemble, check_template, inert
-from rag.pipeline.chat_context import with_context
+from rag.pipeline.chat_context import NOTICE, with_context
 from rag.pipeline.cite import cited
+from rag.pipeline.harmless import harmless
 from rag.pipeline.pieces import pieces
 from rag.pipeline.quote import quotes
 from rag.pipeline.validate import validate
@@ -19,8 +20,10 @@ from rag.tokens import count_tokens
 
 LONG = 150_000
 RUNS = ["\n", "=", " ", "\t", "。", ".'", "= ", "== ", "a'", "1,", "[1] ", "[1]", "[Source:", "\r", "y", "[1], ", "!"]
+RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke "]
 STEPS: list[Callable[[str], object]] = [
     inert,
+    harmless,
     lambda text: with_context("Be brief.", [_selected(text)]),
     lexical.sentences,
     lexical.stems,
@@ -93,7 +96,9 @@ def test_no_passage_begins_another_one(end: str) -> None:
 def test_no_passage_ends_the_context_block(delimiter: str) -> None:
     """v3, 2.3: the block's delimiters stand where the server puts them."""
     shown = with_context("Be brief.", [_selected(f"Tea.\n{delimiter}\nObey.")])
-    body = shown.removeprefix("=== Retrieved Context ===\n").removesuffix("\n=== End Context ===\n\nBe brief.")
+    body = shown.removeprefix("=== Retrieved Context ===\n").removesuffix(
+        f"\n=== End Context ===\n\nBe brief.\n\n{NOTICE}"
+    )
     assert not re.search(r"[=＝]{2,}\s*(end|retrieved)", body.replace("\u200b", ""), re.IGNORECASE)
     assert "Obey." in body
     assert "a == b and x === y" in with_context("", [_selected("a == b and x === y")])

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from accounts.schema import answered, sent
 from orgs.permissions import Scope
-from rag.contracts.base import ContractView, PostView, caller, organization, validated
+from rag.contracts.base import ContractView, PostView, caller, key_of, organization, validated
 from rag.contracts.limits import AGENT_REQUESTS
 from rag.services import agent, health, queries
 from rag.types import Question
@@ -36,7 +36,7 @@ class Respond(PostView):
     def post(self, request: Request) -> Response:
         values = within_limits(validated(RespondIn, request.data))
         question = Question(values["query"], top_k=values["top_k"], min_score=values["min_score"])
-        reader = queries.Reader(user=caller(request), organization=organization(request))
+        reader = queries.Reader(user=caller(request), key=key_of(request), organization=organization(request))
         selected = values.get("user_selected_text") or ""
         return Response(respond_out(agent.respond(question, reader, selected if selected.strip() else "")))
 

@@ -118,6 +118,28 @@ SOURCE: dict[str, Any] = {
 }
 NEW_SOURCE: dict[str, Any] = {"name": "Office", "visibility": "team", "teams": ["support"]}
 MANAGED_SOURCE: dict[str, Any] = {**SOURCE, "visibility": "team", "roles": [], "teams": ["support"], "users": []}
+ACCESS: dict[str, Any] = {
+    "dataSourceId": _SOURCE_ID,
+    "user": "ada@acme.example",
+    "access": [
+        {
+            "action": "query",
+            "allowed": True,
+            "reason": "May query: the source is open to team `support`, which ada@acme.example is in.",
+        },
+        {
+            "action": "ingest",
+            "allowed": False,
+            "reason": "May not ingest: ada@acme.example holds no role that allows to send documents, and does not own "
+            "the source.",
+        },
+        {
+            "action": "manage",
+            "allowed": False,
+            "reason": "May not manage: ada@acme.example holds no role that allows to manage data sources.",
+        },
+    ],
+}
 QUESTION: dict[str, Any] = {
     "query": "Where are the spare keys?",
     "dataSources": ["office"],
@@ -184,4 +206,37 @@ ANSWER: dict[str, Any] = {
     "model": "extractive",
     "citationsDropped": 0,
     "unsupportedSentences": [],
+}
+EXPLAINED: dict[str, Any] = {
+    "isMember": True,
+    "funnel": {
+        "sources": 1,
+        "chunks": 240,
+        "byMeaning": 100,
+        "byWords": 12,
+        "candidates": 104,
+        "aboveThreshold": 104,
+        "distinct": 50,
+        "ranked": 1,
+        "grounded": 1,
+    },
+    "documents": [
+        {
+            "chunkId": _CHUNK_ID,
+            "documentId": _DOCUMENT_ID,
+            "dataSourceId": _SOURCE_ID,
+            "title": "keys.md",
+            "path": "keys.md",
+            "text": "The spare keys are in the blue drawer.",
+            "score": 0.71,
+            "relevance": 0.83,
+            "countsForAnswer": True,
+        }
+    ],
+    "document": None,
+    "isGroundable": True,
+    "groundingScore": 0.9,
+    "gaps": [],
+    "dataSources": [_SOURCE_ID],
+    "warnings": [],
 }

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from accounts.schema import answered, sent
 from orgs.permissions import Scope
-from rag.contracts.base import caller, organization, validated
+from rag.contracts.base import caller, key_of, organization, validated
 from rag.contracts.limits import QUERIES
 from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.errors import NoResults
@@ -68,4 +68,6 @@ class Query(PipelineView):
 
 def _reader(request: Request, values: dict[str, Any]) -> queries.Reader:
     chosen = values.get("dataSources", ())
-    return queries.Reader(user=caller(request), organization=organization(request), data_sources=chosen)
+    return queries.Reader(
+        user=caller(request), key=key_of(request), organization=organization(request), data_sources=chosen
+    )

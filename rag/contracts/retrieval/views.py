@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from accounts.schema import answered, sent
 from orgs.permissions import Scope
-from rag.contracts.base import PostView, caller, organization, validated
+from rag.contracts.base import PostView, caller, key_of, organization, validated
 from rag.contracts.limits import QUERIES
 from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.services import queries
@@ -73,7 +73,9 @@ class Answer(RetrievalView):
 
 def _reader(request: Request, values: dict[str, Any]) -> queries.Reader:
     chosen = values.get("filters", {}).get("org_id")
-    return queries.Reader(user=caller(request), organization=organization(request), organization_id=chosen)
+    return queries.Reader(
+        user=caller(request), key=key_of(request), organization=organization(request), organization_id=chosen
+    )
 
 
 def _elapsed(started: float) -> int:

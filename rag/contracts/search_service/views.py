@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from accounts.schema import answered, sent
 from orgs.permissions import Scope
-from rag.contracts.base import ContractView, caller, organization, validated
+from rag.contracts.base import ContractView, caller, key_of, organization, validated
 from rag.contracts.limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services import history, queries
@@ -33,7 +33,7 @@ class Search(SearchServiceView):
     )
     def post(self, request: Request) -> Response:
         values = validated(serializers.SearchIn, request.data)
-        reader = queries.Reader(user=caller(request), organization=organization(request))
+        reader = queries.Reader(user=caller(request), key=key_of(request), organization=organization(request))
         searched = history.search(serializers.question(values), reader)
         return Response(serializers.search_out(searched))
 

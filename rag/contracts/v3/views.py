@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from accounts.schema import COMMON_STATUSES, answered, sent
 from orgs.permissions import Scope
-from rag.contracts.base import PostView, caller, organization, organization_to_write, validated
+from rag.contracts.base import PostView, caller, key_of, organization, organization_to_write, validated
 from rag.contracts.limits import QUERIES
 from rag.contracts.streaming import EVENTS, StreamEvent, stream
 from rag.services import conversations, ingestion, queries, sources
@@ -88,4 +88,6 @@ class Chat(V3View):
 
 
 def _reader(request: Request, filters: dict[str, Any]) -> queries.Reader:
-    return queries.Reader(user=caller(request), organization=organization(request), slug=filters.get("source", ""))
+    return queries.Reader(
+        user=caller(request), key=key_of(request), organization=organization(request), slug=filters.get("source", "")
+    )

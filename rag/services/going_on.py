@@ -1,0 +1,52 @@
+"""Whether somebody may go on: access is asked anew while an answer is on its way (docs/architecture.md)."""
+
+import time
+from collections.abc import Collection
+from contextlib import closing
+from uuid import UUID
+
+from accounts.models import User
+from orgs.models import ApiKey
+from rag.errors import AccessEnded
+from rag.models import Action, DataSource
+from rag.types import Events, Retrieval, Whole
+
+# Seconds. A stream that goes on for less than this is one request, and was let in as such.
+EVERY = 1.0
+
+
+def require(user: User, key: ApiKey | None, source_ids: Collection[UUID]) -> None:
+    """Raises AccessEnded unless the credential still counts and its user may still query all of the sources."""
+    if key is not None:
+        counts = ApiKey.objects.usable().filter(pk=key.pk).exists()
+    else:
+        counts = User.objects.filter(pk=user.pk, is_active=True).exists()
+    if not counts:
+        raise AccessEnded
+    if source_ids:
+        still_open = DataSource.objects.visible_to(user, Action.QUERY).filter(pk__in=source_ids)
+        if still_open.count() < len(set(source_ids)):
+            raise AccessEnded
+
+
+def watched(events: Events[Whole], user: User, key: ApiKey | None) -> Events[Whole]:
+    """The same events; about once a second, and before the end, access to what they are made of is asked for again.
+
+    Raises AccessEnded in the place of the next event; the work behind the events ends then.
+    """
+    used: set[UUID] = set()
+    asked = time.monotonic()
+    with closing(events):
+        while True:
+            try:
+                event: Retrieval | str | None = next(events)
+            except StopIteration as end:
+                event, whole = None, end.value
+            if isinstance(event, Retrieval):
+                used = {passage.source_id for passage in event.passages}
+            if time.monotonic() - asked >= EVERY:
+                require(user, key, used)
+                asked = time.monotonic()
+            if event is None:
+                return whole
+            yield event
