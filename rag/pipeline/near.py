@@ -21,6 +21,9 @@ from .embed import embedded_text, question_pieces
 
 logger = structlog.get_logger(__name__)
 
+# Of as many passages, the best, are sentences quoted.
+MOST_PASSAGES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class _Read:
@@ -52,12 +55,12 @@ class Nearness:
 
 
 def nearness(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> Nearness:
-    """Of whatever lies in the passages, each of which is one of the chunks or several joined.
+    """Of whatever lies in the best passages, each of which is one of the chunks or several joined.
 
     The chunks' pieces were made when they were ingested, so no model runs: a text's tokens say which piece is whose.
     Knows nothing where pieces are not kept or cannot be read: the question is answered all the same.
     """
-    inside = [chunk for chunk in chunks if any(_is_in(chunk, passage) for passage in passages)]
+    inside = [chunk for chunk in chunks if any(_is_in(chunk, passage) for passage in passages[:MOST_PASSAGES])]
     if settings.RAG_PIECE_BITS == "off" or not inside:
         return Nearness()
     try:

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from rag.lexical import content_words, language_of, stem, stems_among, words
 from rag.types import Citation, Passage
 
-from .near import Nearness
+from .near import MOST_PASSAGES, Nearness
 from .pieces import Kind, Piece, pieces
 
 NAME = "extractive"
 _MOST_SENTENCES = 3
-_MOST_PASSAGES = 5
 # Of one sentence: some texts have no full stops. A row or a line of code is never cut.
 _MOST_CHARACTERS = 600
 # A further sentence stands out at most this much less than the best one, in standard deviations, and all of them
@@ -51,7 +50,7 @@ def quotes(query: str, passages: Sequence[Passage], near: Nearness | None = None
 
     near: how near they come to the question by meaning; without it words alone decide.
     """
-    offered = passages[:_MOST_PASSAGES]
+    offered = passages[:MOST_PASSAGES]
     asked = content_words(query, language_of(query, [passage.lang for passage in offered]))
     cut = [pieces(passage.text, passage.lang) for passage in offered]
     found = [
