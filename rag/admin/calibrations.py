@@ -1,6 +1,5 @@
 """Calibrations: read here, made by `manage.py calibrate`."""
 
-import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -15,10 +14,10 @@ _SIZE, _EDGE = 220, 40
 
 @admin.register(Calibration)
 class CalibrationAdmin(admin.ModelAdmin):
-    list_display = ("model", "gear", "questions", "error", "high", "medium", "measured")
+    list_display = ("model", "gear", "questions", "error", "high", "medium", "at")
     list_select_related = ("model",)
     fields = (
-        *("model", "gear", "questions", "measured", "curve", "error", "high", "medium"),
+        *("model", "gear", "questions", "at", "curve", "error", "high", "medium"),
         *("reliability_table", "risk_curve"),
     )
     readonly_fields = fields
@@ -29,10 +28,6 @@ class CalibrationAdmin(admin.ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.display(description="measured", ordering="at")
-    def measured(self, row: Calibration) -> datetime.datetime:
-        return row.at
-
     @admin.display(description="probability")
     def curve(self, row: Calibration) -> str:
         return f"1 / (1 + exp(−({row.slope:.2f} × evidence {'−' if row.offset < 0 else '+'} {abs(row.offset):.2f})))"
@@ -41,7 +36,7 @@ class CalibrationAdmin(admin.ModelAdmin):
     def high(self, row: Calibration) -> str | None:
         return _figure(row.cosine_high)
 
-    @admin.display(description="for medium", ordering="cosine_medium", empty_value="cosines tell nothing")
+    @admin.display(description="for medium confidence", ordering="cosine_medium", empty_value="cosines tell nothing")
     def medium(self, row: Calibration) -> str | None:
         return _figure(row.cosine_medium)
 
