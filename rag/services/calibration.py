@@ -84,7 +84,7 @@ def adopt(found: Calibration) -> None:
 
 def _searched(model: EmbeddingModel) -> Sequence[DataSource]:
     asked = GoldenQuestion.objects.filter(active=True).values("source")
-    return DataSource.objects.filter(deleted_at=None, embedding_model=model, pk__in=asked).order_by("pk")
+    return list(DataSource.objects.filter(deleted_at=None, embedding_model=model, pk__in=asked).order_by("pk"))
 
 
 def _samples(model: EmbeddingModel, gear: str, sources: Sequence[DataSource]) -> list[Sample]:

@@ -7,6 +7,7 @@ from django.core.cache import cache
 from django.core.management import CommandError, call_command
 
 from rag.models import SourceConfig, SourceTerm
+from rag.providers.stores import term_counts
 from rag.services import word_counts
 from tests.factories import World, put
 
@@ -41,7 +42,12 @@ def test_a_night_goes_on_where_the_last_one_stopped(world: World, monkeypatch: p
     cache.delete(word_counts._LAST)
     sources = [world.source(name).pk for name in ("one", "two")]
     checked: list[object] = []
-    monkeypatch.setattr(word_counts.term_counts, "differing", lambda key: checked.append(key) or 0)
+
+    def differing(key: object) -> int:
+        checked.append(key)
+        return 0
+
+    monkeypatch.setattr(term_counts, "differing", differing)
     for _ in range(3):
         word_counts.check_some(seconds=-1)
     word_counts.check_some()

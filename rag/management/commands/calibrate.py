@@ -69,7 +69,7 @@ class Command(BaseCommand):
 def _models(name: str | None, *, is_with_sets: bool) -> Sequence[EmbeddingModel]:
     if not name and is_with_sets:  # embedding the sets by every model might cost money
         return [EmbeddingModel.objects.default()]
-    models = EmbeddingModel.objects.filter(**({"name": name} if name else {}))
+    models = list(EmbeddingModel.objects.filter(**({"name": name} if name else {})))
     if not models:
         raise CommandError(f"There is no embedding model {name}.")
     return models
