@@ -65,7 +65,9 @@ def nearness(query: str, passages: Sequence[Passage], chunks: Sequence[Passage])
         return Nearness()
     try:
         stored = piece_bits.read([chunk.chunk_id for chunk in inside])
-        asked = question_pieces(query)[:MOST_PIECES] if stored else ()
+        if not stored:
+            return Nearness()
+        asked = question_pieces(query)[:MOST_PIECES]
     except (DatabaseError, EmbeddingFailed) as error:
         logger.warning("quotes_by_words_alone", reason=type(error).__name__)
         return Nearness()

@@ -87,7 +87,8 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
                 row = json.loads(line.replace("\\u0000", " "))
                 yield {"id": row["id"], "title": row.get("title"), "text": row["text"]}
             except (ValueError, KeyError, TypeError, AttributeError):
-                raise InvalidRequest(f"{file}, line {number}: an object with id and text is wanted.") from None
+                wrong = f"{file}, line {number}: an object with id and text is wanted."
+                raise InvalidRequest(wrong, field="sets") from None
 
 
 def _remove(organization: Organization) -> None:
