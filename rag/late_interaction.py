@@ -31,6 +31,13 @@ def nearest(question: Pieces, passages: Sequence[Bits]) -> Pieces:
     return best.astype(np.float32, copy=False)
 
 
+def similarities(question: Pieces, passage: Bits) -> Pieces:
+    """(the passage's pieces, the question's pieces): how near each comes to each."""
+    signs = np.unpackbits(passage, axis=1, count=question.shape[1]).astype(np.float32)
+    found: Pieces = (2 * (signs @ question.T) - question.sum(axis=1)) / np.float32(np.sqrt(question.shape[1]))
+    return found
+
+
 def maxsim(question: Pieces, passages: Sequence[Bits]) -> Pieces:
     """(passages,): the mean over the question's pieces of how near each passage comes to them. None may be empty."""
     mean: Pieces = nearest(question, passages).mean(axis=1)

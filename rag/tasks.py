@@ -16,6 +16,7 @@ from rag.services import (
     retries,
     usage,
     vector_index,
+    word_counts,
     word_index,
 )
 
@@ -48,6 +49,11 @@ def purge_deleted() -> None:
 @shared_task(name="rag.check_usage")
 def check_usage() -> None:
     usage.check()
+
+
+@shared_task(name="rag.check_words")
+def check_words() -> None:
+    word_counts.check_some()
 
 
 @shared_task(name="rag.forget_inputs")

@@ -1,10 +1,13 @@
 """The people and sources that tests speak of."""
 
+import datetime
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+from django.utils import timezone
 
 from accounts.models import User
 from orgs import api_keys
@@ -77,9 +80,21 @@ def carry_on(row: IngestionDocument) -> None:
     group.write([group.Work(row, cut, Clock())], [prepared])
 
 
+def claim(document_id: uuid.UUID) -> IngestionDocument | None:
+    """What a worker takes while nothing else waits; None if this document cannot be taken."""
+    waiting = IngestionDocument.objects.filter(state=IngestionDocument.State.QUEUED, due_at=None)
+    others = list(waiting.exclude(pk=document_id).values_list("pk", flat=True))
+    elsewhere = IngestionDocument.objects.filter(pk__in=others)
+    elsewhere.update(due_at=timezone.now() + datetime.timedelta(hours=1))
+    try:
+        return next(iter(leases.claim_next(1)), None)
+    finally:
+        elsewhere.update(due_at=None)
+
+
 def run(*, ids: Sequence[uuid.UUID]) -> None:
     """What a worker does that was given just these, in this order; those that cannot be taken are left."""
-    rows = [row for each in ids if (row := leases.claim(each))]
+    rows = [row for each in ids if (row := claim(each))]
     for _, some in groupby(rows, key=lambda row: row.source_id):
         ingestion.work_on(list(some))
 

@@ -6,7 +6,7 @@ import pytest
 
 from rag import lexical
 from rag.pipeline.ground import ground
-from rag.pipeline.quote import quoted_plainly
+from rag.pipeline.quote import quotes, told
 from rag.pipeline.validate import carriers, validate
 from rag.services.agent import _selected
 from rag.types import Context, Passage
@@ -42,7 +42,7 @@ def test_an_inflected_question_finds_its_passage(lang: str, question: str, answe
     grounding = ground(question, Context("", tuple(found), 0))
     assert grounding.is_groundable
     assert grounding.relevant == (found[1],)
-    assert quoted_plainly(question, found) == answer
+    assert told(quotes(question, found)) == answer
 
 
 def test_what_is_missing_is_named_without_function_words() -> None:

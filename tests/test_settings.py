@@ -41,3 +41,9 @@ def test_defaults_and_thresholds() -> None:
     assert settings()[2:] == [60.0, 0.75, 0.6, "all-MiniLM-L6-v2"]
     given = {"RAG_CONFIDENCE_HIGH_THRESHOLD": "0.7", "RAG_CONFIDENCE_MEDIUM_THRESHOLD": "0.5", "LLM_TIMEOUT": "5"}
     assert settings(**given)[2:5] == [5.0, 0.7, 0.5]
+
+
+def test_an_unknown_choice_is_said_at_once() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        settings(RAG_PIECE_BITS="remote")
+    assert "RAG_PIECE_BITS must be local, all or off." in failure.value.stderr

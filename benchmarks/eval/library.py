@@ -38,6 +38,7 @@ _ASKING = frozenset(
         "confident",
         "generate",
         "ground",
+        "near",
         "query",
         "quote",
         "rerank",

@@ -17,7 +17,7 @@ from .embed import question_pieces
 logger = structlog.get_logger(__name__)
 
 # A question of as many characters as may be sent can have two thousand pieces; what it asks stands in fewer.
-_MOST_PIECES = 128
+MOST_PIECES = 128
 
 
 def compare(question: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -33,7 +33,7 @@ def compare(question: str, passages: Sequence[Passage]) -> list[Passage]:
     if not stored:
         return list(passages)
     try:
-        pieces = question_pieces(question)[:_MOST_PIECES]
+        pieces = question_pieces(question)[:MOST_PIECES]
     except EmbeddingFailed as error:  # of the local model, beside a remote one that found the passages
         logger.warning("passages_not_compared", reason=error.message)
         return list(passages)

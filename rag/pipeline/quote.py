@@ -2,22 +2,25 @@
 
 import math
 import re
+import statistics
+import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.lexical import content_words, language_of, stem, stems_among
+from rag.lexical import content_words, language_of, stem, stems_among, words
 from rag.types import Citation, Passage
 
+from .near import MOST_PASSAGES, Nearness
 from .pieces import Kind, Piece, pieces
 
 NAME = "extractive"
 _MOST_SENTENCES = 3
-_MOST_PASSAGES = 5
 # Of one sentence: some texts have no full stops. A row or a line of code is never cut.
 _MOST_CHARACTERS = 600
-# A further sentence must be this good beside the best one.
-_WORTH_ADDING = 0.6
+# A further sentence stands out at most this much less than the best one, in standard deviations, and all of them
+# together have room in so many characters. What it adds of the question's words counts up to two deviations.
+_WORTH_ADDING, _MOST_TOGETHER, _ADDED = 1.0, 300, 2.0
 # What a word counts in the headings above a sentence, or in the question that it follows, and not in itself.
 _ABOVE = 0.5
 # What follows `These are needed:`.
@@ -42,18 +45,21 @@ class _Candidate:
     above: frozenset[str]
 
 
-def quotes(query: str, passages: Sequence[Passage]) -> list[Citation]:
-    """The best supported sentences in reading order, each as it stands in its passage, which it names by number."""
-    offered = passages[:_MOST_PASSAGES]
-    words = content_words(query, language_of(query, [passage.lang for passage in offered]))
+def quotes(query: str, passages: Sequence[Passage], near: Nearness | None = None) -> list[Citation]:
+    """The best supported sentences in reading order, each as it stands in its passage, which it names by number.
+
+    near: how near they come to the question by meaning; without it words alone decide.
+    """
+    offered = passages[:MOST_PASSAGES]
+    asked = content_words(query, language_of(query, [passage.lang for passage in offered]))
     cut = [pieces(passage.text, passage.lang) for passage in offered]
     found = [
         candidate
         for number, (passage, own) in enumerate(zip(offered, cut, strict=True), start=1)
-        for candidate in _candidates(number, passage, own, words)
+        for candidate in _candidates(number, passage, own, asked)
     ]
     answering = [each for each in found if not _only_leads(each, passages)]
-    chosen = _best(answering or found, passages)
+    chosen = _best(answering or found, passages, near or Nearness())
     spans = {
         (each.number, index, piece.start, _cut(passages[each.number - 1].text, piece))
         for each in chosen
@@ -75,28 +81,23 @@ def told(cited: Sequence[Citation], mark: Mark | None = None) -> str:
     return text
 
 
-def quoted_plainly(query: str, passages: Sequence[Passage]) -> str:
-    """The quotes as one text without marks."""
-    return told(quotes(query, passages))
-
-
-def _candidates(number: int, passage: Passage, found: Sequence[Piece], words: Sequence[str]) -> list[_Candidate]:
-    wanted = {stem(word, passage.lang) for word in words}
+def _candidates(number: int, passage: Passage, found: Sequence[Piece], asked: Sequence[str]) -> list[_Candidate]:
+    wanted = {stem(word, passage.lang) for word in asked}
 
     def stems_of(text: str) -> frozenset[str]:
         return frozenset(stems_among(text, wanted, passage.lang))
 
     headings = stems_of("\n".join([passage.title, *passage.headings]))
-    asked: frozenset[str] = frozenset()
+    question: frozenset[str] = frozenset()
     candidates = []
     for index, piece in enumerate(found):
         if piece.kind is Kind.RULE:
             continue
         text = passage.text[piece.start : piece.end]
         own = stems_of(text)
-        candidates.append(_Candidate(number, index, piece, own, (headings | asked) - own))
+        candidates.append(_Candidate(number, index, piece, own, (headings | question) - own))
         if piece.kind is Kind.HEADING or text.endswith((*_ASKS, *_ENDS_OPEN)):
-            asked = own
+            question = own
     return candidates
 
 
@@ -106,30 +107,78 @@ def _only_leads(each: _Candidate, passages: Sequence[Passage]) -> bool:
     return each.piece.kind is Kind.HEADING or text.endswith(_ASKS)
 
 
-def _best(found: Sequence[_Candidate], passages: Sequence[Passage]) -> list[_Candidate]:
-    """What each sentence adds counts: the rarer its words among the sentences, and the better its passage."""
-    holding = Counter(each for candidate in found for each in candidate.own | candidate.above)
-    rarity = {each: math.log(1 + len(found) / held) for each, held in holding.items()}
-
-    def worth(candidate: _Candidate, missing: set[str]) -> float:
-        # fsum: the same whatever order a set has in this process.
-        own = math.fsum(rarity[each] for each in candidate.own & missing)
-        above = math.fsum(rarity[each] for each in candidate.above & missing)
-        return (own + _ABOVE * above) * (0.5 + passages[candidate.number - 1].relevance)
-
+def _best(found: Sequence[_Candidate], passages: Sequence[Passage], near: Nearness) -> list[_Candidate]:
+    """The sentence that stands out most, by words and by meaning, and a few that come near it or say what it lacks."""
+    weight = _rarity(found)
+    all_words = sum(weight.values()) or 1.0
+    standing = _standing(found, passages, weight, near)
+    if not any(standing):  # nothing tells them apart: the best passage's first sentence has to do
+        return list(found[:1])
+    least = max(standing) - _WORTH_ADDING
     chosen: list[_Candidate] = []
-    missing, first = set(holding), 0.0
-    while found and len(chosen) < _MOST_SENTENCES:
-        candidate = max(found, key=lambda each: (worth(each, missing), -each.number, -each.index))
-        gain = worth(candidate, missing)
-        first = first or gain
-        if candidate in chosen or (chosen and gain < _WORTH_ADDING * first):
+    missing, said, room = set(weight), set[str](), _MOST_TOGETHER
+
+    def worth(index: int) -> float:
+        added = _sum(weight, found[index].own & missing) / all_words if chosen else 0.0
+        return standing[index] + _ADDED * added
+
+    left = list(range(len(found)))
+    while left and len(chosen) < _MOST_SENTENCES:
+        best = max(left, key=lambda index: (worth(index), -index))
+        if worth(best) < least:
             break
-        chosen.append(candidate)
-        if not gain:  # no word in common: the best passage's first sentence has to do
-            break
-        missing -= candidate.own
+        left.remove(best)
+        own = _words(found[best], passages)
+        if chosen and (own <= said or _length(found[best]) > room):
+            continue
+        chosen.append(found[best])
+        missing -= found[best].own
+        said |= own
+        room -= _length(found[best])
     return chosen
+
+
+def _rarity(found: Sequence[_Candidate]) -> dict[str, float]:
+    """What a stem counts: the more, the fewer of the sentences have it."""
+    holding = Counter(each for candidate in found for each in candidate.own | candidate.above)
+    return {each: math.log(1 + len(found) / held) for each, held in holding.items()}
+
+
+def _standing(
+    found: Sequence[_Candidate], passages: Sequence[Passage], weight: Mapping[str, float], near: Nearness
+) -> list[float]:
+    """How far each stands out among them: by its words, and by how near it comes to the question."""
+    by_words = [_sum(weight, each.own) + _ABOVE * _sum(weight, each.above) for each in found]
+    nearest = [near.of(*_place(each, passages)) for each in found]
+    known = [each for each in nearest if each is not None]
+    usual = sum(known) / len(known) if known else 0.0
+    by_meaning = [usual if each is None else each for each in nearest]
+    return [one + other for one, other in zip(_standard(by_words), _standard(by_meaning), strict=True)]
+
+
+def _standard(values: Sequence[float]) -> list[float]:
+    """Standard scores; zeros where nothing differs."""
+    mean, width = (statistics.fmean(values), statistics.pstdev(values)) if values else (0.0, 0.0)
+    return [(each - mean) / width if width > 1e-9 else 0.0 for each in values]
+
+
+def _sum(weight: Mapping[str, float], stems: frozenset[str]) -> float:
+    # fsum: the same whatever order a set has in this process.
+    return math.fsum(weight[each] for each in stems)
+
+
+def _length(each: _Candidate) -> int:
+    return min(_MOST_CHARACTERS, each.piece.end - each.piece.start)
+
+
+def _words(each: _Candidate, passages: Sequence[Passage]) -> set[str]:
+    passage = passages[each.number - 1]
+    return set(words(passage.text[each.piece.start : each.piece.end], passage.lang))
+
+
+def _place(each: _Candidate, passages: Sequence[Passage]) -> tuple[uuid.UUID, int, int]:
+    passage = passages[each.number - 1]
+    return passage.document_id, passage.start + each.piece.start, passage.start + each.piece.end
 
 
 def _with_what_belongs(each: _Candidate, found: Sequence[Piece], text: str) -> list[tuple[int, Piece]]:

@@ -10,8 +10,9 @@ from django.conf import settings
 
 from rag.pipeline.calibration import gear_of
 from rag.pipeline.ground import ground
+from rag.pipeline.near import nearness
 from rag.pipeline.quote import NAME as EXTRACTIVE
-from rag.pipeline.quote import quoted_plainly
+from rag.pipeline.quote import quotes, told
 from rag.pipeline.validate import carriers
 from rag.providers import registry
 from rag.types import AgentReply, Context, Grounding, Passage, Question
@@ -57,7 +58,8 @@ def respond(question: Question, reader: queries.Reader, selected_text: str = "")
     # The reply has no place for a warning that somebody else judged.
     grounding = ground(question.text, context, gear=gear_of(question), strict=True)
     if model is None and grounding.is_groundable:
-        text = quoted_plainly(question.text, grounding.relevant)
+        relevant = grounding.relevant
+        text = told(quotes(question.text, relevant, nearness(question.text, relevant, relevant)))
     if text and context.passages:
         reply = _judged(text, context, grounding, toolbox, model=model.name if model else EXTRACTIVE)
     else:

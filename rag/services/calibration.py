@@ -1,4 +1,4 @@
-"""What scores mean here: fitted on golden questions, asked with and without what answers them."""
+"""What scores mean here: fitted on labelled questions, asked with and without what answers them."""
 
 import time
 from collections.abc import Sequence
@@ -36,20 +36,20 @@ class Sample:
     right: bool
 
 
-def calibrate(model: EmbeddingModel, gear: str) -> Calibration:
-    """Fit and store what evidence means for a model in a gear, from the golden questions of the sources that are
-    searched with it.
+def calibrate(model: EmbeddingModel, gear: str, sources: Sequence[DataSource] | None = None) -> Calibration:
+    """Fit and store what evidence means for a model in a gear, from the golden questions of these sources; unless they
+    are given, of all that are searched with it.
 
     Each question counts twice: with all that was found, and without the documents that it expects, as a question that
     the sources do not answer. Raises InvalidRequest, with too few questions or where evidence tells nothing,
     TimeoutError after RAG_QUALITY_SECONDS for a source, and what the search raises.
     """
-    samples = _samples(model, gear)
+    samples = _samples(model, gear, _searched(model) if sources is None else sources)
     count = len({each.question for each in samples})
     if count < FEWEST_QUESTIONS:
         raise InvalidRequest(
             f"{model} has {count} golden questions in {gear}, and {FEWEST_QUESTIONS} are the fewest to calibrate by: "
-            "add some on the pages Quality of its data sources.",
+            "add some on the pages Quality of its data sources, or name a folder of labelled sets with --sets.",
             field="model",
         )
     right = np.array([each.right for each in samples])
@@ -82,9 +82,12 @@ def adopt(found: Calibration) -> None:
         model.save(update_fields=["confidence_high", "confidence_medium"])
 
 
-def _samples(model: EmbeddingModel, gear: str) -> list[Sample]:
+def _searched(model: EmbeddingModel) -> Sequence[DataSource]:
     asked = GoldenQuestion.objects.filter(active=True).values("source")
-    sources = DataSource.objects.filter(deleted_at=None, embedding_model=model, pk__in=asked).order_by("pk")
+    return list(DataSource.objects.filter(deleted_at=None, embedding_model=model, pk__in=asked).order_by("pk"))
+
+
+def _samples(model: EmbeddingModel, gear: str, sources: Sequence[DataSource]) -> list[Sample]:
     found: list[Sample] = []
     for source in sources:
         end = time.monotonic() + settings.RAG_QUALITY_SECONDS

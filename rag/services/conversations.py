@@ -19,6 +19,7 @@ from rag.pipeline.blocks import blocks
 from rag.pipeline.chat_context import with_context
 from rag.pipeline.generate import BY_TITLE, told, written
 from rag.pipeline.ground import ground
+from rag.pipeline.near import nearness
 from rag.providers import registry
 from rag.types import ChatReply, Context, Events, Generation, Message, Passage, Question, Retrieval
 from ragsite.db import as_uuid, uuid7
@@ -148,7 +149,9 @@ def _quoted(question: Question, passages: Sequence[Passage]) -> str:
     """What answers the question, word for word, and what nothing was found about."""
     grounding = ground(question.text, Context("", tuple(passages), token_count=0))
     held = tuple(grounding.relevant) if grounding.is_groundable else ()
-    text = quote.told(quote.quotes(question.text, blocks(held)), BY_TITLE.mark) or _NOTHING_FOUND
+    shown = blocks(held)
+    quotes = quote.quotes(question.text, shown, nearness(question.text, shown, held))
+    text = quote.told(quotes, BY_TITLE.mark) or _NOTHING_FOUND
     return f"{text} {what_is_missing(grounding)}".strip()
 
 

@@ -25,27 +25,6 @@ class LeaseLost(Exception):
     """The row is no longer ours: cancelled, or taken over because we were silent for too long."""
 
 
-def claim(document_id: uuid.UUID) -> IngestionDocument | None:
-    """Take the row, or None if it is done, waiting for another try, or somebody else's."""
-    token = uuid7()
-    taken = IngestionDocument.objects.filter(pk=document_id, state=State.QUEUED, due_at=None).update(
-        state=State.RUNNING,
-        stage=Stage.PARSING,
-        attempts=F("attempts") + 1,
-        lease=token,
-        claimed_at=timezone.now(),
-        due_at=_end(),
-        chunk_count=0,
-    )
-    if not taken:
-        return None
-    return (
-        IngestionDocument.objects.select_related("job__source__embedding_model")
-        .filter(pk=document_id, lease=token)
-        .first()
-    )
-
-
 def claim_next(limit: int) -> list[IngestionDocument]:
     """Take up to `limit` documents that wait, all of one source; none if there is nothing to take now.
 

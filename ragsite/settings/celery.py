@@ -40,6 +40,7 @@ _OFTEN = {
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
+    "rag.check_words": crontab(hour=3, minute=30),
     "rag.forget_inputs": crontab(hour=3, minute=20),
     "rag.forget_history": crontab(hour=3, minute=30),
     "rag.forget_audit_events": crontab(hour=3, minute=50),
@@ -51,6 +52,7 @@ _BACKGROUND = (
     "rag.measure_quality",
     "rag.tend_vector_index",
     "rag.tend_words",
+    "rag.check_words",
     "rag.supply_piece_bits",
 )
 CELERY_TASK_ROUTES = {

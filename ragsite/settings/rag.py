@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from django.core.exceptions import ImproperlyConfigured
+
 from .env import DATA_DIR, env
 
 # Bodies larger than this are refused (413) before they are read.
@@ -31,6 +33,8 @@ RAG_EMBED_THREADS = env.int("RAG_EMBED_THREADS", default=1)
 # Which chunks get the bits of their pieces, from the local model, by which searches are reranked: those of sources that
 # this model embeds ("local"), those of remote models as well ("all"), or none ("off").
 RAG_PIECE_BITS = env.str("RAG_PIECE_BITS", default="local")
+if RAG_PIECE_BITS not in ("local", "all", "off"):
+    raise ImproperlyConfigured("RAG_PIECE_BITS must be local, all or off.")
 # A remote embedding call: time for one attempt, and attempts after the first.
 EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
 EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)

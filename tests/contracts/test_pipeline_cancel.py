@@ -81,7 +81,7 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
     """It either comes before the response or not at all: the row's lock decides."""
     editor = api("editor")
     job = submitted(editor, live_world, 2)
-    row = leases.claim(IngestionDocument.objects.get(index=0).pk)
+    row = factories.claim(IngestionDocument.objects.get(index=0).pk)
     assert row is not None
     replies: list[Reply] = []
     thread = threading.Thread(target=lambda: replies.append(cancel(editor, job)))
@@ -118,7 +118,7 @@ def test_a_job_that_has_ended_stays_as_it_is(api: Api, live_world: World) -> Non
 def test_a_job_whose_documents_were_done_but_that_nobody_closed_is_completed(api: Api, live_world: World) -> None:
     editor = api("editor")
     job = submitted(editor, live_world, 1)
-    row = leases.claim(IngestionDocument.objects.get().pk)
+    row = factories.claim(IngestionDocument.objects.get().pk)
     assert row is not None
     carry_on(row)
     assert cancel(editor, job).body["status"] == "completed"

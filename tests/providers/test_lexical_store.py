@@ -135,6 +135,22 @@ def test_a_word_in_another_source_changes_nothing(world: World) -> None:
     assert not set(lexical.search(lexical.wanted(question, [mine.pk, secret.pk]), scope(mine), 10)) - set(everything)
 
 
+def test_nobody_waits_while_words_are_stemmed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A very long document keeps the source's other writers waiting for no longer than its words are counted."""
+    held: list[int] = []
+
+    def terms_of(texts: Sequence[str], configs: Sequence[str]) -> list[list[int]]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+            held.append(cursor.fetchone()[0])
+        return type(stemmer).terms(stemmer, texts, configs)
+
+    monkeypatch.setattr(stemmer, "terms", terms_of)
+    written(world.source(), ["zebra runs", "lion"])
+    assert held[0] == 0
+    check_statistics()
+
+
 def test_what_was_removed_leaves_no_trace_in_the_statistics(world: World) -> None:
     document = written(world.source(), ["zebra", "lion"])
     terms.forget(list(Chunk.objects.values_list("pk", flat=True)))

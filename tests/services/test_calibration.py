@@ -1,10 +1,15 @@
 """Calibration on golden questions, in the database and the admin."""
 
+import json
+from io import StringIO
+from pathlib import Path
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from rag.models import Calibration, EmbeddingModel, GoldenQuestion
+from orgs.models import Organization
+from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion, SourceTerm
 from tests.factories import World, put
 from tests.provider_server import ProviderServer
 
@@ -37,6 +42,34 @@ def test_golden_questions_give_a_rising_curve_and_thresholds_that_are_adopted_on
         assert model.confidence_high is not None
         assert model.confidence_medium is not None
         assert model.confidence_high >= model.confidence_medium
+
+
+def test_labelled_sets_calibrate_and_leave_nothing_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "retrieval" / "animals"
+    folder.mkdir(parents=True)
+    kept = (Organization, DataSource, Document, Chunk, GoldenQuestion, SourceTerm)
+    before = [table.objects.count() for table in kept]
+    with ProviderServer().running() as server:
+        model = EmbeddingModel.objects.create(name="told", provider="openai", dimensions=384, base_url=server.base_url)
+        texts = [
+            {"id": f"d{number}", "title": "", "text": f"Animal{number} lives in forest{number} and eats fruit{number}."}
+            for number in range(30)
+        ]
+        asked = [
+            {"id": f"q{number}", "text": f"What does animal{number} of forest{number} eat?"} for number in range(30)
+        ]
+        for name, rows in (("corpus", texts), ("queries", asked)):
+            (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        grades = "".join(f"q{number}\td{number}\t1\n" for number in range(30))
+        (folder / "qrels.tsv").write_text(f"question\tdocument\tgrade\n{grades}")
+        call_command("calibrate", "told", gear=["dense+rerank"], sets=str(tmp_path), stdout=(out := StringIO()))
+    row = Calibration.objects.get(model=model, gear="dense+rerank")
+    assert (row.questions, row.slope > 0) == (30, True)
+    assert f"expected calibration error {row.calibration_error:.3f} on 30 questions" in out.getvalue()
+    assert "wrong among the surest: 12%: 0%" in out.getvalue()
+    assert [table.objects.count() for table in kept] == before
+    with pytest.raises(CommandError, match="has no sets"):
+        call_command("calibrate", "told", sets=str(folder))
 
 
 def test_the_curve_is_shown_and_not_changed(admin_client: Client) -> None:

@@ -96,12 +96,12 @@ def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
     """Who was silent too long and wakes up later writes nothing."""
     job = submit(live_world, documents(1, words=3))
     row = job.documents.get()
-    slow = leases.claim(row.pk)
+    slow = factories.claim(row.pk)
     assert slow is not None
-    assert leases.claim(row.pk) is None
+    assert factories.claim(row.pk) is None
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
     recovery.sweep()
-    quick = leases.claim(row.pk)
+    quick = factories.claim(row.pk)
     assert quick is not None
     with pytest.raises(leases.LeaseLost):
         carry_on(slow)
@@ -114,7 +114,7 @@ def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, setti
     job = submit(live_world, documents(2, words=3))
     poison, good = job.documents.all()
     for _ in range(settings.RAG_MAX_ATTEMPTS):
-        assert leases.claim(poison.pk) is not None  # and its worker dies
+        assert factories.claim(poison.pk) is not None  # and its worker dies
         IngestionDocument.objects.filter(pk=poison.pk).update(due_at=timezone.now() - datetime.timedelta(seconds=1))
         recovery.sweep()
     poison.refresh_from_db()
@@ -140,7 +140,7 @@ def test_an_older_submission_that_finishes_later_does_not_win(live_world: World)
 
 def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_world: World) -> None:
     job = submit(live_world, documents(1, words=3))
-    row = leases.claim(job.documents.get().pk)
+    row = factories.claim(job.documents.get().pk)
     assert row is not None
     carry_on(row)
     recovery.sweep()

@@ -19,7 +19,7 @@ from rag.errors import InvalidRequest, UnknownJob
 from rag.services import jobs, retries, sources, uploads
 from ragsite.db import as_uuid
 
-from . import examples, job_serializers
+from . import examples, job_document_serializers, job_serializers, submission_serializers
 from .base import PipelineView
 
 _JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
@@ -35,7 +35,10 @@ class IngestionJobs(ViewSetMixin, PipelineView):
     @extend_schema(
         summary="Send many documents as a job",
         description="Answered as soon as the job is stored; workers do the rest.",
-        request={"application/json": job_serializers.IngestIn, "multipart/form-data": job_serializers.UploadIn},
+        request={
+            "application/json": submission_serializers.IngestIn,
+            "multipart/form-data": submission_serializers.UploadIn,
+        },
         responses={202: job_serializers.JobOut},
         examples=[sent(examples.JOB_REQUEST, "Job"), answered(examples.QUEUED_JOB, "Job", status=202)],
     )
@@ -50,8 +53,8 @@ class IngestionJobs(ViewSetMixin, PipelineView):
             )
         job = uploads.submit(
             source=source,
-            documents=job_serializers.documents(values),
-            options=job_serializers.options(values),
+            documents=submission_serializers.documents(values),
+            options=submission_serializers.options(values),
             actor=caller(request),
         )
         return Response(_job(request, job.pk), status=202)
@@ -103,19 +106,21 @@ class IngestionJobDocuments(PipelineView):
         operation_id="listIngestionJobDocuments",
         summary="Watch each document of a job",
         description="In the order in which they were sent. For whoever may watch the job.",
-        parameters=[*_JOB_ID, job_serializers.DocumentListIn, *pagination.PARAMETERS],
-        responses={200: job_serializers.JobDocumentsOut},
+        parameters=[*_JOB_ID, job_document_serializers.DocumentListIn, *pagination.PARAMETERS],
+        responses={200: job_document_serializers.JobDocumentsOut},
         examples=[
             answered({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
         ],
     )
     def get(self, request: Request, job_id: str) -> Response:
-        wanted = validated(job_serializers.DocumentListIn, request.query_params.dict())
+        wanted = validated(job_document_serializers.DocumentListIn, request.query_params.dict())
         rows = jobs.documents(
             caller(request), _key(job_id), organization=organization(request), status=wanted.get("status", "")
         )
         page = pagination.page(request, rows)
-        return Response({"documents": [job_serializers.job_document(row) for row in page.items], **page.numbers})
+        return Response(
+            {"documents": [job_document_serializers.job_document(row) for row in page.items], **page.numbers}
+        )
 
 
 class IngestionJobRetry(PipelineView):
@@ -142,8 +147,8 @@ class IngestionJobRetry(PipelineView):
 
 def _submitted(request: Request) -> dict[str, Any]:
     if isinstance(request.data, QueryDict):  # a form
-        return validated(job_serializers.UploadIn, job_serializers.upload(request))
-    return validated(job_serializers.IngestIn, request.data)
+        return validated(submission_serializers.UploadIn, submission_serializers.upload(request))
+    return validated(submission_serializers.IngestIn, request.data)
 
 
 def _key(job_id: str) -> uuid.UUID:

@@ -85,6 +85,15 @@ class LocalEmbedder:
         """Where each of the pieces that `read` gives begins and ends in the text, in characters."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
 
+    def rows(self, text: str) -> list[tuple[int, int, int]]:
+        """(start, end, row): where each piece of a word stands in the text, in characters, and which of the rows that
+        `embed_pieces` gives for the text is its. A piece that comes again has the row of the first."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        ids = encoding.ids  # copied out at each look
+        rows = {ids[place]: row for row, place in enumerate(self._telling(ids).tolist())}
+        pairs = zip(ids, encoding.offsets, strict=True)
+        return [(start, end, rows[each]) for each, (start, end) in pairs if each in rows]
+
     def _cut(self, texts: Sequence[str]) -> list[_Window]:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [_Window(owner, ids) for owner, each in enumerate(encodings) for ids in _windows(each.ids, WINDOW - 2)]

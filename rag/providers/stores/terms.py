@@ -24,8 +24,8 @@ from .stems import stemmer
 _K1, _B, _USUAL_LENGTH = 1.2, 0.75, 120
 # pgvector takes 16,000 of a sparse vector. Only a chunk of nothing but different words has more.
 _MOST_TERMS = 10_000
-# Chunks in memory at a time.
-_BATCH = 1_000
+# Chunks in memory at a time, and counted in one statement.
+_BATCH, _COUNTED = 1_000, 10_000
 
 _COLUMNS = {
     "chunk_id": "uuid", "source_id": "uuid", "document_id": "uuid", "config": "text", "terms": "bytea",
@@ -46,8 +46,10 @@ def follow(
     caller's transaction. Chunks that have terms keep them, unless the document's language is another one now, or it is
     one of those that are to be read anew.
 
-    Once in a transaction and towards its end: others who write to the same sources wait from here until it ends. most:
-    of the chunks that have none, the others are left to another call.
+    Once in a transaction and towards its end: others who write to the same sources wait from when this begins to count
+    until the transaction ends; what has to be read and stemmed is, before that, but for texts that are read anew. The
+    caller keeps other writers of these documents waiting. most: of the chunks that have none, the others are left to
+    another call.
     """
     if not document_ids:
         return
@@ -55,13 +57,16 @@ def follow(
     found = list(documents.values_list("pk", "source_id", "lang"))
     # English where nothing is known: as often as not it is code, or too short to tell.
     configs = {key: languages.text_search_config(lang or "english") for key, _, lang in found}
+    added = _add_missing({key: configs[key] for key in configs.keys() - set(anew)}, text_of, most)
     _take_turns({source_id for _, source_id, _ in found})
     _remove(
         "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
         "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
         [[source_id for _, source_id, _ in found], list(configs), list(configs), list(configs.values()), list(anew)],
     )
-    _add_missing(configs, text_of, most)
+    added += _add_missing(configs, text_of, None if most is None else most - len(added))
+    for start in range(0, len(added), _COUNTED):
+        _count(added[start : start + _COUNTED])
 
 
 def forget(chunk_ids: Sequence[uuid.UUID]) -> None:
@@ -82,6 +87,11 @@ def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
     counted = sorted(Counter(terms).items())[:_MOST_TERMS]
     around = _K1 * (1 - _B + _B * len(terms) / _USUAL_LENGTH)
     return [term for term, _ in counted], [often * (_K1 + 1) / (often + around) for _, often in counted]
+
+
+def take_turn(source_id: uuid.UUID) -> None:
+    """Until the caller's transaction ends nobody else changes the statistics of the source."""
+    _take_turns({source_id})
 
 
 def _take_turns(source_ids: set[uuid.UUID]) -> None:
@@ -105,7 +115,9 @@ def _remove(where: str, values: list[Any]) -> None:
         )
 
 
-def _add_missing(configs: Mapping[uuid.UUID, str], text_of: TextOf, most: int | None) -> None:
+def _add_missing(configs: Mapping[uuid.UUID, str], text_of: TextOf, most: int | None) -> list[uuid.UUID]:
+    """Which chunks got terms; they are not counted yet."""
+    added: list[uuid.UUID] = []
     without = ~Exists(ChunkTerms.objects.filter(chunk=OuterRef("pk")))
     chunks = Chunk.objects.filter(without, document__in=list(configs)).order_by()
     found = chunks.values_list("pk", "source_id", "document_id", "text", "headings", "document__title")
@@ -121,7 +133,8 @@ def _add_missing(configs: Mapping[uuid.UUID, str], text_of: TextOf, most: int | 
             (*key, _array(terms), _sparse(terms, weights)) for key, (terms, weights) in zip(keys, weighed, strict=True)
         )
         copy(ChunkTerms._meta.db_table, _COLUMNS, written)
-        _count([chunk_id for chunk_id, *_ in keys])
+        added += (chunk_id for chunk_id, *_ in keys)
+    return added
 
 
 def _count(chunk_ids: Sequence[uuid.UUID]) -> None:

@@ -1,0 +1,131 @@
+"""python -m benchmarks.extraction: do the quoted sentences hold what answers the question?
+
+Over sets that say which characters answer it, through the pipeline and the database that serve users, without a
+language model: the chunking sets of EVAL_SETS, and SQuAD's questions with their answers' places, which are from the
+same release as its paragraphs (benchmarks/data/squad_answers.jsonl; CC BY-SA 4.0, Rajpurkar et al. 2018). Every
+question is answered, groundable or not: what is measured is the choice of the sentences.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import django
+
+DATA = Path(__file__).parent / "data"
+_MOST_TOKENS = 4_000
+
+# (document, start, end), in characters.
+Span = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """answers: any one of them is enough if is_any, else each counts."""
+
+    text: str
+    answers: list[Span]
+    is_any: bool
+
+
+@dataclass(frozen=True)
+class Extract:
+    """What was quoted for a question, and the milliseconds that choosing took."""
+
+    quoted: list[Span]
+    milliseconds: float
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    os.environ.setdefault("LOG_LEVEL", "ERROR")
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    print(
+        f"{'':24} {'answered':>10} {'held':>8} {'precision':>10} {'characters':>11} {'median ms':>10} {'questions':>10}"
+    )
+    for name, figures in measured():
+        print(f"{name:24} " + " ".join(f"{each:>{width}}" for each, width in zip(figures, _WIDTHS, strict=True)))
+
+
+_WIDTHS = (10, 8, 10, 11, 10, 10)
+
+
+def measured() -> Iterator[tuple[str, list[str]]]:
+    """Set → its figures, as text."""
+    from benchmarks.eval import library, sets
+    from benchmarks.eval.__main__ import OWN, chosen_folder
+    from benchmarks.eval.crew import Crew
+
+    library.clear_away()
+    with Crew() as crew:
+        for folder in dict.fromkeys((chosen_folder(), OWN)):
+            for name in sets.names(folder, sets.CHUNKING):
+                found = sets.chunking(folder, name)
+                asked = [
+                    Asked(text, [(about, span.start, span.end) for span in spans], is_any=False)
+                    for text, about, spans in found.questions
+                ]
+                yield name, _figures(asked, library.shelve(folder, sets.CHUNKING, name, found.texts, crew))
+        if "squad" in sets.names(chosen_folder(), sets.RETRIEVAL):
+            squad = sets.retrieval(chosen_folder(), "squad")
+            shelf = library.shelve(chosen_folder(), sets.RETRIEVAL, "squad", squad.texts, crew)
+            yield "squad", _figures(list(_squad(squad.questions)), shelf)
+
+
+def _squad(questions: dict[str, str]) -> Iterator[Asked]:
+    for line in (DATA / "squad_answers.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        if row["id"] in questions:
+            spans = [(row["document"], start, end) for start, end in row["answers"]]
+            yield Asked(questions[row["id"]], spans, is_any=True)
+
+
+def _figures(asked: Sequence[Asked], shelf: Any) -> list[str]:
+    """answered: of the questions, those with a whole answer in the quotes (one of several places that answer it).
+    held: of the characters that answer, those in the quotes. precision: of the quotes' characters those that answer."""
+    extracts = [extract(each.text, shelf) for each in asked]
+    rows = [overlap(each, one.quoted) for each, one in zip(asked, extracts, strict=True)]
+    milliseconds = sorted(one.milliseconds for one in extracts)
+    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    whole = [f"{means[3]:.0f}", f"{milliseconds[len(milliseconds) // 2]:.1f}", str(len(rows))]
+    return [*(f"{each:.3f}" for each in means[:3]), *whole]
+
+
+def overlap(asked: Asked, quoted: Sequence[Span]) -> tuple[float, float, float, int]:
+    """Whether a whole answer is quoted, recall and precision in characters, and how many were quoted."""
+    own = {(document, at) for document, start, end in quoted for at in range(start, end)}
+    places = [{(document, at) for at in range(start, end)} for document, start, end in asked.answers]
+    held = [len(place & own) / len(place) for place in places]
+    wanted = set().union(*places)
+    recall = max(held) if asked.is_any else len(wanted & own) / len(wanted)
+    return float(max(held) >= 0.999), recall, len(wanted & own) / max(1, len(own)), len(own)
+
+
+def extract(text: str, shelf: Any) -> Extract:
+    from benchmarks.eval import gears
+    from rag.pipeline import query, quote
+    from rag.pipeline.assemble import assemble
+    from rag.pipeline.calibration import gear_of
+    from rag.pipeline.ground import ground
+    from rag.pipeline.near import nearness
+
+    asked = gears.question(text, gears.DEFAULT, gears.ASKED)
+    context = assemble(text, query.find(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
+    relevant = ground(text, context, gear=gear_of(asked)).relevant
+    if relevant and len(relevant) < len(context.passages):
+        context = assemble(text, relevant, max_tokens=_MOST_TOKENS)
+    begun = time.perf_counter()
+    cited = quote.quotes(text, context.numbered, nearness(text, context.numbered, context.passages))
+    milliseconds = 1000 * (time.perf_counter() - begun)
+    return Extract([(shelf.ids[each.passage.path], each.start, each.end) for each in cited], milliseconds)
+
+
+if __name__ == "__main__":
+    main()
