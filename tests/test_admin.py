@@ -153,7 +153,7 @@ def test_a_membership_takes_only_roles_of_its_organisation(world: World) -> None
 
 def test_a_new_organisation_has_the_default_roles(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
-    values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public"}
+    values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public", "query_history": "full"}
     assert browser(superuser).post("/admin/orgs/organization/add/", values).status_code == 302
     names = Role.objects.filter(organization__slug="new").values_list("name", flat=True)
     assert sorted(names) == ["admin", "editor", "member", "owner"]
@@ -305,7 +305,13 @@ def test_a_source_is_deleted_after_being_asked_again(world: World, foreign: Data
 def test_a_quota_is_seen_but_not_set_by_those_whom_it_binds(world: World) -> None:
     world.home.max_chunks = 1000
     world.home.save()
-    values = {"name": "Home", "is_active": "on", "default_visibility": "public", "max_chunks": 5000}
+    values = {
+        "name": "Home",
+        "is_active": "on",
+        "default_visibility": "public",
+        "query_history": "full",
+        "max_chunks": 5000,
+    }
     address = f"/admin/orgs/organization/{world.home.pk}/change/"
     owner = browser(world.users["owner"])
     assert "1000" in owner.get(address).content.decode()
