@@ -11,9 +11,10 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.utils import timezone
 
+from ragsite import identity
 from ragsite.db import UUIDModel
 
 from .origin import origin
@@ -151,8 +152,6 @@ def forget() -> int:
 
 @transaction.atomic
 def _forget_some(before: datetime.datetime) -> int:
-    with connection.cursor() as cursor:
-        # As the tables' owner: the roles that the application works as have no right to delete here.
-        cursor.execute("SET LOCAL ROLE NONE")
-    old = AuditEvent.objects.filter(at__lt=before).order_by("at").values_list("pk", flat=True)[:_BATCH]
-    return AuditEvent.objects.filter(pk__in=list(old)).delete()[0]
+    with identity.acting(identity.OWNER):  # the roles that the application works as have no right to delete here
+        old = AuditEvent.objects.filter(at__lt=before).order_by("at").values_list("pk", flat=True)[:_BATCH]
+        return AuditEvent.objects.filter(pk__in=list(old)).delete()[0]

@@ -36,13 +36,14 @@ def as_worker() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def emptied_by_the_owner() -> None:
-    empty = TransactionTestCase._fixture_teardown
+    case: Any = TransactionTestCase
+    empty = case._fixture_teardown
 
-    def by_owner(case: TransactionTestCase) -> None:
+    def by_owner(self: TransactionTestCase) -> None:
         with identity.acting(identity.OWNER):
-            empty(case)
+            empty(self)
 
-    TransactionTestCase._fixture_teardown = by_owner
+    case._fixture_teardown = by_owner
 
 
 @pytest.fixture(scope="session")

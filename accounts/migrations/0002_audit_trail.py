@@ -84,8 +84,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('at', models.DateTimeField(db_index=True, default=django.utils.timezone.now, verbose_name='when')),
-                ('action', models.CharField(choices=[('signed_in', 'signed in'), ('sign_in_failed', 'sign-in failed'), ('signed_out', 'signed out'), ('created', 'Created'), ('changed', 'Changed'), ('deleted', 'Deleted'), ('revoked', 'Revoked'), ('exported', 'Exported'), ('started', 'Started'), ('switched', 'Switched'), ('rolled_back', 'rolled back'), ('dropped', 'Dropped'), ('cancelled', 'Cancelled'), ('resumed', 'Resumed')], max_length=15)),
-                ('kind', models.CharField(choices=[('user', 'User'), ('organization', 'organisation'), ('membership', 'Membership'), ('role', 'Role'), ('team', 'Team'), ('api_key', 'API key'), ('source', 'data source'), ('grant', 'Grant'), ('document', 'Document'), ('reembedding', 're-embedding'), ('golden_questions', 'golden questions'), ('audit_trail', 'audit trail')], max_length=20, verbose_name='of what')),
+                ('action', models.CharField(choices=[('signed_in', 'signed in'), ('sign_in_failed', 'sign-in failed'), ('signed_out', 'signed out'), ('created', 'Created'), ('changed', 'Changed'), ('deleted', 'Deleted'), ('revoked', 'Revoked'), ('exported', 'Exported')], max_length=15)),
+                ('kind', models.CharField(choices=[('user', 'User'), ('organization', 'organisation'), ('membership', 'Membership'), ('role', 'Role'), ('team', 'Team'), ('api_key', 'API key'), ('source', 'data source'), ('grant', 'Grant'), ('document', 'Document'), ('reembedding', 're-embedding'), ('golden_questions', 'golden questions'), ('person', 'data of a person'), ('audit_trail', 'audit trail')], max_length=20, verbose_name='of what')),
                 ('object_id', models.CharField(blank=True, max_length=40)),
                 ('object_label', models.CharField(blank=True, max_length=200, verbose_name='which')),
                 ('organization_id', models.UUIDField(blank=True, null=True)),

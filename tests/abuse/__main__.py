@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Model(ProviderServer):
     def __init__(self) -> None:
         super().__init__()
-        self._server.handle_error = lambda *_: None  # type: ignore[method-assign,assignment]
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 
 def main(folder: Path) -> int:

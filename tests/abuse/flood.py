@@ -5,7 +5,7 @@ import json
 import statistics
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .judge import Kind, judged
@@ -25,7 +25,7 @@ class Flood:
         return statistics.quantiles(self.seconds, n=100)[share - 1] if len(self.seconds) > 1 else 0.0
 
 
-def flood(port: int, calls: list[tuple[Call, Mapping[str, str]]], *, patience: float) -> Flood:
+def flood(port: int, calls: Sequence[tuple[Call, Mapping[str, str]]], *, patience: float) -> Flood:
     """All of them at once, each on a connection of its own, with its credential."""
     result = Flood(len(calls))
 

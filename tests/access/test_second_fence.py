@@ -17,6 +17,7 @@ from hypothesis import Phase, given, settings
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
+from orgs.models import Caller
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
 from rag.models.conversations import Conversation, ConversationMessage
 from rag.models.history import SearchRecord
@@ -41,8 +42,10 @@ SHOWN: dict[type[Model], tuple[str, ...]] = {
 }
 
 
-def as_reader(user: User | None, **said: Any) -> Identity:
-    return Identity(NOBODY.role, user.pk if user else None, **said)
+def as_reader(caller: Caller, **said: Any) -> Identity:
+    """As authentication states them; somebody anonymous is nobody."""
+    by = caller.acting_by if isinstance(caller, User) else None
+    return Identity(NOBODY.role, caller.pk, by, **said)
 
 
 @pytest.mark.django_db
@@ -52,16 +55,13 @@ def test_three_statements_of_the_rule_agree(world: oracle.World) -> None:
     """The queryset, the policies' own function and tests/access/oracle.py: every user, source and action."""
     with rolled_back():
         rows = build(world)
-        for person, caller in rows.callers.items():
+        for person, key, caller in rows.callers():
             for action in Action:
-                stated = {each.name for each in world.sources if oracle.may(world, person, each, action.value)}
-                by_queryset = {
-                    rows.names[key]
-                    for key in DataSource.objects.visible_to(caller, action).values_list("pk", flat=True)
-                }
-                with identity.acting(as_reader(caller if isinstance(caller, User) else None)):
-                    by_policy = {rows.names[key] for key in open_sources(action.value)}
-                assert by_queryset == stated == by_policy, (person, action)
+                stated = rows.expected(person, key, action.value)
+                by_queryset = set(DataSource.objects.visible_to(caller, action).values_list("pk", flat=True))
+                with identity.acting(as_reader(caller)):
+                    by_policy = set(open_sources(action.value))
+                assert by_queryset == stated == by_policy, (person, key, action)
                 proof.count("decisions on which queryset, policy and oracle agree", len(world.sources))
         proof.count("worlds")
 
@@ -74,17 +74,13 @@ def test_rows_show_themselves_to_whom_they_are_open(world: oracle.World) -> None
     with rolled_back():
         rows = build(world)
         fill(DataSource.objects.all())
-        for person, caller in rows.callers.items():
-            with identity.acting(as_reader(caller if isinstance(caller, User) else None)):
+        for person, key, caller in rows.callers():
+            with identity.acting(as_reader(caller)):
                 for model, actions in SHOWN.items():
                     field = "pk" if model is DataSource else "source"
-                    shown = {rows.names[key] for key in model._default_manager.values_list(field, flat=True)}
-                    stated = {
-                        each.name
-                        for each in world.sources
-                        if any(oracle.may(world, person, each, action) for action in actions)
-                    }
-                    assert shown == stated, (person, model)
+                    shown = set(model._default_manager.values_list(field, flat=True))
+                    stated = set[uuid.UUID]().union(*(rows.expected(person, key, action) for action in actions))
+                    assert shown == stated, (person, key, model)
                     proof.count("tables read without a filter")
 
 
@@ -214,7 +210,8 @@ def _json(body: Any) -> bytes:
 def test_a_request_without_a_credential_is_nobody(world: World, secrets: dict[str, str]) -> None:
     """ "no identity means no rows"."""
     with identity.acting(NOBODY):
-        for model in (*SHOWN, Conversation, ConversationMessage, SearchRecord):
+        everything: list[type[Model]] = [*SHOWN, Conversation, ConversationMessage, SearchRecord]
+        for model in everything:
             assert not model._default_manager.exists(), model
 
 
