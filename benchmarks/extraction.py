@@ -1,9 +1,9 @@
 """python -m benchmarks.extraction: do the quoted sentences hold what answers the question?
 
 Over sets that say which characters answer it, through the pipeline and the database that serve users, without a
-language model: the chunking sets of EVAL_SETS, and SQuAD's questions with their answers' places, which are from the
-same release as its paragraphs (benchmarks/data/squad_answers.jsonl; CC BY-SA 4.0, Rajpurkar et al. 2018). Every
-question is answered, groundable or not: what is measured is the choice of the sentences.
+language model: the chunking sets of EVAL_SETS, and those retrieval sets beside which an `answers.jsonl` lies, of lines
+`{"id": question, "document": id, "answers": [[start, end], …]}`. Every question is answered, groundable or not: what is
+measured is the choice of the sentences.
 """
 
 import json
@@ -16,7 +16,8 @@ from typing import Any
 
 import django
 
-DATA = Path(__file__).parent / "data"
+from ragsite import identity
+
 _MOST_TOKENS = 4_000
 
 # (document, start, end), in characters.
@@ -43,6 +44,7 @@ class Extract:
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
+    identity.run_process_as(identity.WORKER)
     django.setup()
     from django.core.management import call_command
 
@@ -73,14 +75,16 @@ def measured() -> Iterator[tuple[str, list[str]]]:
                     for text, about, spans in found.questions
                 ]
                 yield name, _figures(asked, library.shelve(folder, sets.CHUNKING, name, found.texts, crew))
-        if "squad" in sets.names(chosen_folder(), sets.RETRIEVAL):
-            squad = sets.retrieval(chosen_folder(), "squad")
-            shelf = library.shelve(chosen_folder(), sets.RETRIEVAL, "squad", squad.texts, crew)
-            yield "squad", _figures(list(_squad(squad.questions)), shelf)
+        for name in sets.names(chosen_folder(), sets.RETRIEVAL):
+            places = chosen_folder() / sets.RETRIEVAL / name / "answers.jsonl"
+            if places.exists():
+                labelled = sets.retrieval(chosen_folder(), name)
+                shelf = library.shelve(chosen_folder(), sets.RETRIEVAL, name, labelled.texts, crew)
+                yield name, _figures(list(_answered(places, labelled.questions)), shelf)
 
 
-def _squad(questions: dict[str, str]) -> Iterator[Asked]:
-    for line in (DATA / "squad_answers.jsonl").read_text().splitlines():
+def _answered(places: Path, questions: dict[str, str]) -> Iterator[Asked]:
+    for line in places.read_text().splitlines():
         row = json.loads(line)
         if row["id"] in questions:
             spans = [(row["document"], start, end) for start, end in row["answers"]]

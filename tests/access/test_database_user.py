@@ -53,7 +53,7 @@ def url() -> Iterator[str]:
     with psycopg.connect(own, autocommit=True) as server:
         for statement in GRANTS.format(user=user).strip().split(";\n"):
             try:
-                server.execute(statement.rstrip(";"))  # type: ignore[arg-type]
+                server.execute(statement.rstrip(";"))
             except psycopg.errors.DuplicateObject:
                 continue  # the roles, which another database of this server has
         address = urlsplit(own)
@@ -63,8 +63,8 @@ def url() -> Iterator[str]:
                 inside.execute("CREATE EXTENSION vector")
             yield theirs
         finally:
-            server.execute(f"DROP DATABASE IF EXISTS {user} WITH (FORCE)")  # type: ignore[arg-type]
-            server.execute(f"DROP ROLE {user}")  # type: ignore[arg-type]
+            server.execute(f"DROP DATABASE IF EXISTS {user} WITH (FORCE)")
+            server.execute(f"DROP ROLE {user}")
 
 
 def test_it_migrates_and_both_fences_stand_without_a_superuser(url: str) -> None:
