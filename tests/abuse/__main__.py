@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
+from ragsite import identity
 from tests.provider_server import ProviderServer
 
 from .product import Product
@@ -42,6 +43,7 @@ def main(folder: Path) -> int:
         Model().running() as language_model,
         Product(folder, embeddings=embeddings, language_model=language_model, workers=workers) as product,
     ):
+        identity.run_process_as(identity.WORKER)
         django.setup()
         from .parts import run
 
