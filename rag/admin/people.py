@@ -17,7 +17,7 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    actions = ("export_data",)
+    actions = (*UserAdmin.actions, "export_data")
 
     @admin.action(description="Export everything about the chosen person (JSON)", permissions=["delete"])
     def export_data(self, request: HttpRequest, queryset: QuerySet[User]) -> FileResponse | None:

@@ -21,6 +21,8 @@ _MOST_CHARACTERS = 600
 # A further sentence stands out at most this much less than the best one, in standard deviations, and all of them
 # together have room in so many characters. What it adds of the question's words counts up to two deviations.
 _WORTH_ADDING, _MOST_TOGETHER, _ADDED = 1.0, 300, 2.0
+# Or it has this share of what the question's words weigh, and no chosen one has those: it answers another part.
+_ANOTHER_PART = 1 / 3
 # What a word counts in the headings above a sentence, or in the question that it follows, and not in itself.
 _ABOVE = 0.5
 # What follows `These are needed:`.
@@ -118,15 +120,18 @@ def _best(found: Sequence[_Candidate], passages: Sequence[Passage], near: Nearne
     chosen: list[_Candidate] = []
     missing, said, room = set(weight), set[str](), _MOST_TOGETHER
 
+    def added(index: int) -> float:
+        return _sum(weight, found[index].own & missing) / all_words if chosen else 0.0
+
     def worth(index: int) -> float:
-        added = _sum(weight, found[index].own & missing) / all_words if chosen else 0.0
-        return standing[index] + _ADDED * added
+        return standing[index] + _ADDED * added(index)
 
     left = list(range(len(found)))
-    while left and len(chosen) < _MOST_SENTENCES:
-        best = max(left, key=lambda index: (worth(index), -index))
-        if worth(best) < least:
+    while len(chosen) < _MOST_SENTENCES:
+        worthy = [index for index in left if worth(index) >= least or added(index) >= _ANOTHER_PART]
+        if not worthy:
             break
+        best = max(worthy, key=lambda index: (worth(index), -index))
         left.remove(best)
         own = _words(found[best], passages)
         if chosen and (own <= said or _length(found[best]) > room):

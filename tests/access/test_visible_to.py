@@ -44,7 +44,7 @@ def compare(world: oracle.World, rows: Rows, action: Action, model: Any, key: st
 
 @given(world=worlds())
 # Hypothesis's explanations cost a hundred more worlds and say no more than the smallest one does.
-@settings(max_examples=100, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=30, deadline=None, phases=set(Phase) - {Phase.explain})
 def test_sources_are_visible_as_the_contract_says(world: oracle.World) -> None:
     """RESOLUTION.md, “Visibility”, for everybody and nobody, by every key, every source and every action."""
     with rolled_back():

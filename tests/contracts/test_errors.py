@@ -268,6 +268,7 @@ RENDERED = {
     "NothingToRetry": (409, 409, 409, "AGENT_ERROR", "internal_error"),
     "NotAllowed": (403, 403, 403, "FORBIDDEN", "forbidden"),
     "NoAccessibleSources": (403, 403, 403, "FORBIDDEN", "forbidden"),
+    "AccessEnded": (403, 403, 403, "FORBIDDEN", "forbidden"),
     "NoResults": (404, 404, 404, "NOT_FOUND", "not_found"),
     "DocumentTooLarge": (413, 413, 413, "PAYLOAD_TOO_LARGE", "payload_too_large"),
     "UnsupportedFormat": (415, 415, 415, "UNSUPPORTED_MEDIA_TYPE", "unsupported_media_type"),

@@ -17,6 +17,7 @@ from rag.providers.stores import hnsw
 from rag.providers.stores.pgvector import PgVectorStore
 from rag.services import vector_index
 from rag.types import ChunkDraft, Scope
+from ragsite import identity
 from tests.factories import World
 
 DIMENSIONS = 768  # other tests use the local model's
@@ -95,7 +96,10 @@ def test_a_small_table_needs_none(live_world: World) -> None:
 def test_what_a_killed_build_left_is_no_index_and_is_replaced(live_world: World) -> None:
     load(live_world, 50)
     assert hnsw.build(DIMENSIONS)
-    with connection.cursor() as cursor:  # as PostgreSQL marks one whose build did not end
+    with (
+        identity.acting(identity.OWNER),
+        connection.cursor() as cursor,
+    ):  # as PostgreSQL marks one whose build did not end
         cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'embedding768_hnsw'::regclass")
     assert not state().is_there
     assert hnsw.build(DIMENSIONS)

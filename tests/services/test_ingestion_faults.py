@@ -13,6 +13,7 @@ from rag import queue
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services import jobs, leases, recovery
 from rag.types import ChunkingOptions, Submission
+from ragsite import identity
 from tests import factories
 from tests.conftest import Worker, empty_queue
 from tests.factories import World, carry_on, work
@@ -214,7 +215,7 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
     thread.start()
     while not provider.requests:
         thread.join(0.01)
-    with connection.cursor() as cursor:
+    with identity.acting(identity.OWNER), connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", backend)
     provider.stall.set()
     thread.join()

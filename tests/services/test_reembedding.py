@@ -16,6 +16,7 @@ from rag.pipeline import index, reembed
 from rag.providers import registry
 from rag.services import deletion, jobs, queries, reembedder, reembedding, source_settings
 from rag.types import ChunkingOptions, Question, Submission
+from ragsite import identity
 from ragsite.db import hold_turn
 from tests import factories
 from tests.conftest import Worker
@@ -367,7 +368,7 @@ def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
         connection.close()
 
     def somebody_waits() -> bool:
-        with connection.cursor() as cursor:
+        with identity.acting(identity.OWNER), connection.cursor() as cursor:
             cursor.execute("SELECT pg_stat_clear_snapshot()")  # what was seen first stands for the transaction
             cursor.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"

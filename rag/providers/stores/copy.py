@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 
 def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
@@ -17,10 +17,10 @@ def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) 
 
 def copy_fenced(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
     """The same into a table with row-level security, which PostgreSQL does not COPY into: by a temporary table that
-    the session keeps, empty between transactions. Within a transaction."""
+    the session keeps, empty between transactions."""
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
     arriving = f"pg_temp.arriving_{table}"
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s) IS NULL", [arriving])
         if cursor.fetchone()[0]:
             cursor.execute(
