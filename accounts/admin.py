@@ -48,7 +48,7 @@ class UserAdmin(DjangoUserAdmin):
     search_fields = ("email", "name")
     readonly_fields = ("last_login", "date_joined")
     filter_horizontal = ()
-    actions = ("remove_second_factor",)
+    actions: tuple[str, ...] = ("remove_second_factor",)
     fieldsets = (
         (None, {"fields": ("email", "password", "name")}),
         ("Rights", {"fields": ("is_active", "is_staff", "is_superuser")}),
