@@ -3,8 +3,11 @@
 import dataclasses
 from collections.abc import Sequence
 
+from django.db import transaction
+
 from rag.types import Hit, Mode, Passage, Question, Retrieval, Scope
 
+from . import dense
 from .contrast import contrasted
 from .distinct import distinct
 from .passages import passages
@@ -22,9 +25,11 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
     finds the new: a reader sees the one or the other, and never nothing.
     """
     wanted = max(question.top_k, RERANKED) if question.rerank else question.top_k
+    asked = dense.asked(question, scopes)
     for _ in range(_ATTEMPTS):
-        hits, warnings, funnel = retrieve(question, scopes)
-        found, were_there = _read(hits, wanted, copies=not question.distinct or mode_of(question) == Mode.DENSE)
+        with transaction.atomic():  # who asks is told to the database once
+            hits, warnings, funnel = retrieve(question, asked)
+            found, were_there = _read(hits, wanted, copies=not question.distinct or mode_of(question) == Mode.DENSE)
         if were_there:
             break
     funnel = dataclasses.replace(funnel, distinct=tuple(passage.chunk_id for passage in found))

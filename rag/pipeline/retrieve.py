@@ -5,10 +5,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
 
 from rag.providers.stores import lexical
-from rag.types import Funnel, Hit, Mode, Question, Scope
+from rag.types import Funnel, Hit, Mode, Question
 
 from . import dense
 from .dense import Asked
@@ -22,24 +21,20 @@ WARNING = "EMBEDDING_FAILED"
 _GOOD = 0.5
 
 
-def retrieve(question: Question, scopes: Sequence[Scope]) -> tuple[list[Hit], tuple[str, ...], Funnel]:
-    """Candidates from every scope, best first, warnings, and the way to them. The question is embedded once for each
-    embedding model.
+def retrieve(question: Question, asked: Sequence[Asked]) -> tuple[list[Hit], tuple[str, ...], Funnel]:
+    """Candidates from every scope, best first, warnings, and the way to them. asked: the question for each scope.
 
     Sources whose model fails are searched by words alone, where words are asked for, and left out otherwise: a warning.
     Raises EmbeddingFailed if all models fail, unless words alone are asked for, and IndexUnavailable.
     """
     mode = mode_of(question)
-    asked = dense.asked(question, scopes)
     failures = [each.failure for each in asked if each.failure]
     if failures and len(failures) == len(asked) and mode != Mode.LEXICAL:
         raise failures[0]
-    with transaction.atomic():  # who asks is told to the database once
-        wanted = lexical.wanted(question.text, [source_id for scope in scopes for source_id in scope.source_ids])
-        drawn = [_candidates(each, wanted, mode, max(CANDIDATES, question.top_k)) for each in asked]
-        found = [each.cosines for each in drawn]
-        matches = lexical.compare(wanted, [chunk_id for each in found for chunk_id in each])
-    hits = _ranked(mode, found, matches)
+    wanted = lexical.wanted(question.text, [source_id for each in asked for source_id in each.scope.source_ids])
+    drawn = [_candidates(each, wanted, mode, max(CANDIDATES, question.top_k)) for each in asked]
+    found = [each.cosines for each in drawn]
+    hits = _ranked(mode, found, lexical.compare(wanted, [chunk_id for each in found for chunk_id in each]))
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
     funnel = Funnel(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import cast
 
+from django.db import transaction
+
 from accounts.models import User
 from orgs.models import ApiKey, Organization
 from rag.errors import NoAccessibleSources
@@ -74,6 +76,7 @@ def whole(events: Events[Whole]) -> Whole:
             return cast(Whole, end.value)
 
 
+@transaction.atomic
 def _scopes(question: Question, reader: Reader) -> list[Scope]:
     """One scope for each embedding model: vectors of two models are never compared."""
     scopes = scopes_of(_open_sources(reader), question.filters)
