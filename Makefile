@@ -54,7 +54,7 @@ clean-data: install
 	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --forget && echo "Forgotten: $(RAGSITE_DATA)"
 
 test: install-dev
-	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" --throwaway $(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 3 --dist loadfile --no-loadscope-reorder)
+	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" --throwaway $(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 3 --dist loadfile)
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"

@@ -28,14 +28,6 @@ from tests.provider_server import ProviderServer
 identity.run_process_as(identity.OWNER)
 
 
-# Of few tests that take long: begun last, they would keep one process busy after the others are done.
-_LONG = ("tests/chaos", "tests/test_launch", "tests/abuse", "tests/contracts/test_matrix", "tests/access")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
-
-
 @pytest.fixture(autouse=True)
 def as_worker() -> Iterator[None]:
     with identity.acting(identity.WORKER):
