@@ -23,6 +23,8 @@ from rag.models.conversations import Conversation, ConversationMessage
 from rag.models.history import SearchRecord
 from rag.models.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.sources import DataSourceQuerySet, SourceContentQuerySet
+from rag.providers.stores import lexical
+from rag.types import Scope
 from ragsite import identity
 from ragsite.identity import NOBODY, Identity
 from tests.access import oracle, proof
@@ -221,6 +223,15 @@ def test_a_search_and_a_conversation_show_themselves_to_their_user_alone(world: 
             assert model._default_manager.count() == 1
         with identity.acting(as_reader(world.users["admin"])):
             assert model._default_manager.count() == 0
+
+
+def test_words_find_only_what_is_open(world: World, secrets: dict[str, str]) -> None:
+    """The table of terms has no policy: hits of closed sources, which would show in counts, end at the chunks."""
+    source = DataSource.objects.get(pk=secrets["source"])
+    scope, wanted = Scope((source.pk,), source.embedding_model_id), lexical.wanted("cellar", [source.pk])
+    for name, found in (("owner", 1), ("member", 0)):
+        with identity.acting(as_reader(world.users[name])):
+            assert len(lexical.search(wanted, scope, 10)) == found, name
 
 
 def test_nobody_writes_where_they_may_not(world: World, secrets: dict[str, str]) -> None:
