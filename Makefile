@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 # Data of `make run` and of everything else apart, so that tests never touch what you keep.
 RAGSITE_DATA ?= $(CURDIR)/var/run
 TEST_DATA := $(CURDIR)/var/test
+# A process starts a third sooner from bytecode that is kept.
+unexport PYTHONDONTWRITEBYTECODE
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
 .DEFAULT_GOAL := help
