@@ -30,25 +30,25 @@ class Act(models.TextChoices):
     SIGNED_IN = "signed_in", "signed in"
     SIGN_IN_FAILED = "sign_in_failed", "sign-in failed"
     SIGNED_OUT = "signed_out", "signed out"
-    CREATED = "created"
-    CHANGED = "changed"
-    DELETED = "deleted"
-    REVOKED = "revoked"
-    EXPORTED = "exported"
+    CREATED = "created", "created"
+    CHANGED = "changed", "changed"
+    DELETED = "deleted", "deleted"
+    REVOKED = "revoked", "revoked"
+    EXPORTED = "exported", "exported"
 
 
 class Kind(models.TextChoices):
     """What it happened to."""
 
-    USER = "user"
+    USER = "user", "user"
     ORGANIZATION = "organization", "organisation"
-    MEMBERSHIP = "membership"
-    ROLE = "role"
-    TEAM = "team"
+    MEMBERSHIP = "membership", "membership"
+    ROLE = "role", "role"
+    TEAM = "team", "team"
     API_KEY = "api_key", "API key"
     SOURCE = "source", "data source"
-    GRANT = "grant"
-    DOCUMENT = "document"
+    GRANT = "grant", "grant"
+    DOCUMENT = "document", "document"
     REEMBEDDING = "reembedding", "re-embedding"
     GOLDEN_QUESTIONS = "golden_questions", "golden questions"
     PERSON = "person", "data of a person"
@@ -63,9 +63,9 @@ class AuditEvent(UUIDModel):
 
     at = models.DateTimeField("when", default=timezone.now, db_index=True)
     action = models.CharField(max_length=15, choices=Act.choices)
-    kind = models.CharField("of what", max_length=20, choices=Kind.choices)
+    kind = models.CharField("kind of object", max_length=20, choices=Kind.choices)
     object_id = models.CharField(max_length=40, blank=True)
-    object_label = models.CharField("which", max_length=_LABEL, blank=True)
+    object_label = models.CharField("object", max_length=_LABEL, blank=True)
     organization_id = models.UUIDField(null=True, blank=True)
     organization_name = models.CharField("organisation", max_length=150, blank=True)
     actor_id = models.UUIDField(null=True, blank=True, db_index=True)

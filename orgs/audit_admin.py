@@ -111,7 +111,7 @@ class AuditEventAdmin(ScopedAdmin):
     def who(self, event: AuditEvent) -> str:
         return " by ".join(each for each in (event.actor_email, event.key_prefix) if each) or "—"
 
-    @admin.display(description="which")
+    @admin.display(description="object")
     def which(self, event: AuditEvent) -> str:
         return " · ".join(each for each in (event.object_label, event.subject_email) if each) or "—"
 
