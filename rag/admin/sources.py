@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from orgs.models import Organization
 from orgs.permissions import Visibility
@@ -98,14 +99,27 @@ class GrantInline(admin.TabularInline):
     formset = GrantFormSet
     extra = 1
     max_num = 200
-    fields = ("user", "role", "team", "expires_at", "state", "granted_by", "granted_at")
-    readonly_fields = ("state", "granted_by", "granted_at")
+    fields = ("user", "role", "team", "expires_at", "state", "granted")
+    readonly_fields = ("state", "granted")
     verbose_name = "person, role or team that may query it"
     verbose_name_plural = "who may query it (for the visibilities private, role and team)"
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs["queryset"] = choices(request, db_field.remote_field.model)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Without links to the chosen person, role or team: with them the row is wider than a page."""
+        if db_field.is_relation:
+            return self.formfield_for_foreignkey(db_field, request, **kwargs)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    @admin.display(description="granted")
+    def granted(self, grant: Grant) -> str:
+        if grant._state.adding:
+            return ""
+        day = date_format(timezone.localtime(grant.granted_at), "SHORT_DATE_FORMAT")
+        return f"{day} by {grant.granted_by}" if grant.granted_by else day
 
     @admin.display(description="")
     def state(self, grant: Grant) -> str:

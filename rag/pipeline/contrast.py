@@ -13,12 +13,13 @@ _USUAL_COUNT = 5
 _MAXSIM, _COSINE_BESIDE, _COSINE_ALONE = 3.0, 0.6, 1.0
 
 
-def contrasted(passages: Sequence[Passage]) -> list[Passage]:
-    """Each with its `contrast` among these: all candidates, before they are cut to what was asked for."""
+def contrasted(passages: Sequence[Passage], most: int | None = None) -> list[Passage]:
+    """The first so many (None: all), each with its `contrast` among all of these."""
     usual_cosine = _usual([passage.score for passage in passages], _USUAL_COSINE)
     usual_telling = _usual([near for each in passages if (near := _near(each)) is not None], _USUAL_TELLING)
     return [
-        dataclasses.replace(passage, contrast=_contrast(passage, usual_cosine, usual_telling)) for passage in passages
+        dataclasses.replace(passage, contrast=_contrast(passage, usual_cosine, usual_telling))
+        for passage in passages[:most]
     ]
 
 

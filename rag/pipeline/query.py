@@ -37,7 +37,7 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
         found, more = rerank(question, found)
         warnings += more
     return Retrieval(
-        passages=_ranked(contrasted(found)[: question.top_k]),
+        passages=_ranked(contrasted(found, question.top_k)),
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
         warnings=warnings,
@@ -52,12 +52,12 @@ def _read(hits: Sequence[Hit], wanted: int, *, copies: bool) -> tuple[list[Passa
         return found, len(found) == len(hits[:wanted])
     found, were_there = [], True
     for first in range(0, len(hits), wanted):
-        page = passages(hits[first : first + wanted])
+        page = passages(hits[first : first + wanted], first=first)
         were_there = were_there and len(page) == len(hits[first : first + wanted])
         found = distinct([*found, *page])
         if len(found) >= wanted:
             break
-    return list(_ranked(found[:wanted])), were_there
+    return found[:wanted], were_there
 
 
 def _ranked(found: Sequence[Passage]) -> tuple[Passage, ...]:

@@ -124,13 +124,13 @@ def compare(wanted: Wanted, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, M
             rows = cursor.fetchall()
     except DatabaseError as error:
         raise IndexUnavailable("The search index does not answer.") from error
-    found = {chunk_id: Match(score, _coverage(wanted, frozenset(held))) for chunk_id, score, held in rows}
+    whole = sum(word.rarity for word in wanted.words)
+    found = {chunk_id: Match(score, _coverage(wanted, held, whole)) for chunk_id, score, held in rows}
     return {chunk_id: found.get(chunk_id, Match(0.0, 0.0)) for chunk_id in chunk_ids}
 
 
-def _coverage(wanted: Wanted, held: frozenset[int]) -> float:
-    whole = sum(word.rarity for word in wanted.words)
-    return sum(word.rarity for word in wanted.words if word.terms & held) / whole if whole else 0.0
+def _coverage(wanted: Wanted, held: Sequence[int], whole: float) -> float:
+    return sum(word.rarity for word in wanted.words if not word.terms.isdisjoint(held)) / whole if whole else 0.0
 
 
 def _configs(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:

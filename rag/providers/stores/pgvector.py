@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from django.db import DatabaseError, connection, transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from pgvector import HalfVector
 
 from rag.errors import IndexUnavailable
@@ -100,11 +100,14 @@ class PgVectorStore:
         """Whether it has more than may be compared one by one. Without filters from the statistics of its words: to
         count 20,000 rows takes as long as half a search."""
         if scope.filters == Filters():
-            size = SourceConfig.objects.filter(source__in=scope.source_ids).aggregate(chunks=Sum("chunks"))["chunks"]
-            return (size or 0) > self._exact_limit
-        with connection.cursor() as cursor:
+            table = SourceConfig._meta.db_table
+            counted = f"SELECT coalesce(sum(chunks), 0) FROM {table} WHERE source_id = ANY((SELECT %s::uuid[])::uuid[])"
+            values = [list(scope.source_ids)]
+        else:
             counted = f"SELECT count(*) FROM (SELECT 1 FROM {self._table} WHERE {where} LIMIT %s) AS counted"
-            cursor.execute(counted, [*values, self._exact_limit + 1])
+            values = [*values, self._exact_limit + 1]
+        with connection.cursor() as cursor:
+            cursor.execute(counted, values)
             return bool(cursor.fetchone()[0] > self._exact_limit)
 
     def compare(self, vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]) -> list[Hit]:
