@@ -1,4 +1,4 @@
-"""A question's way: retrieve inside the scopes (dense, lexical, fuse) → distinct passages → rerank."""
+"""A question's way: retrieve inside the scopes (dense, lexical, fuse) → distinct passages → compare → rerank."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from django.db import transaction
 from rag.types import Hit, Mode, Passage, Question, Retrieval, Scope
 
 from . import dense
+from .compare import compare
 from .contrast import contrasted
 from .distinct import distinct
 from .passages import passages
@@ -30,10 +31,12 @@ def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
         with transaction.atomic():  # who asks is told to the database once
             hits, warnings, funnel = retrieve(question, asked)
             found, were_there = _read(hits, wanted, copies=not question.distinct or mode_of(question) == Mode.DENSE)
+            if question.rerank:
+                found[:RERANKED] = compare(question.text, found[:RERANKED])
         if were_there:
             break
     funnel = dataclasses.replace(funnel, distinct=tuple(passage.chunk_id for passage in found))
-    if question.rerank and found:
+    if question.rerank and found:  # not inside: a reranker may be somebody else's, far away
         found, more = rerank(question, found)
         warnings += more
     return Retrieval(

@@ -9,8 +9,6 @@ from rag.errors import RerankFailed
 from rag.providers import registry
 from rag.types import Passage, Question
 
-from .compare import compare
-
 logger = structlog.get_logger(__name__)
 
 # How many candidates are looked at again.
@@ -19,12 +17,13 @@ WARNING = "RERANK_FAILED"
 
 
 def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passage], tuple[str, ...]]:
-    """The passages by descending relevance, and warnings. The first 50 are looked at again; others stay behind them.
+    """The passages by descending relevance, and warnings. The first 50 are looked at again, as they were compared
+    (pipeline/compare.py); others stay behind them.
 
     The default reranker's failure is a warning and leaves the order as it was. Raises RerankFailed for the failure of
-    one that the question names, and IndexUnavailable.
+    one that the question names.
     """
-    looked_at, others = compare(question.text, passages[:RERANKED]), passages[RERANKED:]
+    looked_at, others = passages[:RERANKED], passages[RERANKED:]
     try:
         relevances = registry.reranker(question.rerank_model).rank(question.text, looked_at)
     except RerankFailed as error:
