@@ -20,6 +20,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from ragsite import identity
 from ragsite.settings.files import in_folder
+from tests.emptying import empty
 from tests.factories import World
 from tests.http import Client
 from tests.provider_server import ProviderServer
@@ -34,41 +35,11 @@ def as_worker() -> Iterator[None]:
         yield
 
 
-# Only what has rows, without the checks and triggers of a deletion, and not what migrations leave behind: Django's own
-# flush truncates and fills again everything that there is, which takes longer than most tests. An index of vectors is
-# emptied with its table, so that it holds no dead ones.
-_EMPTY = """
-DO $$
-DECLARE
-    each regclass;
-    has_rows boolean;
-BEGIN
-    SET LOCAL session_replication_role = replica;
-    FOR each IN
-        SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-        AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
-    LOOP
-        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', each) INTO has_rows;
-        IF has_rows AND each::text ~ '^rag_(embedding[0-9]+|chunkterms)$' THEN
-            EXECUTE format('TRUNCATE %s', each);
-        ELSIF has_rows THEN
-            EXECUTE format('DELETE FROM %s', each);
-        END IF;
-    END LOOP;
-END $$
-"""
-
-
 @pytest.fixture(scope="session", autouse=True)
 def emptied_quickly() -> None:
-    """After each test that commits (TransactionTestCase)."""
-
-    def empty(case: TransactionTestCase) -> None:
-        with identity.acting(identity.OWNER), connection.cursor() as cursor:
-            cursor.execute(_EMPTY)
-
+    """After each test that commits."""
     case: Any = TransactionTestCase
-    case._fixture_teardown = empty
+    case._fixture_teardown = lambda self: empty()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import django
 from benchmarks.__main__ import free_port
 from benchmarks.server import Server
 from ragsite import identity
+from tests.emptying import empty
 
 SUPABASE = Path(__file__).with_name("supabase")
 
@@ -26,7 +27,7 @@ def main() -> int:
     folder = Path(os.environ["RAGSITE_DATA"])
     script = _installed(folder / "node")
     with Server(folder, free_port(), worker=False) as server:
-        subprocess.run([sys.executable, "manage.py", "flush", "--no-input", "--verbosity=0"], check=True)
+        empty()
         given = {"ADDRESS": server.address, **_credentials()}
         return subprocess.run(["node", str(script)], env={**os.environ, **given}).returncode
 

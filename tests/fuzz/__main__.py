@@ -18,6 +18,7 @@ import django
 from benchmarks.__main__ import free_port
 from benchmarks.server import Server
 from ragsite import identity
+from tests.emptying import empty
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 # schemathesis would give the first two a fifth of the time, and skip what they do not get done in it.
@@ -31,7 +32,7 @@ def main() -> int:
     django.setup()
     folder = Path(os.environ["RAGSITE_DATA"])
     with Server(folder, free_port(), worker=False) as server:
-        subprocess.run([sys.executable, "manage.py", "flush", "--no-input", "--verbosity=0"], check=True)
+        empty()
         emails = _world()
         results = [
             _run(server.address, folder / f"fuzz-{name}-{phases}.json", email, phases)
