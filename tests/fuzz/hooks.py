@@ -19,10 +19,19 @@ _DEPENDS = {
     "expires_at",  # in the future
     "messages",  # the last one is the user's
     "files",  # no two of the same name
+    "networks",  # written as networks are
 }
-# Bounds in bytes, in levels, or of what one user has, which JSON Schema cannot say.
-_BOUNDED = ("must have at most", "must not be nested deeper", "nobody may have more")
-_ACCEPTED = (401, 403, 404, 413, 415, 422, 503)
+# Bounds in bytes, in levels, or of what one user has, which JSON Schema cannot say; JSON in a form's field; and a key
+# that has come to its end.
+_BOUNDED = (
+    "must have at most",
+    "must not be nested deeper",
+    "nobody may have more",
+    "is not valid JSON",
+    "is revoked or expired",
+)
+# 409: there is nothing to try again. 429: wrong passwords before this one.
+_ACCEPTED = (401, 403, 404, 409, 413, 415, 422, 429, 503)
 
 
 # The web server itself refuses a longer request line (414) before anything of ours sees it.
