@@ -118,7 +118,7 @@ class GrantInline(admin.TabularInline):
     def granted(self, grant: Grant) -> str:
         if grant._state.adding:
             return ""
-        day = date_format(timezone.localtime(grant.granted_at), "SHORT_DATE_FORMAT")
+        day = date_format(timezone.localtime(grant.granted_at))
         return f"{day} by {grant.granted_by}" if grant.granted_by else day
 
     @admin.display(description="")

@@ -7,15 +7,13 @@ from rag.models import Chunk
 from rag.types import Hit, Passage
 
 
-def passages(hits: Sequence[Hit], *, first: int = 0) -> list[Passage]:
-    """The hits with their texts and documents, in the same order; without those that are deleted or replaced.
-
-    first: how many hits, and ranks, come before these."""
+def passages(hits: Sequence[Hit]) -> list[Passage]:
+    """The hits with their texts and documents, in the same order; without those that are deleted or replaced."""
     found_now = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits], document__deleted_at=None)
     rows = found_now.values_list("pk", *_COLUMNS)
     chunks = {key: dict(zip(_COLUMNS.values(), values, strict=True)) for key, *values in rows}
     found = [(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks]
-    return [_passage(rank, hit, chunk) for rank, (hit, chunk) in enumerate(found, start=first + 1)]
+    return [_passage(rank, hit, chunk) for rank, (hit, chunk) in enumerate(found, start=1)]
 
 
 # Column → the passage's field. Plain values: making three model objects a chunk cost more than the query.

@@ -55,7 +55,7 @@ def _read(hits: Sequence[Hit], wanted: int, *, copies: bool) -> tuple[list[Passa
         return found, len(found) == len(hits[:wanted])
     found, were_there = [], True
     for first in range(0, len(hits), wanted):
-        page = passages(hits[first : first + wanted], first=first)
+        page = passages(hits[first : first + wanted])
         were_there = were_there and len(page) == len(hits[first : first + wanted])
         found = distinct([*found, *page])
         if len(found) >= wanted:

@@ -35,7 +35,7 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
         dataclasses.replace(passage, relevance=relevance)
         for passage, relevance in zip(looked_at, relevances, strict=True)
     ]
-    ranked = sorted(scored, key=lambda passage: (-passage.relevance, passage.rank))
+    ranked = sorted(scored, key=lambda passage: -passage.relevance)  # equal ones as they were
     return [*ranked, *_behind(ranked, others)], ()
 
 
