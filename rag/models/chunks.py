@@ -1,7 +1,6 @@
 """Chunks, and beside them their vectors: narrow tables, one per dimension (docs/architecture.md, "Storage")."""
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from pgvector.django import HalfVectorField
 
@@ -90,10 +89,7 @@ class Embedding(models.Model):
 
 def _indexes(dimensions: int) -> list[models.Index]:
     """Besides the one of the vectors themselves, which is built when it pays (rag/providers/stores/hnsw.py)."""
-    return [
-        models.Index(fields=["source", "source_type", "lang"], name=f"embedding{dimensions}_scope"),
-        GinIndex(fields=["tags"], name=f"embedding{dimensions}_tags"),
-    ]
+    return [models.Index(fields=["source", "source_type", "lang"], name=f"embedding{dimensions}_scope")]
 
 
 class Embedding384(Embedding):

@@ -3,6 +3,7 @@
 import hashlib
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -76,6 +77,7 @@ class Document(UUIDModel):
                 fields=["id"], condition=Q(deleted_at__isnull=False, chunk_count__gt=0), name="document_unpurged"
             ),
             models.Index(fields=["source", "path"], condition=Q(deleted_at__isnull=False), name="document_deleted"),
+            GinIndex(fields=["tags"], name="document_tags"),
         )
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from rag.models import Chunk, ChunkTerms, DataSource, Document, SourceConfig, SourceTerm
-from rag.providers.stores import lexical, terms
+from rag.providers.stores import lexical, narrowing, terms
 from rag.providers.stores.stems import stemmer, term_of, words_of
 from rag.types import Filters, Scope
 from ragsite.db import uuid7
@@ -160,7 +160,9 @@ def test_what_was_removed_leaves_no_trace_in_the_statistics(world: World) -> Non
     assert searched("zebra", scope(document.source)) == []
 
 
-def test_every_filter_holds(world: World) -> None:
+@pytest.mark.parametrize("most_tagged", [0, 2_000])
+def test_every_filter_holds(world: World, monkeypatch: pytest.MonkeyPatch, most_tagged: int) -> None:
+    monkeypatch.setattr(narrowing, "_MOST_TAGGED", most_tagged)
     source = world.source()
     written(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
     other = written(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")

@@ -7,6 +7,7 @@ import pytest
 
 from rag.models import Chunk, Document
 from rag.providers.base import Vectors, Version
+from rag.providers.stores import narrowing
 from rag.providers.stores.pgvector import PgVectorStore
 from rag.types import ChunkDraft, Filters, Scope
 from tests.factories import World
@@ -76,7 +77,11 @@ def test_asking_for_more_than_there_is(world: World, vectors: Vectors) -> None:
         assert store.search(vectors[0], Scope((source_id,), uuid.uuid4()), 50) == []
 
 
-def test_filters_narrow_in_both_forms(world: World, vectors: Vectors) -> None:
+@pytest.mark.parametrize("most_tagged", [0, 2_000])
+def test_filters_narrow_in_both_forms(
+    world: World, vectors: Vectors, monkeypatch: pytest.MonkeyPatch, most_tagged: int
+) -> None:
+    monkeypatch.setattr(narrowing, "_MOST_TAGGED", most_tagged)
     english, _ = fill(world, "en", vectors[:50], lang="en", tags=["a", "b"])
     french, french_ids = fill(world, "fr", vectors[50:100], lang="fr", tags=["c"], content_type="text/html")
     model_id = world.home.sources.all()[0].embedding_model_id

@@ -16,7 +16,7 @@ from rag.models import SourceConfig, SourceTerm
 from rag.models.words import TERM_DIMENSIONS
 from rag.types import Filters, Scope
 
-from .narrowing import NOT_DELETED, conditions
+from .narrowing import NOT_DELETED, conditions, tagged
 from .stems import stemmer, words_of
 
 # Above the limit of exact search, words are looked up in the order of their rarity until so many chunks may have one.
@@ -90,12 +90,12 @@ def search(wanted: Wanted, scope: Scope, k: int) -> list[uuid.UUID]:
     """
     if not any(word.chunks for word in wanted.words):
         return []
-    where, values = _conditions(scope)
-    if wanted.chunks > settings.RAG_EXACT_SEARCH_LIMIT:
-        # What a filter leaves may have none of the rarest words.
-        looked_up = list(wanted.weights) if scope.filters != Filters() else _looked_up(wanted)
-        where, values = f"terms && %s::int[] AND {where}", [looked_up, *values]
     try:
+        where, values = _conditions(scope)
+        if wanted.chunks > settings.RAG_EXACT_SEARCH_LIMIT:
+            # What a filter leaves may have none of the rarest words.
+            looked_up = list(wanted.weights) if scope.filters != Filters() else _looked_up(wanted)
+            where, values = f"terms && %s::int[] AND {where}", [looked_up, *values]
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT chunk_id, distance FROM (SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance "
@@ -187,7 +187,10 @@ def _conditions(scope: Scope) -> tuple[str, list[Any]]:
     """SQL over the table of terms, and its values. What filters look at is read from the document."""
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", NOT_DELETED]
     values: list[Any] = [list(scope.source_ids)]
-    if narrowed := conditions(scope.filters):
+    narrowed = conditions(scope.filters)
+    if (documents := tagged(scope)) is not None:
+        narrowed.append(("id = ANY((SELECT %s::uuid[])::uuid[])", documents))
+    if narrowed:
         inside = " AND ".join(condition for condition, _ in narrowed)
         parts.append(f"document_id IN (SELECT id FROM rag_document WHERE {parts[0]} AND {inside})")
         values += [values[0], *(value for _, value in narrowed)]

@@ -20,7 +20,7 @@ from ragsite.db import uuid7
 
 from . import piece_bits
 from .copy import copy, copy_fenced
-from .narrowing import NOT_DELETED, conditions
+from .narrowing import NOT_DELETED, conditions, tagged
 
 _EF_SEARCH = 300
 # The index returns its finds only roughly in order: take more, sort, cut.
@@ -88,8 +88,10 @@ class PgVectorStore:
         where, values = _conditions(scope)
         literal = HalfVector(vector).to_text()
         try:
+            if (documents := tagged(scope)) is not None:
+                where, values = f"{where} AND document_id = ANY((SELECT %s::uuid[])::uuid[])", [*values, documents]
             if self._is_large(scope, where, values):
-                hits = self._approximate(literal, where, values, k)
+                hits = self._approximate(literal, *_conditions(scope), k)
                 if len(hits) == k:
                     return hits
             return self._exact(literal, where, values, k)
