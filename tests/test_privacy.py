@@ -193,7 +193,7 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
         actor=world.users["owner"],
     )
     work()
-    originals.keep(source=source, content=io.BytesIO(b"Zebras."), name="x", content_type="")
+    originals.keep(source=source, files=[originals.Arriving(lambda: io.BytesIO(b"Zebras."), "x", "")])
     assert files(stored_files)
     world.key("owner")
     service = service_user("home")

@@ -4,11 +4,12 @@ The row is committed before the file is written, and goes after the file is remo
 killed process leaves behind is found by its row; the storage never has to be listed.
 """
 
-import contextlib
 import datetime
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import IO
 
 import structlog
@@ -32,30 +33,60 @@ _SOON = datetime.timedelta(minutes=10)
 _BATCH = 50
 
 
-def keep(*, source: DataSource, content: IO[bytes], name: str, content_type: str) -> Original:
-    """Store what is read from `content`, in pieces. Call `needed` once something refers to it, else it goes in a day.
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """A file on its way in. opened: a reader that stands at its beginning. name: as its owner calls it. content_type:
+    as it was declared."""
+
+    opened: Callable[[], AbstractContextManager[IO[bytes]]]
+    name: str
+    content_type: str
+
+
+def keep(*, source: DataSource, files: Sequence[Arriving]) -> list[Original]:
+    """Store the files, each in pieces. Call `needed` once something refers to them, else they go in a day.
 
     Raises DocumentTooLarge (RAG_MAX_FILE_BYTES), StorageFailed, and UnknownSource if the source was deleted meanwhile;
     then nothing is left. Not inside a transaction.
     """
-    original = Original(source=source, name=name, content_type=content_type, size=0, sha256="")
-    original.file.name = place(original)
-    original.check_at = timezone.now() + _ARRIVING
-    with transaction.atomic(durable=True):
-        source.hold(any_model=True)
-        original.save()
+    kept: list[Original] = []
     try:
-        written = storage.write(original.file.name, content, most=settings.RAG_MAX_FILE_BYTES)
-        original.size, original.sha256 = written.size, written.sha256
-        if not Original.objects.filter(pk=original.pk).update(size=written.size, sha256=written.sha256):
-            raise UnknownSource  # and purged, before the file was whole
+        for start in range(0, len(files), _BATCH):
+            batch = files[start : start + _BATCH]
+            rows = _rows(source, batch)
+            kept += rows
+            _write(rows, batch)
     except BaseException as error:
-        gone = isinstance(error, StorageFailed) and not Original.objects.filter(pk=original.pk).exists()
-        discard([original])
+        gone = isinstance(error, StorageFailed) and _count(kept) < len(kept)
+        discard(kept)
         if gone:  # the purge was quicker than the storage
             raise UnknownSource from error
         raise
-    return original
+    return kept
+
+
+def _rows(source: DataSource, files: Sequence[Arriving]) -> list[Original]:
+    rows = [
+        Original(source=source, name=file.name, content_type=file.content_type, size=0, sha256="") for file in files
+    ]
+    for row in rows:
+        row.file.name, row.check_at = place(row), timezone.now() + _ARRIVING
+    with transaction.atomic(durable=True):
+        source.hold(any_model=True)
+        return Original.objects.bulk_create(rows)
+
+
+def _write(rows: Sequence[Original], files: Sequence[Arriving]) -> None:
+    for row, file in zip(rows, files, strict=True):
+        with file.opened() as content:
+            written = storage.write(row.file.name, content, most=settings.RAG_MAX_FILE_BYTES)
+        row.size, row.sha256 = written.size, written.sha256
+    if Original.objects.bulk_update(rows, ["size", "sha256"]) < len(rows):
+        raise UnknownSource  # and purged, before the files were whole
+
+
+def _count(originals: Sequence[Original]) -> int:
+    return Original.objects.filter(pk__in=[original.pk for original in originals]).count()
 
 
 def needed(ids: Iterable[uuid.UUID]) -> None:
@@ -63,12 +94,9 @@ def needed(ids: Iterable[uuid.UUID]) -> None:
     Original.objects.filter(pk__in=list(ids)).update(check_at=timezone.now() + _SOON)
 
 
-def discard(originals: Iterable[Original]) -> None:
+def discard(originals: Sequence[Original]) -> None:
     """Those of a request that is refused. What the storage does not remove now, the purge does later."""
-    for original in originals:
-        with contextlib.suppress(StorageFailed):
-            storage.remove(place(original))
-            Original.objects.filter(pk=original.pk).delete()
+    _remove(originals)
 
 
 def purge_unused(*, end: float) -> None:
@@ -112,7 +140,7 @@ def _in_use() -> QuerySet[Original]:
     )
 
 
-def _remove(originals: list[Original]) -> bool:
+def _remove(originals: Sequence[Original]) -> bool:
     removed = []
     try:
         for original in originals:

@@ -55,9 +55,14 @@ def submit(
     """
     quota.refuse_if_full(source.organization_id)
     documents = [_told_apart(each, alone=len(documents) == 1) for each in documents]
-    kept: list[Original] = []
+    files = [
+        originals.Arriving(each.opened, each.name, each.submission.content_type)
+        for each in documents
+        if isinstance(each, Upload)
+    ]
+    kept = originals.keep(source=source, files=files)
     try:
-        submissions = [_stored(each, source, kept) for each in documents]
+        submissions = _stored(documents, kept)
         with transaction.atomic():
             transaction.on_commit(kept.clear)  # whatever comes after the commit, they are the job's
             job = jobs.submit(source=source, submissions=submissions, options=options, actor=actor)
@@ -83,13 +88,12 @@ def _told_apart(document: Submission | Upload, *, alone: bool) -> Submission | U
     return document
 
 
-def _stored(document: Submission | Upload, source: DataSource, kept: list[Original]) -> Submission:
-    """kept: where what was stored is noted."""
-    if isinstance(document, Submission):
-        return document
-    submission = document.submission
-    with document.opened() as file:
-        original = originals.keep(source=source, content=file, name=document.name, content_type=submission.content_type)
-    kept.append(original)
+def _stored(documents: Sequence[Submission | Upload], kept: Sequence[Original]) -> list[Submission]:
+    """kept: the originals of those that are files, in their order."""
+    left = iter(kept)
+    return [each if isinstance(each, Submission) else _kept(each.submission, next(left)) for each in documents]
+
+
+def _kept(submission: Submission, original: Original) -> Submission:
     content_hash = submission.content_hash or original.sha256
     return dataclasses.replace(submission, text="", original_id=original.pk, content_hash=content_hash)

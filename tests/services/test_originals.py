@@ -5,6 +5,7 @@ import io
 import stat
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,13 @@ def stored(folder: Path) -> list[Path]:
 
 
 def keep(source: Any, content: bytes = b"Zebras have stripes.", name: str = "../../etc/zebras.txt") -> Original:
-    return originals.keep(source=source, content=io.BytesIO(content), name=name, content_type="text/plain")
+    return keep_from(source, io.BytesIO(content), name)
+
+
+def keep_from(source: Any, content: io.BytesIO, name: str = "a") -> Original:
+    arriving = originals.Arriving(lambda: uploads.rewound(content), name, "text/plain")
+    (original,) = originals.keep(source=source, files=[arriving])
+    return original
 
 
 def upload(path: str, content: bytes, **about: Any) -> uploads.Upload:
@@ -82,6 +89,22 @@ def test_a_file_that_is_too_large_leaves_nothing(world: World, stored_files: Pat
         keep(world.source(), b"x" * 1001)
     assert (stored(stored_files), Original.objects.count()) == ([], 0)
     assert keep(world.source("other"), b"x" * 1000).size == 1000
+
+
+def test_many_files_take_few_statements(world: World, stored_files: Path, django_assert_max_num_queries: Any) -> None:
+    """A request of ten thousand documents is answered while its client still waits."""
+    source = world.source()
+    contents = [f"File {number}".encode() for number in range(120)]
+    files = [originals.Arriving(partial(io.BytesIO, each), f"{each}", "text/plain") for each in contents]
+    with django_assert_max_num_queries(30):
+        kept = originals.keep(source=source, files=files)
+    assert [original.sha256 for original in kept] == [digest(content) for content in contents]
+    assert [(stored_files / place(original)).read_bytes() for original in kept] == contents
+    rows = Original.objects.in_bulk()
+    assert [(rows[each.pk].size, rows[each.pk].sha256) for each in kept] == [(each.size, each.sha256) for each in kept]
+    with django_assert_max_num_queries(15):
+        originals.discard(kept)
+    assert (stored(stored_files), Original.objects.count()) == ([], 0)
 
 
 def test_a_bucket_holds_files_of_one_part_and_of_several(world: World, bucket: BucketServer, settings: Any) -> None:
@@ -151,7 +174,7 @@ def test_the_row_is_there_before_the_file(world: World, stored_files: Path, monk
     monkeypatch.setattr(originals, "discard", lambda kept: None)
     source = world.source()
     with pytest.raises(SystemExit):
-        originals.keep(source=source, content=Watched(), name="a", content_type="")
+        keep_from(source, Watched())
     assert rows == [1]
     originals.purge_unused(end=time.monotonic() + 60)
     assert Original.objects.exists(), "it may still be arriving"
@@ -197,7 +220,7 @@ def test_a_source_that_is_deleted_while_a_file_comes_in_keeps_nothing_of_it(worl
             return super().read(size)
 
     with pytest.raises(UnknownSource):
-        originals.keep(source=source, content=Slow(b"Zebras."), name="a", content_type="")
+        keep_from(source, Slow(b"Zebras."))
     assert (Original.objects.count(), stored(stored_files)) == (0, [])
 
 
