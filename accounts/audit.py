@@ -34,6 +34,7 @@ class Act(models.TextChoices):
     CHANGED = "changed", "changed"
     DELETED = "deleted", "deleted"
     REVOKED = "revoked", "revoked"
+    REFUSED = "refused", "refused"
     EXPORTED = "exported", "exported"
 
 

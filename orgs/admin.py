@@ -185,7 +185,7 @@ class ApiKeyAdmin(PeopleAdmin):
     # Everything but the hash.
     fields = (
         *("name", "prefix", "user", "organization", "allows", "source_ids", "networks", "state"),
-        *("created_at", "expires_at", "last_used_at", "flagged_at", "revoked_at"),
+        *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
     )
     actions = ("revoke", "end_after_overlap")
 

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
@@ -34,6 +35,7 @@ OVERLAP = timedelta(hours=24)
 MOST_OVERLAP = timedelta(days=30)
 # `last_used_at` is this exact: not every request is worth a write.
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
+_REFUSAL_IS_NOTED_EVERY = timedelta(hours=1)
 _SHOWN_CHARACTERS = 11
 _FORM = re.compile(r"rk_[A-Za-z0-9_-]{43}")
 
@@ -44,6 +46,17 @@ class TooManyKeys(Exception):
 
 class SpentKey(Exception):
     """A key that is revoked or expired has no successor. Its text is for the caller."""
+
+
+class Refusal(StrEnum):
+    """Why a key that is known does not count; of several, the first."""
+
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+    USER = "user_inactive"
+    ORGANIZATION = "organization_inactive"
+    MEMBERSHIP = "not_a_member"
+    NETWORK = "outside_its_networks"
 
 
 class ApiKeyQuerySet(WatchedQuerySet["ApiKey"]):
@@ -63,8 +76,9 @@ class ApiKeyQuerySet(WatchedQuerySet["ApiKey"]):
 
 class ApiKey(Watched, UUIDModel):
     """`prefix` is the part that is shown, `hash` SHA-256 of the whole key in hexadecimal: a key is 256 random bits,
-    which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP. `lifetime`:
-    what it was made for, and its successor will be; None: without an end."""
+    which no slow hash would make any harder to guess. `flagged_at`: when it first came over plain HTTP.
+    `refused_at`: when it was last tried in vain, to the hour. `lifetime`: what it was made for, and its successor will
+    be; None: without an end."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
     organization = models.ForeignKey(
@@ -83,6 +97,7 @@ class ApiKey(Watched, UUIDModel):
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     flagged_at = models.DateTimeField(null=True, blank=True)
+    refused_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ApiKeyQuerySet.as_manager()
@@ -179,10 +194,38 @@ def find_usable(secret: str, *, address: Address | None) -> ApiKey | None:
     if not _FORM.fullmatch(secret):
         return None
     key = ApiKey.objects.usable().filter(hash=_hash(secret)).select_related("user", "organization").first()
-    if key is None or not (key.networks is None or is_within(address, key.networks)):
+    if key is None or not _allows(key, address):
         return None
     key.user.acting_by = key.pk
     return key
+
+
+def find_refused(secret: str, *, address: Address | None) -> tuple[ApiKey, Refusal] | None:
+    """The key that find_usable has just refused, with its user and organisation, and why; None if it is not known."""
+    if not _FORM.fullmatch(secret):
+        return None
+    key = ApiKey.objects.filter(hash=_hash(secret)).select_related("user", "organization").first()
+    why = key and _refusal(key, address)
+    return (key, why) if key and why else None
+
+
+def _refusal(key: ApiKey, address: Address | None) -> Refusal | None:
+    """None if it counts again by now."""
+    if key.revoked_at:
+        return Refusal.REVOKED
+    if key.expires_at and key.expires_at <= timezone.now():
+        return Refusal.EXPIRED
+    if not key.user.is_active:
+        return Refusal.USER
+    if not key.organization.is_active:
+        return Refusal.ORGANIZATION
+    if not key.user.memberships.filter(organization=key.organization, is_active=True).exists():
+        return Refusal.MEMBERSHIP
+    return None if _allows(key, address) else Refusal.NETWORK
+
+
+def _allows(key: ApiKey, address: Address | None) -> bool:
+    return key.networks is None or is_within(address, key.networks)
 
 
 def note_use(key: ApiKey) -> None:
@@ -191,6 +234,15 @@ def note_use(key: ApiKey) -> None:
     if key.last_used_at is None or key.last_used_at < now - _USE_IS_NOTED_EVERY:
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_IS_NOTED_EVERY)
         ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+
+
+def note_refusal(key: ApiKey) -> bool:
+    """Set `refused_at`, once an hour at most, however many processes refuse the key. Whether it was set."""
+    now = timezone.now()
+    if key.refused_at and key.refused_at >= now - _REFUSAL_IS_NOTED_EVERY:
+        return False
+    stale = Q(refused_at=None) | Q(refused_at__lt=now - _REFUSAL_IS_NOTED_EVERY)
+    return bool(ApiKey.objects.filter(stale, pk=key.pk).update(refused_at=now))
 
 
 def flag(secret: str) -> None:

@@ -12,7 +12,7 @@ from accounts.authentication import refuse_clear_text
 from accounts.models import User
 from ragsite import identity
 
-from . import api_keys, services
+from . import api_keys, services, trail
 from .api_keys import ApiKey
 
 _OPEN_PATHS = re.compile(r"/api/(rag|chat)(/|$)")
@@ -33,8 +33,11 @@ class ApiKeyAuthentication(BaseAuthentication):
         except PermissionDenied:
             api_keys.flag(secret)
             raise
-        key = api_keys.find_usable(secret, address=client_address(request))
+        address = client_address(request)
+        key = api_keys.find_usable(secret, address=address)
         if key is None:
+            if known := api_keys.find_refused(secret, address=address):
+                trail.key_refused(*known)
             raise AuthenticationFailed("This API key is not valid, or not any more.")
         api_keys.note_use(key)
         identity.assume_caller(key.user_id, key.pk)

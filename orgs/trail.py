@@ -1,9 +1,13 @@
 """What this app tells the audit trail: organisations and their people, and what they may do."""
 
+from django.db import transaction
+
+from accounts import audit
 from accounts.audit import Act, Kind
 from accounts.watch import Watch, watch, watch_lists
 
-from .api_keys import ApiKey
+from . import api_keys
+from .api_keys import ApiKey, Refusal
 from .models import Membership, Organization, Role, Team
 
 _UNTOLD = {"id", "created_at", "deleted_at"}
@@ -51,3 +55,18 @@ def begin() -> None:
 
 def _of_organization(kind: Kind, *fields: str) -> Watch:
     return Watch(kind, fields=fields, organization=lambda row: row.organization, label=lambda row: row.name)
+
+
+@transaction.atomic
+def key_refused(key: ApiKey, why: Refusal) -> None:
+    """Once an hour for each key: whoever has one can send it as often as they like, also when it counts no more."""
+    if api_keys.note_refusal(key):
+        audit.record(
+            Act.REFUSED,
+            Kind.API_KEY,
+            object_id=key.pk,
+            label=key.prefix,
+            organization=key.organization,
+            subject=key.user,
+            after={"reason": why},
+        )

@@ -182,6 +182,38 @@ def test_keys_made_used_and_revoked(world: World, since: Any) -> None:
     assert newest().subject_email == world.users["member"].email
 
 
+def tried(*keys: api_keys.IssuedKey) -> list[tuple[int, bytes]]:
+    client = Client(REMOTE_ADDR="192.0.2.8")
+    secrets = [*(each.secret for each in keys), "rk_" + "x" * 43]
+    replies = [client.get("/api/rag/sources", headers={"X-API-Key": each}, secure=True) for each in secrets]
+    return [(reply.status_code, reply.content) for reply in replies]
+
+
+def test_a_known_key_that_is_refused_is_told_once_an_hour(world: World) -> None:
+    """With where it was tried from; an unknown one never, and the answers are the same."""
+    one, other = world.key("member"), world.key("editor")
+    ApiKey.objects.update(expires_at=timezone.now())
+    answers = tried(one, one, other)
+    assert answers == [answers[0]] * 4
+    assert answers[0][0] == 401
+    rows = AuditEvent.objects.filter(action="refused").order_by("pk")
+    row, another = rows.all()
+    assert (row.object_label, another.object_label) == (one.key.prefix, other.key.prefix)
+    assert (row.kind, row.object_id, row.organization_id) == ("api_key", str(one.key.pk), world.home.pk)
+    assert (row.subject_id, row.subject_email) == (world.users["member"].pk, world.users["member"].email)
+    assert (row.actor_id, row.actor_email, row.key_prefix) == (None, "", "")
+    assert (row.after, row.address, bool(row.request_id)) == ({"reason": "expired"}, "192.0.2.8", True)
+    for part in (one.secret[len(one.key.prefix) :], one.key.hash):
+        assert part not in str(list(rows.values()))
+    api_keys.revoke(ApiKey.objects.all())
+    an_hour_ago = timezone.now() - datetime.timedelta(hours=1, seconds=1)
+    ApiKey.objects.filter(pk=one.key.pk).update(refused_at=an_hour_ago)
+    tried(one, one, other)
+    assert newest().after == {"reason": "revoked"}
+    assert rows.count() == 3
+    assert "expired" in exported(browser(world.users["owner"]), "action=refused")
+
+
 def test_people_and_what_they_may_do(world: World, since: Any) -> None:
     """One at a time, many at once, and lists from either side."""
     membership = Membership.objects.get(user=world.users["member"])

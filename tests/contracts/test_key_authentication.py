@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 from rest_framework_simplejwt.tokens import AccessToken
 
+from accounts.audit import AuditEvent
 from orgs.api_keys import ApiKey
 from orgs.authentication import ApiKeyAuthentication
 from orgs.models import Membership
@@ -96,16 +97,23 @@ def _closed(world: World, key: ApiKey, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "what",
+    ("what", "reasons"),
     [
-        "revoked", "expired", "user inactive", "membership inactive", "membership gone", "organisation inactive",
-        "another's hash",
+        ("revoked", ["revoked"]),
+        ("expired", ["expired"]),
+        ("user inactive", ["user_inactive"]),
+        ("membership inactive", ["not_a_member"]),
+        ("membership gone", ["not_a_member"]),
+        ("organisation inactive", ["organization_inactive"]),
+        ("another's hash", []),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_key_that_does_not_count_is_a_401_that_does_not_tell_why(world: World, what: str, elsewhere: bool) -> None:
+def test_a_key_that_does_not_count_is_a_401_that_does_not_tell_why(
+    world: World, what: str, reasons: list[str], elsewhere: bool
+) -> None:
     """RESOLUTION: "Nothing, an expired or a revoked credential: 401 with `WWW-Authenticate`". A membership of another
-    organisation does not help."""
+    organisation does not help. The audit trail tells why, of a key that is known."""
     if elsewhere:
         add_member(user=world.users["editor"], organization=world.abroad, roles=("owner",))
     issued = world.key("editor")
@@ -116,7 +124,11 @@ def test_a_key_that_does_not_count_is_a_401_that_does_not_tell_why(world: World,
     unknown = InProcess().get(SOURCES, headers={"X-API-Key": "rk_" + "x" * 43})
     assert refused.status_code == unknown.status_code == 401
     assert refused.json() == unknown.json()
-    assert refused.headers["WWW-Authenticate"] == 'Bearer realm="api"'
+    assert refused.headers["WWW-Authenticate"] == unknown.headers["WWW-Authenticate"] == 'Bearer realm="api"'
+    told = AuditEvent.objects.filter(action="refused")
+    assert [(event.object_id, event.after["reason"]) for event in told] == [
+        (str(issued.key.pk), reason) for reason in reasons
+    ]
 
 
 @pytest.mark.parametrize("way", ["Authorization", "X-API-Key", "apikey"])

@@ -11,6 +11,7 @@ from django.test import Client as InProcess
 from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
+from accounts.audit import AuditEvent
 from accounts.models import User
 from orgs import api_keys
 from orgs.api_keys import ApiKey
@@ -155,7 +156,7 @@ def test_what_a_key_allows_is_looked_up_with_every_decision(world: World, end: d
 def test_a_key_counts_in_its_networks_alone(
     world: World, settings: Any, peer: str, forwarded: str, trusted: list[str], status: int
 ) -> None:
-    """docs/contracts.md: from elsewhere it is a 401 as for an unknown key."""
+    """docs/contracts.md: from elsewhere it is a 401 as for an unknown key. The audit trail tells of it."""
     settings.TRUSTED_PROXIES = trusted
     issued = world.key("editor", networks=["203.0.113.0/24", "2001:db8::/32"])
     more = {"X-Forwarded-For": forwarded} if forwarded else {}
@@ -167,6 +168,8 @@ def test_a_key_counts_in_its_networks_alone(
     assert (replies[0].content == replies[1].content) == (status == 401)
     issued.key.refresh_from_db()
     assert (issued.key.last_used_at is None) == (status == 401)
+    told = AuditEvent.objects.filter(action="refused").values_list("object_label", "after")
+    assert list(told) == [(issued.key.prefix, {"reason": "outside_its_networks"})] * (status == 401)
 
 
 @pytest.fixture
