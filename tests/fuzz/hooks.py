@@ -20,6 +20,7 @@ _DEPENDS = {
     "messages",  # the last one is the user's
     "files",  # no two of the same name
     "networks",  # written as networks are
+    "sources",  # such as the caller may see
 }
 # Bounds in bytes, in levels, or of what one user has, which JSON Schema cannot say; JSON in a form's field; and a key
 # that has come to its end.
@@ -28,6 +29,7 @@ _BOUNDED = (
     "must not be nested deeper",
     "nobody may have more",
     "is not valid JSON",
+    "documents must be an array",
     "is revoked or expired",
 )
 # 409: there is nothing to try again. 429: wrong passwords before this one.
