@@ -11,6 +11,7 @@ from rag.models import EmbeddingModel
 from rag.providers import registry
 from rag.providers.base import Vectors
 from rag.types import Hit, Question, Scope
+from ragsite import identity
 
 from .embed import embed_question
 
@@ -29,7 +30,8 @@ class Asked:
 
 def asked(question: Question, scopes: Sequence[Scope]) -> list[Asked]:
     """The question for each scope, embedded once for each embedding model."""
-    models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
+    with identity.acting(identity.of_process()):  # models are nobody's: who asks is stated for what follows
+        models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
     return [_asked(question, scope, models[scope.model_id]) for scope in scopes]
 
 
