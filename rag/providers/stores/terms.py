@@ -48,8 +48,8 @@ def follow(
 
     Once in a transaction and towards its end: others who write to the same sources wait from when this begins to count
     until the transaction ends; what has to be read and stemmed is, before that, but for texts that are read anew. The
-    caller keeps other writers of these documents waiting. most: of the chunks that have none, the others are left to
-    another call.
+    caller keeps other writers of these documents waiting. most: of the chunks that have none, the
+    first by key; the others are left to another call.
     """
     if not document_ids:
         return
@@ -119,7 +119,8 @@ def _add_missing(configs: Mapping[uuid.UUID, str], text_of: TextOf, most: int | 
     """Which chunks got terms; they are not counted yet."""
     added: list[uuid.UUID] = []
     without = ~Exists(ChunkTerms.objects.filter(chunk=OuterRef("pk")))
-    chunks = Chunk.objects.filter(without, document__in=list(configs)).order_by()
+    chunks = Chunk.objects.filter(without, document__in=list(configs))
+    chunks = chunks.order_by() if most is None else chunks.order_by("pk")  # of a part callers know which comes first
     found = chunks.values_list("pk", "source_id", "document_id", "text", "headings", "document__title")
     rows = found[:most].iterator(_BATCH)
     while batch := list(itertools.islice(rows, _BATCH)):
