@@ -32,7 +32,8 @@ def main() -> None:
     from benchmarks.setting import Setting
 
     documents = corpus.documents(limit=int(os.environ.get("BENCH_DOCUMENTS", "300")))
-    with Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server, Setting(server.address) as setting:
+    folder = Path(os.environ["RAGSITE_DATA"])
+    with Server(folder, free_port()) as server, Setting(server.address) as setting:
         print(f"{len(documents)} documents from {corpus.origin()}, {os.cpu_count()} cores\n", flush=True)
         texts = [document["text"] for document in documents]
         first_load, live = (int(os.environ.get(name, default)) for name, default in _REMOTE)
@@ -45,7 +46,7 @@ def main() -> None:
             remote.measure(setting, texts, first_load=first_load, live=live)
         if fill := int(os.environ.get("BENCH_FILL", "5000")):
             search.measure(setting, corpus.questions(limit=200), fill=fill, texts=texts)
-            search.measure_fence(setting, corpus.questions(limit=200))
+            search.measure_fence(setting, corpus.questions(limit=400), folder, (free_port(), free_port()))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,19 @@
 """Search over HTTP, one client, against the embedding of the question plus the SQL of the searches alone: by meaning,
 and by words."""
 
+import contextlib
 import functools
 import statistics
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.server import Server
 from benchmarks.setting import Setting
-from ragsite import identity
 
 # Of a chunk that is made up.
 _WORDS, _PIECES = 120, 70
@@ -60,47 +62,30 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         )
 
 
-# Questions in a row as one identity, and those before them that warm its new connection.
-_IN_A_ROW, _WARMING = 25, 5
+# Questions in a row to one server, and those before all that warm it.
+_IN_A_ROW, _WARMING = 10, 20
 
 
-def measure_fence(setting: Setting, questions: list[str]) -> None:
-    """What it costs that PostgreSQL is told who asks and decides again: in this process, without HTTP, in turns."""
-    from django.db import connection
-
-    from rag.services import queries
-    from rag.types import Question
-
-    reader = queries.Reader(setting.user)
-    # As whom the process runs, a worker or a web server, and as whom it asks.
-    turns = {
-        "without": (identity.WORKER, identity.WORKER),
-        "with": (identity.NOBODY, identity.Identity(identity.NOBODY.role, setting.user.pk)),
-    }
-    times: dict[str, list[float]] = {name: [] for name in turns}
-    for begin in range(0, len(questions), _IN_A_ROW):
-        for name in [*turns][:: -1 if begin % (2 * _IN_A_ROW) else 1]:
-            process, asker = turns[name]
-            identity.run_process_as(process)
-            connection.close()
-            with identity.acting(asker):
-                for number, question in enumerate(questions[:_WARMING] + questions[begin : begin + _IN_A_ROW]):
-                    _forget_the_other_turn()
-                    taken, _ = _timed(queries.retrieve, Question(question, top_k=10, rerank=True), reader)
-                    if number >= _WARMING:
-                        times[name].append(taken)
-    identity.run_process_as(identity.WORKER)
-    connection.close()
-    without, fenced = (_percentiles(taken)[0] for taken in times.values())
+def measure_fence(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
+    """What it costs that PostgreSQL is told who asks and decides again: two servers, one of them without, in turns."""
+    times: dict[str, list[float]] = {"": [], "benchmarks.unfenced_settings": []}
+    with contextlib.ExitStack() as stack:
+        asked = {}
+        for settings, port in zip(times, ports, strict=True):
+            own = folder / (settings or "fenced")
+            own.mkdir(exist_ok=True)
+            server = stack.enter_context(Server(own, port, worker=False, settings=settings))
+            asked[settings] = setting.at(server.address)
+        for number in range(_WARMING):
+            for client in asked.values():
+                client.post("/api/rag/retrieve", {"query": f"{number} {questions[number]}", "topK": 10})
+        for begin in range(0, len(questions), _IN_A_ROW):
+            for settings in [*times][:: -1 if begin % (2 * _IN_A_ROW) else 1]:
+                for question in questions[begin : begin + _IN_A_ROW]:
+                    body = {"query": question, "topK": 10}
+                    times[settings].append(_timed(asked[settings].post, "/api/rag/retrieve", body)[0])
+    (fenced, _), (without, _) = (_percentiles(taken) for taken in times.values())
     print(f"second fence: p50 {without:.1f} ms without, {fenced:.1f} with it, ratio {fenced / without:.3f}", flush=True)
-
-
-def _forget_the_other_turn() -> None:
-    """What was computed for the same question a moment ago."""
-    from rag.pipeline import distinct, embed
-
-    embed._read.cache_clear()
-    distinct._said.cache_clear()
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:

@@ -14,9 +14,10 @@ from ragsite.children import Children
 
 
 class Server:
-    def __init__(self, folder: Path, port: int, *, worker: bool = True) -> None:
+    def __init__(self, folder: Path, port: int, *, worker: bool = True, settings: str = "") -> None:
+        """settings: the module that the web server reads, if not the product's own."""
         self.address = f"http://127.0.0.1:{port}"
-        self._folder, self._port, self._worker = folder, port, worker
+        self._folder, self._port, self._worker, self._settings = folder, port, worker, settings
         self._children = Children(folder / "children.json")
 
     def __enter__(self) -> Self:
@@ -29,6 +30,8 @@ class Server:
             keeper = processes.keeper(folder=self._folder)
             self._children.start("keeper", keeper, log=self._folder / "keeper.log")
         web = processes.web(host="127.0.0.1", port=self._port)
+        if self._settings:
+            web = ["env", f"DJANGO_SETTINGS_MODULE={self._settings}", *web]
         self._children.start("web", web, log=self._folder / "web.log")
         deadline = time.monotonic() + 60
         while not self._ready():

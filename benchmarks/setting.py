@@ -32,6 +32,12 @@ class Setting:
         self.organization.delete()
         self.user.delete()
 
+    def at(self, address: str) -> "Setting":
+        """The same, its requests to another server."""
+        other = Setting(address)
+        other._headers = self._headers
+        return other
+
     def new_source(self, slug: str, model: EmbeddingModel | None = None) -> DataSource:
         """Embedded by the default model unless another is given."""
         model = model or EmbeddingModel.objects.default()
