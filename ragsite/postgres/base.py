@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base
@@ -16,6 +17,8 @@ from ragsite import identity
 from ragsite.identity import Identity
 
 _OF_SESSION = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
+# The second one counts in COMMIT as well, which looks at other tables for constraints that are checked there.
+_AT_MOST = "SELECT set_config(name, %s, false) FROM unnest(ARRAY['statement_timeout', 'lock_timeout']) AS name"
 _OF_TRANSACTION = (
     "SELECT set_config('role', %s, true), set_config('rag.user', %s, true), set_config('rag.key', %s, true), "
     "set_config('rag.action', %s, true)"
@@ -35,6 +38,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             # Before the first migration there is no such role, and nothing that it could keep anybody from.
             with self.connection.cursor() as cursor:
                 cursor.execute(_OF_SESSION, [role])
+        if self._of_session == identity.NOBODY:  # the web server; workers take their time
+            with self.connection.cursor() as cursor:
+                cursor.execute(_AT_MOST, [f"{settings.DATABASE_STATEMENT_SECONDS}s"])
 
     def _state_and_execute(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]

@@ -83,7 +83,14 @@ DATABASES = {"default": env.db_url("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "ragsite.postgres"  # which states who is asking
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("DATABASE_CONN_MAX_AGE", default=60)
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+# Seconds, and milliseconds for the last: a server that the network has lost is known to be gone within a minute.
+_PATIENCE = {
+    "connect_timeout": 5, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}  # fmt: skip
+DATABASES["default"]["OPTIONS"] = _PATIENCE | DATABASES["default"].get("OPTIONS", {})
+# Of the web server: what holds one statement up, a lock or a busy disk, must not come to hold all its threads.
+DATABASE_STATEMENT_SECONDS = env.int("DATABASE_STATEMENT_SECONDS", default=30)
 
 REDIS_URL = env.str("REDIS_URL")
 # Only counters are kept here (rag.contracts.limits), and no request waits long for them.

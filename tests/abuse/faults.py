@@ -1,9 +1,12 @@
 """Faults of the servers that the product needs: each lasts as long as its block."""
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+
+import psycopg
 
 from .product import Product
 
@@ -25,6 +28,14 @@ def postgres_crashed(product: Product) -> Iterator[None]:
     """SIGKILL to all its processes; it recovers from its log while requests come in."""
     product.crash_postgres()
     yield
+
+
+@contextlib.contextmanager
+def documents_locked(product: Product) -> Iterator[None]:
+    """As by somebody who changes their table and does not come to an end."""
+    with psycopg.connect(os.environ["DATABASE_URL"]) as own:
+        own.execute("LOCK TABLE rag_document IN ACCESS EXCLUSIVE MODE")
+        yield
 
 
 @contextlib.contextmanager
@@ -75,6 +86,7 @@ def all_at_once(product: Product) -> Iterator[None]:
 FAULTS: dict[str, Fault] = {
     "PostgreSQL stopped": postgres_stopped,
     "PostgreSQL crashed": postgres_crashed,
+    "a table is locked": documents_locked,
     "Redis stopped": redis_stopped,
     "Redis flushed": redis_flushed,
     "both stopped": all_at_once,

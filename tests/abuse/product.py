@@ -20,8 +20,9 @@ from ragsite.embedded.redis import stop as stop_redis
 from tests.chaos.site import Site
 from tests.provider_server import ProviderServer
 
-# Seconds for a call of a model: the product's defaults are 30 and 60, and faults shall not take minutes.
-MODEL_TIMEOUT = 4
+# Seconds for a call of a model and for a statement: the product's defaults are 30 to 60, and faults shall not take
+# minutes.
+MODEL_TIMEOUT = STATEMENT_TIMEOUT = 4
 
 
 class Product(Site):
@@ -43,6 +44,7 @@ class Product(Site):
             self._models,
             LLM_TIMEOUT=str(MODEL_TIMEOUT),
             EMBEDDING_TIMEOUT=str(MODEL_TIMEOUT),
+            DATABASE_STATEMENT_SECONDS=str(STATEMENT_TIMEOUT),
             RAG_RATE_LIMITS="off",
             RAG_LEASE_SECONDS="5",
         )

@@ -1,13 +1,15 @@
 """One envelope everywhere, in the shape of the contract whose path was called (docs/contracts.md, "Errors")."""
 
+import contextlib
 import datetime
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection, connections
+from django.test import Client as InProcess
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 from rest_framework_simplejwt.tokens import AccessToken
@@ -21,6 +23,7 @@ from rag.contracts.retrieval import errors as retrieval
 from rag.contracts.search_service import errors as search_service
 from rag.contracts.v3 import errors as v3
 from rag.services import queries, sources
+from ragsite import identity
 from tests.factories import World
 from tests.http import Client, Reply
 
@@ -176,6 +179,41 @@ def test_a_database_that_does_not_answer(client: Client, monkeypatch: pytest.Mon
         assert response is not None
         assert (response.status_code, told(contract, response.data)[0]) == (status, name)
         assert ("Retry-After" in response.headers) == (status == 503)
+
+
+@contextlib.contextmanager
+def locked(table: str) -> Iterator[None]:
+    """As by somebody who changes the table and does not come to an end."""
+    own = connections.create_connection("default")
+    try:
+        with own.cursor() as cursor:
+            own.set_autocommit(False)
+            cursor.execute("SET idle_in_transaction_session_timeout = '10s'")  # so that a request that waits is seen
+            cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+            yield
+    finally:
+        own.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_locked_holds_no_thread_for_ever(
+    live_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/operations.md, DATABASE_STATEMENT_SECONDS: the web server alone gives up."""
+    settings.DATABASE_STATEMENT_SECONDS = 1
+    live_world.source("library")
+    browser = InProcess(headers={"authorization": f"Bearer {AccessToken.for_user(live_world.users['owner'])}"})
+    path = "/api/rag/sources/library/documents"
+    monkeypatch.setattr(identity, "_of_process", identity.NOBODY)
+    connection.close()
+    try:
+        assert browser.get(path).status_code == 200
+        with identity.acting(identity.OWNER), locked("rag_document"):
+            reply = browser.get(path)
+        assert (reply.status_code, reply.headers["Retry-After"]) == (503, "2")
+        assert browser.get(path).status_code == 200
+    finally:
+        connection.close()
 
 
 @pytest.mark.parametrize(
