@@ -59,6 +59,9 @@ CELERY_TASK_ROUTES = {
     **{name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)},
     **{name: {"queue": "background"} for name in _BACKGROUND},
 }
+# What comes again by itself is acknowledged as it begins: one that ended after Redis had gone away and come back would
+# acknowledge to a channel that is closed, of which the whole worker ends.
+CELERY_TASK_ANNOTATIONS = {name: {"acks_late": False} for name in (*_OFTEN, *_NIGHTLY)}
 # Without a worker the sweeps of an hour must not pile up.
 CELERY_BEAT_SCHEDULE = {
     **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _OFTEN.items()},

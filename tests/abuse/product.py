@@ -21,8 +21,8 @@ from tests.chaos.site import Site
 from tests.provider_server import ProviderServer
 
 # Seconds for a call of a model and for a statement: the product's defaults are 30 to 60, and faults shall not take
-# minutes.
-MODEL_TIMEOUT = STATEMENT_TIMEOUT = 4
+# minutes. Two statements of one request may wait, and 1,000 at once for each other.
+MODEL_TIMEOUT, STATEMENT_TIMEOUT = 4, 8
 
 
 class Product(Site):
