@@ -16,7 +16,7 @@ from rag.models import Grant, IngestionJob
 _ROWS = 500
 _OF_A_KEY = (
     *("id", "name", "prefix", "scopes", "source_ids", "networks"),
-    *("created_at", "expires_at", "last_used_at", "revoked_at"),
+    *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
 )
 
 

@@ -48,8 +48,8 @@ def follow(
 
     Once in a transaction and towards its end: others who write to the same sources wait from when this begins to count
     until the transaction ends; what has to be read and stemmed is, before that, but for texts that are read anew. The
-    caller keeps other writers of these documents waiting. most: of the chunks that have none, the
-    first by key; the others are left to another call.
+    caller keeps other writers of these documents waiting. most: of the chunks that have none, the first by key; the
+    others are left to another call.
     """
     if not document_ids:
         return
