@@ -306,7 +306,7 @@ def test_too_many_of_anything_is_a_400_or_a_413(world: World) -> None:
             1,
             "CVE-1 (fixed in: 2)",
         ),
-        ('{"dependencies": [{"name": "django", "skip_reason": "not found on PyPI"}]}', 3, "NOT AUDITED"),
+        ('{"dependencies": [{"name": "django", "skip_reason": "not found in the index"}]}', 3, "NOT AUDITED"),
         ("", 3, "NOT AUDITED"),
     ],
 )
