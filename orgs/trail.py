@@ -2,7 +2,6 @@
 
 from django.db import transaction
 
-from accounts import audit
 from accounts.audit import Act, Kind
 from accounts.watch import Watch, watch, watch_lists
 
@@ -11,6 +10,15 @@ from .api_keys import ApiKey, Refusal
 from .models import Membership, Organization, Role, Team
 
 _UNTOLD = {"id", "created_at", "deleted_at"}
+_KEY = Watch(
+    Kind.API_KEY,
+    # Neither the hash, nor what a mere use of the key changes.
+    fields=("name", "prefix", "scopes", "source_ids", "networks", "expires_at"),
+    ends={"revoked_at": Act.REVOKED},
+    organization=lambda row: row.organization,
+    label=lambda row: row.prefix,
+    subject=lambda row: row.user,
+)
 
 
 def begin() -> None:
@@ -39,18 +47,7 @@ def begin() -> None:
         ),
     )
     watch_lists(Membership, "roles", "teams")
-    watch(
-        ApiKey,
-        Watch(
-            Kind.API_KEY,
-            # Neither the hash, nor what a mere use of the key changes.
-            fields=("name", "prefix", "scopes", "source_ids", "networks", "expires_at"),
-            ends={"revoked_at": Act.REVOKED},
-            organization=lambda row: row.organization,
-            label=lambda row: row.prefix,
-            subject=lambda row: row.user,
-        ),
-    )
+    watch(ApiKey, _KEY)
 
 
 def _of_organization(kind: Kind, *fields: str) -> Watch:
@@ -61,12 +58,4 @@ def _of_organization(kind: Kind, *fields: str) -> Watch:
 def key_refused(key: ApiKey, why: Refusal) -> None:
     """Once an hour for each key: whoever has one can send it as often as they like, also when it counts no more."""
     if api_keys.note_refusal(key):
-        audit.record(
-            Act.REFUSED,
-            Kind.API_KEY,
-            object_id=key.pk,
-            label=key.prefix,
-            organization=key.organization,
-            subject=key.user,
-            after={"reason": why},
-        )
+        _KEY.record(Act.REFUSED, key, after={"reason": why})

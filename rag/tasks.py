@@ -21,7 +21,9 @@ from rag.services import (
 )
 
 
-@shared_task(name="rag.ingest_documents")
+# Acknowledged late, so that a killed worker's message comes back. For processes alone: a thread cannot be cancelled
+# when Redis goes away, and a task that then acknowledged to the closed channel would end the whole worker.
+@shared_task(name="rag.ingest_documents", acks_late=True)
 def ingest_documents(count: int) -> None:
     ingestion.run(count=count)
 

@@ -1,4 +1,4 @@
-"""Celery: the rows are the truth and a message is only a hint, so no result backend and late acknowledgement."""
+"""Celery: the rows are the truth and a message is only a hint, so no result backend."""
 
 from celery.schedules import crontab
 from kombu import Queue
@@ -17,7 +17,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # KB: a process that a very long document has left this large is replaced when its message is done.
@@ -59,9 +58,6 @@ CELERY_TASK_ROUTES = {
     **{name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)},
     **{name: {"queue": "background"} for name in _BACKGROUND},
 }
-# What comes again by itself is acknowledged as it begins: one that ended after Redis had gone away and come back would
-# acknowledge to a channel that is closed, of which the whole worker ends.
-CELERY_TASK_ANNOTATIONS = {name: {"acks_late": False} for name in (*_OFTEN, *_NIGHTLY)}
 # Without a worker the sweeps of an hour must not pile up.
 CELERY_BEAT_SCHEDULE = {
     **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _OFTEN.items()},
