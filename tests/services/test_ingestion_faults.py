@@ -61,7 +61,8 @@ def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: 
     job.refresh_from_db()
     assert job.status == Status.COMPLETED
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
-    # As an undisturbed run would have left it.
+    # As an undisturbed run would have left it, and nobody else has a part in that one.
+    worker.stop()
     after_faults = indexed()
     assert set(after_faults) == {submission.path for submission in submissions}
     Document.objects.all().delete()
