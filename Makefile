@@ -47,7 +47,7 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@touch $@
 
 run: install
-	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python -m ragsite.launch
+	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python -m ragsite.run.launch
 
 ingest-sample: install
 	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python manage.py ingest_sample $(FILES)
@@ -70,20 +70,20 @@ schema: install-dev
 		--format openapi-json --validate --fail-on-warn --file tests/contracts/openapi.json
 
 fuzz: install-dev
-	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/fuzz" -- $(BIN)/python -m tests.fuzz
+	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/fuzz" -- $(BIN)/python -m tests.system.fuzz
 
 # PROVE_WORLDS: how many random worlds.
 prove: install-dev
 	@PROVE_WORLDS="$${PROVE_WORLDS:-300}" $(MAKE) --no-print-directory test ARGS="tests/access -q -p no:xdist"
 
 chaos: install-dev
-	@$(BIN)/python -m tests.chaos "$(CURDIR)/var/chaos"
+	@$(BIN)/python -m tests.system.chaos "$(CURDIR)/var/chaos"
 
 abuse: install-dev
-	@$(BIN)/python -m tests.abuse "$(CURDIR)/var/abuse"
+	@$(BIN)/python -m tests.system.abuse "$(CURDIR)/var/abuse"
 
 clients: install-dev
-	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/clients" -- $(BIN)/python -m tests.clients
+	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/clients" -- $(BIN)/python -m tests.system.clients
 
 bench: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)

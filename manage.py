@@ -9,7 +9,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")

@@ -15,8 +15,8 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from rest_framework_simplejwt.token_blacklist.models import BlacklistedToken, OutstandingToken
 
-from . import lockout, second_factor
 from .models import User
+from .sign_in import lockout, second_factor
 
 # Their pages would show working tokens of everybody.
 admin.site.unregister([OutstandingToken, BlacklistedToken])

@@ -1,9 +1,18 @@
 from django.apps import AppConfig
 from django.conf import settings
+from django.contrib.admin import apps as admin_apps
+
+
+class AdminConfig(admin_apps.AdminConfig):
+    """Django's admin with this project's sign-in."""
+
+    default = False
+    default_site = "accounts.sign_in.admin_site.Site"
 
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+    default = True
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
@@ -11,9 +20,9 @@ class AccountsConfig(AppConfig):
         from rest_framework_simplejwt.settings import api_settings
 
         from . import checks as checks
-        from . import trail
-        from .keys import KeyRing
+        from .audit import registry
+        from .sign_in.jwt_keys import KeyRing
 
         # The library has no setting for it, and every token class asks here.
         state.token_backend = KeyRing(api_settings, settings.JWT_OLD_KEYS)
-        trail.begin()
+        registry.begin()

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import InvalidToken
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 from .models import User
 

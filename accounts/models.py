@@ -12,10 +12,10 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from ragsite.db import UUIDModel
+from ragsite.postgres.models import UUIDModel
 
-from .audit import AuditEvent as AuditEvent
-from .watch import Watched
+from .audit.events import AuditEvent as AuditEvent
+from .audit.tracking import Watched
 
 _PLAIN = re.compile(r"[!-~]+")
 
@@ -58,7 +58,8 @@ class User(Watched, UUIDModel, AbstractBaseUser, PermissionsMixin):
     )
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
 
-    # The API key that this request came with, which narrows what the user may do (orgs.access). Not stored.
+    # The API key that this request came with, which narrows what the user may do
+    # (orgs.access.effective_permissions). Not stored.
     acting_by: uuid.UUID | None = None
 
     objects: ClassVar[UserManager] = UserManager()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import django
 
-from benchmarks.server import Server
-from ragsite import identity
+from benchmarks.support.server import Server
+from ragsite.postgres import identity
 
 # Chunks that are embedded by the endpoint 50 ms away.
 _REMOTE = (("BENCH_FIRST_LOAD", "30000"), ("BENCH_LIVE", "6000"))
@@ -25,11 +25,12 @@ def free_port() -> int:
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/endpoint.py
+    os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/support/endpoint.py
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from benchmarks import corpus, ingestion, remote, search
-    from benchmarks.setting import Setting
+    from benchmarks import ingestion, remote, search
+    from benchmarks.support import corpus
+    from benchmarks.support.environment import Setting
 
     documents = corpus.documents(limit=int(os.environ.get("BENCH_DOCUMENTS", "300")))
     folder = Path(os.environ["RAGSITE_DATA"])

@@ -16,7 +16,7 @@ from typing import Any
 
 import django
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 _MOST_TOKENS = 4_000
 
@@ -61,9 +61,10 @@ _WIDTHS = (10, 8, 10, 11, 10, 10)
 
 def measured() -> Iterator[tuple[str, list[str]]]:
     """Set → its figures, as text."""
-    from benchmarks.eval import library, sets
     from benchmarks.eval.__main__ import OWN, chosen_folder
-    from benchmarks.eval.crew import Crew
+    from benchmarks.eval.datasets import sets
+    from benchmarks.eval.runner import library
+    from benchmarks.eval.runner.workers import Crew
 
     library.clear_away()
     with Crew() as crew:
@@ -113,20 +114,21 @@ def overlap(asked: Asked, quoted: Sequence[Span]) -> tuple[float, float, float, 
 
 
 def extract(text: str, shelf: Any) -> Extract:
-    from benchmarks.eval import gears
-    from rag.pipeline import query, quote
-    from rag.pipeline.assemble import assemble
-    from rag.pipeline.calibration import gear_of
-    from rag.pipeline.ground import ground
-    from rag.pipeline.near import nearness
+    from benchmarks.eval.runner import modes
+    from rag.pipeline.answering import extractive
+    from rag.pipeline.answering.prompt import assemble
+    from rag.pipeline.answering.sentence_similarity import nearness
+    from rag.pipeline.grounding.calibration import gear_of
+    from rag.pipeline.grounding.ground import ground
+    from rag.pipeline.retrieval import retrieve
 
-    asked = gears.question(text, gears.DEFAULT, gears.ASKED)
-    context = assemble(text, query.find(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
+    asked = modes.question(text, modes.DEFAULT, modes.ASKED)
+    context = assemble(text, retrieve.find(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
     relevant = ground(text, context, gear=gear_of(asked)).relevant
     if relevant and len(relevant) < len(context.passages):
         context = assemble(text, relevant, max_tokens=_MOST_TOKENS)
     begun = time.perf_counter()
-    cited = quote.quotes(text, context.numbered, nearness(text, context.numbered, context.passages))
+    cited = extractive.quotes(text, context.numbered, nearness(text, context.numbered, context.passages))
     milliseconds = 1000 * (time.perf_counter() - begun)
     return Extract([(shelf.ids[each.passage.path], each.start, each.end) for each in cited], milliseconds)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import django
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 DATA = Path(__file__).parent / "data"
 _TOP = 10
@@ -38,7 +38,8 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
     from accounts.models import User
     from orgs.services import add_member, found_organization
     from rag.models import DataSource, EmbeddingModel
-    from rag.services import ingestion, queries
+    from rag.services.ingestion import ingestion
+    from rag.services.search import queries
     from rag.types import Submission
 
     name = f"bench-{secrets.token_hex(4)}"
@@ -81,7 +82,7 @@ def _as_it_is(question: Any, said: Sequence[str], reader: Any) -> Any:
 
 
 def _as_it_is_searched(question: Any, said: Sequence[str], reader: Any) -> Any:
-    from rag.services import conversations
+    from rag.services.search import conversations
     from rag.types import Message
 
     messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(said)]
@@ -91,7 +92,7 @@ def _as_it_is_searched(question: Any, said: Sequence[str], reader: Any) -> Any:
 
 def _rank(dialogue: dict[str, Any], ask: Callable[..., Any], reader: Any, gear: str) -> int:
     """Of the passage that answers; 0 if it is not found."""
-    from rag.services import queries
+    from rag.services.search import queries
     from rag.types import Question
 
     question = Question(dialogue["asks"], top_k=_TOP, rerank=gear == "reranked")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 if TYPE_CHECKING:
-    from benchmarks.setting import Setting
+    from benchmarks.support.environment import Setting
 
 ROUNDS = 3
 _embedder: Any = None
@@ -46,7 +46,7 @@ def _chunks(documents: list[dict[str, str]]) -> list[str]:
     from django.conf import settings
 
     from rag.pipeline import embed
-    from rag.pipeline.chunk import chunk
+    from rag.pipeline.ingestion.chunk import chunk
     from rag.types import ChunkingOptions, Parsed
 
     options = ChunkingOptions(settings.RAG_JOB_CHUNK_TOKENS, settings.RAG_JOB_CHUNK_OVERLAP)

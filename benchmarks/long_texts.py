@@ -14,7 +14,7 @@ from typing import Any
 import django
 import numpy as np
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 SETS = ("cranfield", "cisi", "codebase")
 DATASETS = Path(__file__).parents[2] / "shared" / "datasets" / "retrieval"
@@ -69,7 +69,7 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str, float]]]:
     """Embedded texts, the document of each, questions, and for each question the grades of documents."""
     from rag.pipeline import embed
-    from rag.pipeline.chunk import chunk
+    from rag.pipeline.ingestion.chunk import chunk
     from rag.types import ChunkingOptions, Parsed
 
     texts, owners = [], []

@@ -15,10 +15,10 @@ from typing import Any
 import django
 import psutil
 
-from benchmarks import endpoint
 from benchmarks.__main__ import free_port
-from benchmarks.server import Server
-from ragsite import identity
+from benchmarks.support import endpoint
+from benchmarks.support.server import Server
+from ragsite.postgres import identity
 
 DIMENSIONS = 384
 
@@ -28,8 +28,8 @@ def main() -> None:
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from benchmarks import corpus
-    from benchmarks.setting import Setting
+    from benchmarks.support import corpus
+    from benchmarks.support.environment import Setting
     from rag.models import EmbeddingModel
     from rag.types import Submission
 
@@ -61,8 +61,9 @@ _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 
 def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> None:
-    from rag.services import ingestion, jobs, uploads
-    from rag.services.uploads import Upload
+    from rag.services.ingestion import ingestion
+    from rag.services.jobs import jobs, uploads
+    from rag.services.jobs.uploads import Upload
     from rag.types import Submission
 
     with _peaks() as peaks:

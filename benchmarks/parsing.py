@@ -22,7 +22,8 @@ ROUNDS = 5
 def main(folder: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     django.setup()
-    from rag.parsing import registry, sandbox
+    from rag.parsing import registry
+    from rag.parsing.sandbox import process
 
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".jsonl" and file.name != "SOURCE.md"]
     began = time.perf_counter()
@@ -39,7 +40,7 @@ def main(folder: Path) -> None:
         median = statistics.median(took)
         seconds[file.suffix].append(median)
         slowest[file.suffix] = max(slowest.get(file.suffix, (0.0, "")), (median, file.name))
-    sandbox.close()
+    process.close()
     print("| format | files | median ms | slowest | its ms | peak MB |\n| --- | --- | --- | --- | --- | --- |")
     for suffix, took in seconds.items():
         most, name = slowest[suffix]
@@ -56,8 +57,8 @@ def _peak(file: Path) -> float:
 def _alone(file: Path) -> None:
     """As the reader's process does it, without its limits."""
     from rag.parsing import containers, detection
-    from rag.parsing.limits import Limits
     from rag.parsing.readers import reader, web
+    from rag.parsing.sandbox.limits import Limits
 
     web.warm_up()
     content = file.read_bytes()

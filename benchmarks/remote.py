@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import django
 import numpy as np
 
-from benchmarks import endpoint
 from benchmarks.ingestion import job_of
+from benchmarks.support import endpoint
 
 if TYPE_CHECKING:
-    from benchmarks.setting import Setting
+    from benchmarks.support.environment import Setting
 
 DIMENSIONS = 384
 _WRITERS = 2
@@ -26,7 +26,7 @@ _WRITERS = 2
 def measure(setting: "Setting", texts: list[str], *, first_load: int, live: int) -> None:
     """first_load, live: chunks of each. texts: paragraphs that documents of 16 chunks are made of."""
     from rag.models import EmbeddingModel
-    from rag.providers.stores import hnsw
+    from rag.providers.stores.pgvector import hnsw
 
     with endpoint.running(DIMENSIONS) as base_url, _writers() as pool:
         model, _ = EmbeddingModel.objects.update_or_create(
@@ -91,7 +91,7 @@ def _write(task: tuple[uuid.UUID, uuid.UUID, int]) -> None:
 
     from rag.models import Document
     from rag.providers.base import Version
-    from rag.providers.stores.pgvector import PgVectorStore
+    from rag.providers.stores.pgvector.store import PgVectorStore
     from rag.types import ChunkDraft
 
     source_id, model_id, documents = task

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.server import Server
-from benchmarks.setting import Setting
+from benchmarks.support.environment import Setting
+from benchmarks.support.server import Server
 
 # Of a chunk that is made up.
 _WORDS, _PIECES = 120, 70
@@ -24,9 +24,9 @@ _LARGE = 20_000
 def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str]) -> None:
     """fill: made-up chunks beside the real ones, in the same scope, of the words of these texts."""
     from rag.pipeline.embed import embed_question
-    from rag.pipeline.retrieve import CANDIDATES
+    from rag.pipeline.retrieval.candidates import CANDIDATES
     from rag.providers import registry
-    from rag.providers.stores import lexical
+    from rag.providers.stores.pgvector import lexical
     from rag.types import Scope
 
     _fill(setting, fill, texts)
@@ -68,7 +68,7 @@ _IN_A_ROW, _WARMING = 10, 20
 
 def measure_fence(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
     """What it costs that PostgreSQL is told who asks and decides again: two servers, one of them without, in turns."""
-    times: dict[str, list[float]] = {"": [], "benchmarks.unfenced_settings": []}
+    times: dict[str, list[float]] = {"": [], "benchmarks.support.settings_without_rls": []}
     with contextlib.ExitStack() as stack:
         asked = {}
         for settings, port in zip(times, ports, strict=True):
@@ -106,7 +106,7 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
     from rag.models import Document
     from rag.providers import registry
     from rag.providers.base import Version
-    from rag.providers.stores import hnsw, terms
+    from rag.providers.stores.pgvector import hnsw, terms
     from rag.types import ChunkDraft
 
     random = np.random.default_rng(1)

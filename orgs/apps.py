@@ -7,6 +7,6 @@ class OrgsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import trail
+        from . import audit_registry
 
-        trail.begin()
+        audit_registry.begin()

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from accounts.models import User
 
-from .models import Membership, Organization, Role, Team
-from .permissions import DEFAULT_ROLES
+from .access.permissions import DEFAULT_ROLES
+from .models.organizations import Membership, Organization, Role, Team
 
 
 @transaction.atomic

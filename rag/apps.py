@@ -7,6 +7,6 @@ class RagConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from .models import trail
+        from .models import audit_registry
 
-        trail.begin()
+        audit_registry.begin()

@@ -4,21 +4,21 @@ import uuid
 
 from celery import shared_task
 
-from accounts import audit
-from rag.services import (
-    deletion,
-    forgetting,
-    ingestion,
-    piece_bits,
-    quality,
-    recovery,
-    reembedder,
-    retries,
+from accounts.audit import events
+
+from .services.evaluation import quality
+from .services.ingestion import ingestion, sweep
+from .services.jobs import retries
+from .services.maintenance import (
+    bm25_index,
+    history_retention,
+    term_statistics,
+    token_signatures,
     usage,
     vector_index,
-    word_counts,
-    word_index,
 )
+from .services.reembedding import worker
+from .services.sources import deletion
 
 
 # Acknowledged late, so that a killed worker's message comes back. For processes alone: a thread cannot be cancelled
@@ -30,7 +30,7 @@ def ingest_documents(count: int) -> None:
 
 @shared_task(name="rag.sweep_ingestion")
 def sweep_ingestion() -> None:
-    recovery.sweep()
+    sweep.sweep()
 
 
 @shared_task(name="rag.tend_vector_index")
@@ -40,7 +40,7 @@ def tend_vector_index() -> None:
 
 @shared_task(name="rag.tend_words")
 def tend_words() -> None:
-    word_index.tend()
+    bm25_index.tend()
 
 
 @shared_task(name="rag.purge_deleted")
@@ -55,7 +55,7 @@ def check_usage() -> None:
 
 @shared_task(name="rag.check_words")
 def check_words() -> None:
-    word_counts.check_some()
+    term_statistics.check_some()
 
 
 @shared_task(name="rag.forget_inputs")
@@ -65,22 +65,22 @@ def forget_inputs() -> None:
 
 @shared_task(name="rag.forget_history")
 def forget_history() -> None:
-    forgetting.forget()
+    history_retention.forget()
 
 
 @shared_task(name="rag.forget_audit_events")
 def forget_audit_events() -> None:
-    audit.forget()
+    events.forget()
 
 
 @shared_task(name="rag.reembed")
 def reembed() -> None:
-    reembedder.work()
+    worker.work()
 
 
 @shared_task(name="rag.supply_piece_bits")
 def supply_piece_bits() -> None:
-    piece_bits.supply()
+    token_signatures.supply()
 
 
 @shared_task(name="rag.measure_all_quality")

@@ -7,7 +7,7 @@ from celery.signals import setup_logging, worker_init, worker_ready
 from django_structlog.celery.steps import DjangoStructLogInitStep
 from kombu.transport.redis import Channel
 
-from . import identity
+from .postgres import identity
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 

@@ -10,10 +10,12 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django_structlog.middlewares import RequestMiddleware
 
-from accounts.envelope import request_id
-from accounts.uploads import Bounded, too_long
-from rag.contracts import limits, refusals
-from ragsite import identity
+from rag.contracts import error_responses
+from rag.contracts.common import rate_limits
+from ragsite.http.errors import request_id
+from ragsite.http.uploads import Bounded, too_long
+
+from .postgres import identity
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -49,7 +51,7 @@ class BoundedUtf8Requests:
         limit: int = getattr(settings, setting)
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdigit() and int(length) > limit:
-            return refusals.refusal(request, 413, too_long(limit, setting, int(length)))
+            return error_responses.refusal(request, 413, too_long(limit, setting, int(length)))
         if uploads and length == "0" and _ends_by_itself(request):
             # Django reads as much as is declared: here up to the limit, and the server says where the body ends.
             request.META["CONTENT_LENGTH"] = str(limit)
@@ -77,7 +79,7 @@ class AnswerHeaders:
         response = self._get_response(request)
         response["X-Request-ID"] = request_id()
         response["Permissions-Policy"] = _NO_DEVICES
-        for name, value in limits.headers(request).items():
+        for name, value in rate_limits.headers(request).items():
             response[name] = value
         return response
 
@@ -116,10 +118,10 @@ class AddressBudgets:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if _COUNTED_BY_ADDRESS.match(request.path_info):
-            seconds = limits.seconds_to_wait(request)
+            seconds = rate_limits.seconds_to_wait(request)
             if seconds:
                 most = settings.RAG_OPEN_REQUESTS_PER_MINUTE
-                refused = refusals.refusal(request, 429, f"At most {most} requests a minute are answered here.")
+                refused = error_responses.refusal(request, 429, f"At most {most} requests a minute are answered here.")
                 refused["Retry-After"] = str(seconds)
                 return refused
         return self._get_response(request)

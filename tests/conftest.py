@@ -18,12 +18,12 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
-from ragsite import identity
+from ragsite.postgres import identity
 from ragsite.settings.files import in_folder
-from tests.emptying import empty
-from tests.factories import World
-from tests.http import Client
-from tests.provider_server import ProviderServer
+from tests.support.database import empty
+from tests.support.factories import World
+from tests.support.http import Client
+from tests.support.provider_server import ProviderServer
 
 # The test databases are this process's to make and to empty; what tests call runs as it does in a worker.
 identity.run_process_as(identity.OWNER)
@@ -103,7 +103,7 @@ class Worker:
         name = connection.settings_dict["NAME"]
         environment = {
             **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.worker_settings",
+            "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
             "TEST_DATABASE": str(name),
             "RAG_LEASE_SECONDS": "2",
             "RAG_SWEEP_SECONDS": "1",

@@ -2,7 +2,7 @@
 
 import django.db.models.functions.text
 import django.utils.timezone
-import ragsite.db
+import ragsite.postgres.models
 from django.db import migrations, models
 
 
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('password', models.CharField(max_length=128, verbose_name='password')),
                 ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
                 ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254, unique=True)),
                 ('name', models.CharField(blank=True, max_length=150)),
                 ('is_staff', models.BooleanField(default=False, verbose_name='may open the admin')),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import django
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 ROOT = Path(__file__).parents[2]
 OWN = Path(__file__).parent / "own"
@@ -28,7 +28,8 @@ def main() -> int:
     from django.core.management import call_command
     from rich.console import Console
 
-    from benchmarks.eval import plots, report, run
+    from benchmarks.eval.reporting import plots, report
+    from benchmarks.eval.runner import run
 
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 150)
     folder = chosen_folder()

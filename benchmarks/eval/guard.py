@@ -12,7 +12,7 @@ from typing import Any
 
 import django
 
-from ragsite import identity
+from ragsite.postgres import identity
 
 OWN = Path(__file__).parent / "own"
 KEPT = Path(__file__).parent / "guard.json"
@@ -29,7 +29,7 @@ def main() -> int:
     django.setup()
     from django.core.management import call_command
 
-    from benchmarks.eval import run
+    from benchmarks.eval.runner import run
 
     call_command("migrate", verbosity=0)
     figures = run.everything(OWN, Path(os.environ["RAGSITE_DATA"]) / "guard.json", lambda line: None)

@@ -2,7 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import ragsite.db
+import ragsite.postgres.models
 from django.conf import settings
 from django.db import migrations, models
 
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Organization',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=150)),
                 ('slug', models.SlugField(max_length=60, unique=True)),
                 ('is_active', models.BooleanField(default=True, help_text='Switch off to close it to all its members at once.')),
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Role',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.SlugField(max_length=60)),
                 ('permissions', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('sources.create', 'create data sources'), ('sources.ingest', 'send documents to data sources'), ('sources.manage', 'see, change and delete data sources, their access and their jobs'), ('members.manage', 'change members, teams and roles')], max_length=30), blank=True, default=list, size=None)),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='roles', to='orgs.organization')),
@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Team',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.SlugField(max_length=60)),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='teams', to='orgs.organization')),
             ],
@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Membership',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('is_active', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),

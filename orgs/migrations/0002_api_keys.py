@@ -5,7 +5,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import ragsite.db
+import ragsite.postgres.models
 
 
 class Migration(migrations.Migration):
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="ApiKey",
             fields=[
-                ("id", models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("id", models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=100)),
                 ("prefix", models.CharField(max_length=11)),
                 ("hash", models.CharField(max_length=64)),

@@ -1,13 +1,3 @@
-from . import calibrations, documents, embedding_models, job_documents, jobs, organizations, people, quality, sources
+from . import calibrations, documents, embedding_models, jobs, organizations, people, sources
 
-__all__ = [
-    "calibrations",
-    "documents",
-    "embedding_models",
-    "job_documents",
-    "jobs",
-    "organizations",
-    "people",
-    "quality",
-    "sources",
-]
+__all__ = ["calibrations", "documents", "embedding_models", "jobs", "organizations", "people", "sources"]

@@ -6,9 +6,9 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from accounts.models import User
+from orgs.access.permissions import Permission
+from orgs.admin.scoped import ScopedAdmin, organizations_where
 from orgs.models import Membership, Organization, Role, Team
-from orgs.permissions import Permission
-from orgs.scoped import ScopedAdmin, organizations_where
 from rag.models import Action, DataSource
 
 

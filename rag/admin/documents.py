@@ -10,18 +10,18 @@ from django.db.models import Model, QuerySet, Sum
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 
-from accounts import audit
-from accounts.audit import Act, Kind
-from orgs.permissions import Permission
-from orgs.scoped import organizations_where
-from rag import storage
+from accounts.audit import events
+from accounts.audit.events import Act, Kind
+from orgs.access.permissions import Permission
+from orgs.admin.scoped import organizations_where
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
-from rag.services import documents
-from ragsite.db import as_uuid
+from rag.providers import file_storage
+from rag.services.sources import documents
+from ragsite.postgres.models import as_uuid
 
-from .again import parse_again
 from .base import SourceContentAdmin
+from .reparsing import parse_again
 
 
 @admin.register(Document)
@@ -49,9 +49,9 @@ class DocumentAdmin(SourceContentAdmin):
         document = _with_original(request, object_id)
         if document is None or document.original is None:
             raise Http404
-        file = storage.opened(document.original)
+        file = file_storage.opened(document.original)
         home = document.source.organization
-        audit.record(Act.EXPORTED, Kind.DOCUMENT, object_id=document.pk, label=document.path, organization=home)
+        events.record(Act.EXPORTED, Kind.DOCUMENT, object_id=document.pk, label=document.path, organization=home)
         reply = FileResponse(
             file,
             as_attachment=True,

@@ -8,11 +8,11 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from rag.models import EmbeddingModel
-from rag.providers.outbound import ForbiddenAddress, require_allowed
+from rag.providers.http.outbound import ForbiddenAddress, require_allowed
 
 
 class EmbeddingModelForm(forms.ModelForm):
-    """Says at once what connecting would refuse (rag.providers.outbound)."""
+    """Says at once what connecting would refuse (rag.providers.http.outbound)."""
 
     def clean_base_url(self) -> str:
         return _allowed(self.cleaned_data["base_url"])

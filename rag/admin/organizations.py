@@ -9,10 +9,10 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from orgs.admin import OrganizationAdmin
+from orgs.admin.organizations import OrganizationAdmin
 from orgs.models import Membership, Organization
 from rag.models import DataSource, Document, Usage
-from rag.services import deletion
+from rag.services.sources import deletion
 
 # From this share of a quota on the bar and its figure warn.
 _NEARLY_FULL = 0.9

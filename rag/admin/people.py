@@ -10,7 +10,7 @@ from django.http import FileResponse, HttpRequest
 
 from accounts.admin import UserAdmin
 from accounts.models import User
-from rag.services import personal_data
+from rag.services.maintenance import personal_data
 
 admin.site.unregister(User)
 

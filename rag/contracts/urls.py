@@ -2,16 +2,16 @@
 
 from django.urls import re_path
 
-from . import schema as _  # noqa: F401  # tells the OpenAPI generator about our fields
 from .agent import views as agent
-from .pipeline.access_views import Explain, SourceAccess
-from .pipeline.document_views import Documents
-from .pipeline.job_views import IngestionJobDocuments, IngestionJobRetry, IngestionJobs
-from .pipeline.query_views import Query, Retrieve
-from .pipeline.source_views import DataSources
+from .common import openapi as _  # noqa: F401  # tells the OpenAPI generator about our fields
+from .pipeline.access.views import Explain, SourceAccess
+from .pipeline.documents.views import Documents
+from .pipeline.jobs.views import IngestionJobDocuments, IngestionJobRetry, IngestionJobs
+from .pipeline.queries.views import Query, Retrieve
+from .pipeline.sources.views import DataSources
 from .retrieval import views as retrieval
 from .search_service import views as search_service
-from .shared import Ingest, Search
+from .shared_paths import Ingest, Search
 from .v3.views import Chat
 
 job = IngestionJobs.as_view({"get": "retrieve", "delete": "destroy"})

@@ -6,7 +6,7 @@ import django.core.validators
 import django.db.models.deletion
 import pgvector.django.halfvec
 import pgvector.django.indexes
-import ragsite.db
+import ragsite.postgres.models
 from django.conf import settings
 from django.db import migrations, models
 from pgvector.django import VectorExtension
@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='EmbeddingModel',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(help_text='As the provider names it.', max_length=100, unique=True)),
                 ('provider', models.CharField(choices=[('local', "local: on this machine's CPU"), ('openai', 'OpenAI-compatible endpoint')], max_length=10)),
                 ('dimensions', models.PositiveIntegerField(choices=[(384, 'D384'), (768, 'D768'), (1536, 'D1536'), (3072, 'D3072')])),
@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='DataSource',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=150)),
                 ('slug', models.CharField(max_length=100)),
                 ('description', models.TextField(blank=True, max_length=2000)),
@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Document',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('path', models.TextField()),
                 ('title', models.TextField()),
                 ('uri', models.TextField(blank=True)),
@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Chunk',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('position', models.PositiveIntegerField()),
                 ('start', models.PositiveIntegerField()),
                 ('end', models.PositiveIntegerField()),
@@ -108,7 +108,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Grant',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('granted_at', models.DateTimeField(auto_now_add=True)),
                 ('granted_by', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('role', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='orgs.role')),
@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='IngestionJob',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('status', models.CharField(choices=[('queued', 'Queued'), ('processing', 'Processing'), ('completed', 'Completed'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
                 ('chunk_size', models.PositiveIntegerField()),
                 ('chunk_overlap', models.PositiveIntegerField()),
@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='IngestionDocument',
             fields=[
-                ('id', models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('index', models.PositiveIntegerField()),
                 ('path', models.TextField()),
                 ('title', models.TextField()),

@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import ragsite.db
+import ragsite.postgres.models
 
 
 class Migration(migrations.Migration):
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SearchRecord",
             fields=[
-                ("id", models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("id", models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ("text", models.TextField()),
                 ("results", models.JSONField(default=list)),
                 ("time_ms", models.FloatField()),

@@ -5,7 +5,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import ragsite.db
+import ragsite.postgres.models
 
 
 class Migration(migrations.Migration):
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Conversation",
             fields=[
-                ("id", models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("id", models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ("rag_used", models.BooleanField(default=False)),
                 ("rag_sources", models.JSONField(default=list)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="ConversationMessage",
             fields=[
-                ("id", models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("id", models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False)),
                 ("position", models.PositiveIntegerField()),
                 ("role", models.CharField(choices=[("user", "User"), ("assistant", "Assistant")], max_length=9)),
                 ("content", models.TextField()),

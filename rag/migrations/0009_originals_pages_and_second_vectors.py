@@ -1,8 +1,8 @@
 """Files as they were sent, pages of chunks, stages of documents on their way in, and vectors of two models side by side."""
 
 import django.db.models.deletion
-import rag.models.originals
-import ragsite.db
+import rag.models.content.originals
+import ragsite.postgres.models
 from django.db import migrations, models
 
 DIMENSIONS = (384, 768, 1536, 3072)
@@ -53,9 +53,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.UUIDField(default=ragsite.db.uuid7, editable=False, primary_key=True, serialize=False),
+                    models.UUIDField(default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False),
                 ),
-                ("file", models.FileField(max_length=200, upload_to=rag.models.originals.place)),
+                ("file", models.FileField(max_length=200, upload_to=rag.models.content.originals.place)),
                 ("name", models.TextField(help_text="As the client called it.")),
                 ("content_type", models.CharField(blank=True, max_length=200)),
                 ("size", models.PositiveBigIntegerField(help_text="Bytes.")),

@@ -1,4 +1,4 @@
-"""The index of the vectors is built when it pays (rag/providers/stores/hnsw.py), no longer with the table.
+"""The index of the vectors is built when it pays (rag/providers/stores/pgvector/hnsw.py), no longer with the table.
 
 One over rows that are there already stays.
 """

@@ -1,17 +1,25 @@
-from .calibration import Calibration
-from .chunks import EMBEDDING_TABLES, Chunk, Embedding384, Embedding768, Embedding1536, Embedding3072, PieceBits
-from .conversations import Conversation, ConversationMessage
-from .dispatch import IngestionTurn, ModelOutage
-from .documents import Document
+from .content.chunks import (
+    EMBEDDING_TABLES,
+    Chunk,
+    Embedding384,
+    Embedding768,
+    Embedding1536,
+    Embedding3072,
+    PieceBits,
+)
+from .content.documents import Document
+from .content.originals import Original
+from .content.terms import ChunkTerms, SourceConfig, SourceTerm
 from .embedding_models import EmbeddingModel
-from .golden import GoldenQuestion, QualityRun
-from .history import SearchRecord
-from .jobs import Condition, IngestionDocument, IngestionJob
-from .originals import Original
+from .evaluation.calibration import Calibration
+from .evaluation.golden_questions import GoldenQuestion, QualityRun
+from .ingestion.dispatch import IngestionTurn, ModelOutage
+from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
+from .ingestion.usage import Usage
 from .reembedding import Reembedding
+from .search.conversations import Conversation, ConversationMessage
+from .search.history import SearchRecord
 from .sources import Action, DataSource, Grant, SourceType
-from .usage import Usage
-from .words import ChunkTerms, SourceConfig, SourceTerm
 
 __all__ = [
     "EMBEDDING_TABLES",

@@ -6,7 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from rag.errors import EmbeddingFailed
-from ragsite.db import UUIDModel
+from ragsite.postgres.models import UUIDModel
 
 _KEY_VARIABLE = [RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")]
 _COSINE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
@@ -35,7 +35,7 @@ class EmbeddingModel(UUIDModel):
         OPENAI = "openai", "OpenAI-compatible endpoint"
 
     class Dimensions(models.IntegerChoices):
-        """One table of vectors each (rag/models/chunks.py)."""
+        """One table of vectors each (rag/models/content/chunks.py)."""
 
         D384 = 384, "384"
         D768 = 768, "768"

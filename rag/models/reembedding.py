@@ -4,11 +4,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from accounts.watch import Watched
-from ragsite.db import UUIDModel
+from accounts.audit.tracking import Watched
+from ragsite.postgres.models import UUIDModel
 
 from .embedding_models import EmbeddingModel
-from .golden import QualityRun
+from .evaluation.golden_questions import QualityRun
 from .sources import DataSource, SourceContentQuerySet
 
 

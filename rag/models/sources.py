@@ -9,14 +9,14 @@ from django.db import connection, models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from accounts.audit.tracking import Watched, WatchedQuerySet
 from accounts.models import User
-from accounts.watch import Watched, WatchedQuerySet
-from orgs.access import Standing, standing_of
+from orgs.access.effective_permissions import Standing, standing_of
+from orgs.access.permissions import Action as Action
+from orgs.access.permissions import Permission, Visibility
 from orgs.models import Caller, Organization, Role, Team
-from orgs.permissions import Action as Action
-from orgs.permissions import Permission, Visibility
 from rag.errors import ModelChanged, UnknownSource
-from ragsite.db import UUIDModel
+from ragsite.postgres.models import UUIDModel
 
 from .embedding_models import EmbeddingModel
 

@@ -7,7 +7,7 @@ import zlib
 from rag.errors import ParseFailed, RagError, UnsupportedFormat
 
 from . import formats
-from .limits import Limits
+from .sandbox.limits import Limits
 
 _MEMBERS = {"word/document.xml": formats.DOCX, "xl/workbook.xml": formats.XLSX, "ppt/presentation.xml": formats.PPTX}
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."

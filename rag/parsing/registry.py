@@ -7,7 +7,8 @@ from django.conf import settings
 from rag.errors import ParseFailed
 from rag.types import Parsed
 
-from . import detection, formats, markdown, sandbox, text
+from . import detection, formats, markdown, text
+from .sandbox import process
 
 # What is looked at of a file to tell what it is.
 HEAD_BYTES = 16_384
@@ -20,7 +21,7 @@ def parse(content: str, *, content_type: str, path: str) -> Parsed:
     """
     media_type = detection.text_type(content, content_type=content_type, name=path)
     if media_type in formats.CONVERTED and content.strip():
-        return sandbox.read_text(content, media_type=media_type)
+        return process.read_text(content, media_type=media_type)
     return _kept(content, media_type)
 
 
@@ -35,12 +36,12 @@ def read(file: Path, *, content_type: str, name: str) -> Parsed:
         raise ParseFailed("The file is empty.")
     media_type = detect(head, content_type=content_type, name=name)
     if media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED:
-        return sandbox.read(file, media_type=media_type)
+        return process.read(file, media_type=media_type)
     if file.stat().st_size > settings.RAG_MAX_TEXT_BYTES:
         raise ParseFailed(f"The file holds more than {settings.RAG_MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
     decoded = text.unicode(file.read_bytes())
     if decoded is None:  # an older encoding, which is guessed
-        return sandbox.read(file, media_type=media_type)
+        return process.read(file, media_type=media_type)
     if not decoded.strip():
         raise ParseFailed("The file holds no text.")
     return _kept(decoded, media_type)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.late_interaction import Bits, Pieces
 from rag.models import EmbeddingModel
 from rag.providers import registry
 from rag.providers.base import Halves, Vectors
+from rag.types.token_vectors import Bits, Pieces
 
 _MOST_OF_A_TITLE = 150
 # Of a document of more chunks the pieces would take much of the worker's memory: they are supplied afterwards.

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.late_interaction import Bits, Pieces
 from rag.models import Document
 from rag.types import ChunkDraft, Hit, Message, Passage, Scope
+from rag.types.token_vectors import Bits, Pieces
 
 Vectors = NDArray[np.float32]
 # As they are stored.

@@ -9,15 +9,15 @@ from django.conf import settings
 from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
-from .agent_loop import AgentLoop
 from .base import Embedder, LanguageModel, PieceEmbedder, Reranker, VectorStore
 from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
+from .language_models.agent_loop import AgentLoop
 from .language_models.openai import OpenAILanguageModel, answers
 from .rerankers.cohere import CohereReranker
 from .rerankers.local import LocalReranker
-from .stores.pgvector import PgVectorStore
+from .stores.pgvector.store import PgVectorStore
 
 # However often somebody asks for the endpoint's health.
 _SECONDS_REMEMBERED = 5

@@ -13,8 +13,9 @@ from django.db import transaction
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 
-from ragsite import identity
-from ragsite.identity import Identity
+from ragsite.postgres.identity import Identity
+
+from . import identity
 
 _OF_SESSION = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
 # The second one counts in COMMIT as well, which looks at other tables for constraints that are checked there.

@@ -17,16 +17,16 @@ if RAG_ANONYMOUS_ORG and not (DEBUG or env.bool("RAG_ANONYMOUS_ORG_ALLOWED", def
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "orgs.authentication.ApiKeyAuthentication",
+        "orgs.api_keys.authentication.ApiKeyAuthentication",
         "accounts.authentication.AccessTokenAuthentication",
-        "orgs.authentication.AnonymousOrganizationAuthentication",
+        "orgs.api_keys.authentication.AnonymousOrganizationAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_PARSER_CLASSES": ["accounts.parsers.BoundedJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["ragsite.http.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "accounts.negotiation.LenientNegotiation",
-    "DEFAULT_SCHEMA_CLASS": "accounts.schema.Schema",
-    "EXCEPTION_HANDLER": "accounts.envelope.exception_handler",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "ragsite.http.negotiation.LenientNegotiation",
+    "DEFAULT_SCHEMA_CLASS": "ragsite.http.openapi.Schema",
+    "EXCEPTION_HANDLER": "ragsite.http.errors.exception_handler",
     "COERCE_DECIMAL_TO_STRING": False,
 }
 
@@ -83,7 +83,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Five published contracts on one server: v3, retrieval, pipeline, agent and search service.",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
-    "PREPROCESSING_HOOKS": ["accounts.schema.literal_paths"],
+    "PREPROCESSING_HOOKS": ["ragsite.http.openapi.literal_paths"],
     "POSTPROCESSING_HOOKS": [],
     "SCHEMA_PATH_PREFIX": "/",
     # The reference is open, even to somebody with an expired token.

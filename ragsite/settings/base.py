@@ -17,7 +17,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
-    "ragsite.apps.AdminConfig",
+    "accounts.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -56,7 +56,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "ragsite.middleware.StatedIdentity",
     "django_otp.middleware.OTPMiddleware",
-    "accounts.origin.RequestInHand",
+    "accounts.audit.request_context.RequestInHand",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -93,7 +93,7 @@ DATABASES["default"]["OPTIONS"] = _PATIENCE | DATABASES["default"].get("OPTIONS"
 DATABASE_STATEMENT_SECONDS = env.int("DATABASE_STATEMENT_SECONDS", default=30)
 
 REDIS_URL = env.str("REDIS_URL")
-# Only counters are kept here (rag.contracts.limits), and no request waits long for them.
+# Only counters are kept here (rag.contracts.common.rate_limits), and no request waits long for them.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -130,6 +130,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": FILES,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -190,7 +191,7 @@ LOGGING = {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "openai": {"level": "WARNING"},
-        # accounts.lockout writes the one line that matters.
+        # accounts.sign_in.lockout writes the one line that matters.
         "axes": {"level": "ERROR"},
     },
 }

@@ -15,16 +15,16 @@ RAGSITE_SIGN_IN_FAILURES_PER_ADDRESS = env.int("RAGSITE_SIGN_IN_FAILURES_PER_ADD
 RAGSITE_SIGN_IN_COOL_OFF_MINUTES = env.int("RAGSITE_SIGN_IN_COOL_OFF_MINUTES", default=15)
 
 # Kept in PostgreSQL, where the accounts are: all processes count together, and Redis can be down.
-AXES_HANDLER = "accounts.lockout.Handler"
+AXES_HANDLER = "accounts.sign_in.lockout.Handler"
 AXES_FAILURE_LIMIT = RAGSITE_SIGN_IN_FAILURES
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
 AXES_COOLOFF_TIME = timedelta(minutes=RAGSITE_SIGN_IN_COOL_OFF_MINUTES)
 # An attempt while locked changes nothing: nobody can prolong it for somebody else behind the same address.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
-AXES_USERNAME_CALLABLE = "accounts.lockout.account"
-AXES_CLIENT_IP_CALLABLE = "accounts.lockout.address"
-AXES_LOCKOUT_CALLABLE = "accounts.lockout.refusal"
+AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.account"
+AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.address"
+AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.refusal"
 AXES_SENSITIVE_PARAMETERS = ["username", "email", "code", "csrfmiddlewaretoken"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False

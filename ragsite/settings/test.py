@@ -12,4 +12,4 @@ _process = env.str("PYTEST_XDIST_WORKER", default="one")
 CACHES["default"]["KEY_PREFIX"] = f"ragsite-tests-{_process}"
 # Messages of tests are only for workers that tests start.
 CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"] = f"ragsite-tests-{_process}:"
-RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]  # tests/provider_server.py
+RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]  # tests/support/provider_server.py

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from accounts.models import User
+from orgs.access.permissions import Visibility
 from orgs.models import Membership, Team
-from orgs.permissions import Visibility
 from orgs.services import add_member
 from rag.models import Action, DataSource
-from rag.services import explanation
+from rag.services.access import explain
 from tests.access import oracle
 from tests.access.test_visible_to import rolled_back
 from tests.access.worlds import build, worlds
-from tests.factories import World
+from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db
 ACCESS = "/api/rag/sources/library/access"
@@ -35,17 +35,17 @@ def test_the_explained_verdict_is_the_rules_in_every_case(world: oracle.World, w
         person = people[who % people.count()]
         visible = {
             action: set(DataSource.objects.visible_to(person, action).values_list("pk", flat=True))
-            for action in explanation.ACTIONS
+            for action in explain.ACTIONS
         }
         for source in DataSource.objects.select_related("organization", "owner"):
-            for verdict in explanation.explain(source, person):
+            for verdict in explain.explain(source, person):
                 assert verdict.allowed == (source.pk in visible[verdict.action]), verdict
         assert log == []
 
 
 def reason(source: DataSource, person: User | None, action: Action = Action.QUERY) -> str:
     source = DataSource.objects.get(pk=source.pk)
-    (found,) = [each.reason for each in explanation.explain(source, person) if each.action is action]
+    (found,) = [each.reason for each in explain.explain(source, person) if each.action is action]
     return found
 
 

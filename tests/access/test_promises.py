@@ -10,12 +10,12 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.models import User
+from orgs.access.permissions import Visibility
 from orgs.models import Caller, Membership, Role, Team
-from orgs.permissions import Visibility
 from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, Grant, IngestionJob
 from tests.access.worlds import fill
-from tests.factories import World
+from tests.support.factories import World
 
 QUERY, INGEST, MANAGE, VIEW = Action.QUERY, Action.INGEST, Action.MANAGE, Action.VIEW
 NOTHING: set[Action] = set()

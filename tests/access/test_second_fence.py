@@ -19,20 +19,20 @@ from rest_framework_simplejwt.tokens import AccessToken
 from accounts.models import User
 from orgs.models import Caller
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
-from rag.models.conversations import Conversation, ConversationMessage
-from rag.models.history import SearchRecord
-from rag.models.jobs import IngestionDocumentQuerySet, JobContentQuerySet
+from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
+from rag.models.search.conversations import Conversation, ConversationMessage
+from rag.models.search.history import SearchRecord
 from rag.models.sources import DataSourceQuerySet, SourceContentQuerySet
 from rag.pipeline.embed import embed_question
 from rag.providers import registry
-from rag.providers.stores import lexical
+from rag.providers.stores.pgvector import lexical
 from rag.types import Filters, Scope
-from ragsite import identity
-from ragsite.identity import NOBODY, Identity
+from ragsite.postgres import identity
+from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import oracle, proof
 from tests.access.test_visible_to import rolled_back
 from tests.access.worlds import build, fill, worlds
-from tests.factories import World, put
+from tests.support.factories import World, put
 
 # `make prove` tries more.
 WORLDS = int(os.environ.get("PROVE_WORLDS", "40"))

@@ -10,14 +10,14 @@ from django.db import transaction
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from orgs import api_keys
+from orgs.access.permissions import Permission, Scope, Visibility
+from orgs.api_keys import service
 from orgs.models import Role, Team
-from orgs.permissions import Permission, Scope, Visibility
 from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
 from tests.access import oracle
 from tests.access.worlds import ADDRESSES, Rows, build, fill, secret, worlds
-from tests.factories import World
+from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +74,7 @@ def test_keys_count_as_the_contract_says(world: oracle.World, address: str) -> N
         rows = build(world)
         for key in world.keys:
             expected = rows.keys[key] if oracle.counts(world, key) and oracle.may_come_from(key, address) else None
-            found = api_keys.find_usable(secret(key), address=ipaddress.ip_address(address))
+            found = service.find_usable(secret(key), address=ipaddress.ip_address(address))
             assert found == expected, (key, address)
 
 

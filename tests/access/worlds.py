@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from accounts.models import User
 from orgs.models import ApiKey, Caller, Membership, Organization, Role, Team
 from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, Grant, IngestionJob
-from ragsite.db import uuid7
+from ragsite.postgres.models import uuid7
 from tests.access import oracle
 
 usually = st.sampled_from((True,) * 7 + (False,))

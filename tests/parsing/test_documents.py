@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.eval import documents
+from benchmarks.eval.datasets import documents
 
 # Beside the checkout, or where the environment says.
 FOLDER = Path(os.environ.get("RAG_TEST_DOCUMENTS", Path(__file__).parents[3] / "shared" / "datasets" / "documents"))

@@ -17,7 +17,8 @@ from hypothesis import settings as properties
 from hypothesis import strategies as st
 
 from rag.errors import ParseFailed, UnsupportedFormat
-from rag.parsing import registry, sandbox
+from rag.parsing import registry
+from rag.parsing.sandbox import process
 
 from . import files
 from .conftest import Read
@@ -238,19 +239,21 @@ def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
 def test_readers_know_no_secrets_and_leave_nothing_behind(
     read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sandbox.close()
+    process.close()
     monkeypatch.setenv("SECRET_KEY", SECRET)
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")
     (child,) = children()
     assert SECRET not in "".join(child.environ().values())
     assert not list(settings.RAG_TEMP_FOLDER.iterdir())
-    sandbox.close()
+    process.close()
     assert not children()
 
 
 def test_reading_starts_without_django() -> None:
-    script = "import rag.parsing.child, sys; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
-    environment = {**sandbox._environment(), "PATH": os.defpath}
+    script = (
+        "import rag.parsing.sandbox.child, sys; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
+    )
+    environment = {**process._environment(), "PATH": os.defpath}
     assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == 0
 
 
@@ -285,4 +288,4 @@ def test_random_bytes_raise_nothing_unforeseen(read: Read, content: bytes, name:
 
 def children() -> list[psutil.Process]:
     found = psutil.Process().children(recursive=True)
-    return [child for child in found if "rag.parsing.child" in " ".join(child.cmdline())]
+    return [child for child in found if "rag.parsing.sandbox.child" in " ".join(child.cmdline())]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from rag.errors import EmbeddingFailed, GenerationFailed, InvalidRequest
-from rag.providers.agent_loop import MAX_TOOL_CALLS, MAX_TURNS, AgentLoop
+from rag.providers.language_models.agent_loop import MAX_TOOL_CALLS, MAX_TURNS, AgentLoop
 from rag.types import AgentTool
-from tests.provider_server import ProviderServer, tool_call
+from tests.support.provider_server import ProviderServer, tool_call
 
 SCHEMA = {
     "type": "object",

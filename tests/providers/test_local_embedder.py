@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
-from rag.late_interaction import bits
 from rag.providers.embedders import local
+from rag.types.token_vectors import bits
 
 
 @pytest.fixture(scope="module")

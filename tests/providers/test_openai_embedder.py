@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from rag.errors import EmbeddingFailed
-from rag.providers.openai_client import retry_after
-from tests.provider_server import ProviderServer
+from rag.providers.http.openai_client import retry_after
 from tests.providers.test_embedders import remote
+from tests.support.provider_server import ProviderServer
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 from rag.errors import GenerationFailed, RerankFailed
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.rerankers.cohere import CohereReranker
-from rag.services.agent import _selected
+from rag.services.search.agent import _selected
 from rag.types import Message
-from tests.upstream import Upstream
+from tests.support.upstream import Upstream
 
 ASKED = [Message("user", "Where are the bicycles?")]
 JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
@@ -128,7 +128,7 @@ def test_what_is_no_answer_is_a_failure_of_the_service(upstream: Upstream, call:
         said = call(upstream, 2)
     except (GenerationFailed, RerankFailed):
         return
-    assert said == "", "a stream without a text: whoever asked for it says so (rag.pipeline.generate)"
+    assert said == "", "a stream without a text: whoever asked for it says so (rag.pipeline.answering.generate)"
 
 
 @pytest.mark.parametrize("message", [{}, {"tool_calls": [{"id": "1", "type": "function"}]}])

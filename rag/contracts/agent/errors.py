@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.response import Response
 
-from rag.contracts.base import render, status_of
+from rag.contracts.common.base import render, status_of
 from rag.errors import (
     DatabaseUnavailable,
     EmbeddingFailed,

@@ -6,10 +6,10 @@ from typing import Annotated, Any, TypedDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from accounts.schema_types import Count, Id, Share
-from rag.contracts import fields
-from rag.services.agent_tools import source_url
+from rag.contracts.common import fields
+from rag.services.search.agent_tools import source_url
 from rag.types import AgentReply, Passage
+from ragsite.http.openapi_types import Count, Id, Share
 
 MIN_QUERY = 3
 MAX_SELECTED_TEXT = 20_000

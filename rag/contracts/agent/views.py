@@ -6,12 +6,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.schema import answered, sent
-from orgs.permissions import Scope
-from rag.contracts.base import ContractView, PostView, caller, key_of, organization, validated
-from rag.contracts.limits import AGENT_REQUESTS
-from rag.services import agent, health, queries
+from orgs.access.permissions import Scope
+from rag.contracts.common.base import ContractView, PostView, caller, key_of, organization, validated
+from rag.contracts.common.rate_limits import AGENT_REQUESTS
+from rag.services.operations import health
+from rag.services.search import agent, queries
 from rag.types import Question
+from ragsite.http.openapi import answered, sent
 
 from . import errors, examples
 from .serializers import ErrorBody, HealthOut, RespondIn, RespondOut, health_out, respond_out, within_limits

@@ -1,7 +1,7 @@
 """What every view of the pipeline contract is."""
 
-from accounts.schema import COMMON_STATUSES
-from rag.contracts.base import ContractView
+from rag.contracts.common.base import ContractView
+from ragsite.http.openapi import COMMON_STATUSES
 
 from . import errors
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from accounts.envelope import envelope
-from rag.contracts.base import render
+from rag.contracts.common.base import render
 from rag.errors import RagError
+from ragsite.http.errors import envelope
 
 # For what happens before a request reaches the pipeline, and has no code in the contract.
 _CODES = {

@@ -6,10 +6,10 @@ from typing import Annotated, Any, TypedDict
 
 from django.utils import timezone
 
-from accounts.schema_types import Count, Id, Share
-from rag.contracts import fields
+from rag.contracts.common import fields
 from rag.models import SourceType
 from rag.types import ConfidentAnswer, Passage, Retrieval
+from ragsite.http.openapi_types import Count, Id, Share
 
 from .serializers import SearchIn, meta
 

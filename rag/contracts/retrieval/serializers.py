@@ -4,11 +4,11 @@ from typing import Annotated, Any, TypedDict
 
 from rest_framework import serializers
 
-from accounts.schema import ErrorBody
-from accounts.schema_types import Count, Id, Share
-from rag.contracts import fields
+from rag.contracts.common import fields
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question
+from ragsite.http.openapi import ErrorBody
+from ragsite.http.openapi_types import Count, Id, Share
 
 
 class FiltersIn(serializers.Serializer[Any]):

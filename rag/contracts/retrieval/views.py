@@ -8,13 +8,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.schema import answered, sent
-from orgs.permissions import Scope
-from rag.contracts.base import PostView, caller, key_of, organization, validated
-from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import EVENTS, StreamEvent, stream
-from rag.services import queries
+from orgs.access.permissions import Scope
+from rag.contracts.common.base import PostView, caller, key_of, organization, validated
+from rag.contracts.common.rate_limits import QUERIES
+from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
+from rag.services.search import queries
 from rag.types import ConfidentAnswer, Generation
+from ragsite.http.openapi import answered, sent
 
 from . import answer_serializers, errors, examples, serializers
 

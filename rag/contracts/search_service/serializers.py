@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 from rest_framework import serializers
 
-from accounts.schema_types import Count, Id, Share
-from rag.contracts import fields
+from rag.contracts.common import fields
 from rag.types import Filters, Mode, Passage, Question, Searched
+from ragsite.http.openapi_types import Count, Id, Share
 
 _EMPTY = "Query must not be empty"
 

@@ -5,13 +5,13 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.schema import answered, sent
-from orgs.permissions import Scope
-from rag.contracts.base import ContractView, caller, key_of, organization, validated
-from rag.contracts.limits import SERVICE_SEARCHES
+from orgs.access.permissions import Scope
+from rag.contracts.common.base import ContractView, caller, key_of, organization, validated
+from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
-from rag.services import history, queries
-from ragsite.db import as_uuid
+from rag.services.search import history, queries
+from ragsite.http.openapi import answered, sent
+from ragsite.postgres.models import as_uuid
 
 from . import errors, examples, serializers
 

@@ -4,10 +4,10 @@ from typing import Annotated, Any, TypedDict
 
 from rest_framework import serializers
 
-from accounts.schema_types import Id, Share
-from rag.contracts import fields
-from rag.services import conversations
+from rag.contracts.common import fields
+from rag.services.search import conversations
 from rag.types import ChatReply, Filters, Generation, Message, Passage, Question, Retrieval
+from ragsite.http.openapi_types import Id, Share
 
 from .serializers import FiltersIn
 

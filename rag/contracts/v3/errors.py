@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from accounts.envelope import TITLES, envelope
-from rag.contracts.base import render
+from rag.contracts.common.base import render
 from rag.errors import RagError
+from ragsite.http.errors import TITLES, envelope
 
 
 def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:

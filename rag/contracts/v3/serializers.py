@@ -4,9 +4,9 @@ from typing import Annotated, Any, TypedDict
 
 from rest_framework import serializers
 
-from accounts.schema_types import Count, Id, Share
-from rag.contracts import fields
+from rag.contracts.common import fields
 from rag.types import Filters, IndexOutcome, Mode, Passage, Question, Submission
+from ragsite.http.openapi_types import Count, Id, Share
 
 
 class IngestIn(serializers.Serializer[Any]):

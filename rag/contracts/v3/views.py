@@ -7,12 +7,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.schema import COMMON_STATUSES, answered, sent
-from orgs.permissions import Scope
-from rag.contracts.base import PostView, caller, key_of, organization, organization_to_write, validated
-from rag.contracts.limits import QUERIES
-from rag.contracts.streaming import EVENTS, StreamEvent, stream
-from rag.services import conversations, ingestion, queries, sources
+from orgs.access.permissions import Scope
+from rag.contracts.common.base import PostView, caller, key_of, organization, organization_to_write, validated
+from rag.contracts.common.rate_limits import QUERIES
+from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
+from rag.services.ingestion import ingestion
+from rag.services.search import conversations, queries
+from rag.services.sources import sources
+from ragsite.http.openapi import COMMON_STATUSES, answered, sent
 
 from . import chat_serializers, errors, examples, serializers
 

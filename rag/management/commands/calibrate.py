@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.errors import RagError
 from rag.models import Calibration, DataSource, EmbeddingModel
-from rag.pipeline.calibration import GEARS
-from rag.services import calibration, labelled_sets
+from rag.pipeline.grounding.calibration import GEARS
+from rag.services.evaluation import calibration, labelled_sets
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from rag.services import usage
+from rag.services.maintenance import usage
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from rag.services import word_counts
+from rag.services.maintenance import term_statistics
 
 
 class Command(BaseCommand):
@@ -14,11 +14,11 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="set the counts that differ right")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = word_counts.check()
+        found = term_statistics.check()
         for each in found:
             self.stdout.write(f"{each.slug} ({each.source_id}): {each.counts:,} counts differ")
             if options["repair"]:
-                word_counts.repair(each.source_id)
+                term_statistics.repair(each.source_id)
         if not found:
             self.stdout.write("The statistics of words are what the chunks say.")
         elif options["repair"]:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.models import IngestionJob
-from rag.services import demo
+from rag.services.operations import demo
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from rag.services import personal_data
+from rag.services.maintenance import personal_data
 
 
 class Command(BaseCommand):

@@ -17,8 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from accounts.models import User
 from rag.errors import RagError
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.models.documents import MAX_PATH_BYTES
-from rag.services import ingestion, reparsing, sources, uploads
+from rag.models.content.documents import MAX_PATH_BYTES
+from rag.services.ingestion import ingestion
+from rag.services.jobs import reparsing, uploads
+from rag.services.sources import sources
 
 # Files of one job.
 BATCH = 100

@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.errors import RagError
-from rag.services import quality, sources
+from rag.services.evaluation import quality
+from rag.services.sources import sources
 
 
 class Command(BaseCommand):

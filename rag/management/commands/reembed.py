@@ -9,7 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rag.errors import RagError
 from rag.models import EmbeddingModel, Reembedding
-from rag.services import reembedder, reembedding, sources
+from rag.services.reembedding import reembedding, worker
+from rag.services.sources import sources
 
 State = Reembedding.State
 
@@ -71,7 +72,7 @@ class Command(BaseCommand):
         with Progress(*columns, console=Console(stderr=True)) as progress:
             bar = progress.add_task("", total=None)
             while row.state == State.BUILDING or row.clearing_id:
-                reembedder.work()
+                worker.work()
                 row.refresh_from_db()
                 progress.update(bar, total=row.total or None, completed=row.done)
                 time.sleep(0.2)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rag.models import EMBEDDING_TABLES
-from rag.providers.stores import hnsw
+from rag.providers.stores.pgvector import hnsw
 
 
 class Command(BaseCommand):

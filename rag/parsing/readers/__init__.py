@@ -6,7 +6,7 @@ A reader takes the bytes of a file and the limits, and returns a Parsed without 
 from collections.abc import Callable
 
 from rag.parsing import formats
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 from . import data, mail, notebooks, office, plain, slides, subtitles, tables, web

@@ -3,7 +3,7 @@
 import json
 
 from rag.parsing import encodings
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 # The mean length of lines up to which a text was written for reading.

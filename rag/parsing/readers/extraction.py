@@ -8,7 +8,7 @@ import xberg
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 
 _HTML = xberg.ConversionOptions(
     extract_metadata=False,

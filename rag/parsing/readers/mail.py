@@ -8,7 +8,7 @@ from email.message import EmailMessage
 
 from rag.errors import ParseFailed
 from rag.parsing import encodings, formats
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 from . import web

@@ -5,7 +5,7 @@ from typing import Any
 
 from rag.errors import ParseFailed
 from rag.parsing import encodings, markdown
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 

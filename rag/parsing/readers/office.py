@@ -5,7 +5,7 @@ import secrets
 
 from rag.errors import ParseFailed
 from rag.parsing import archives, formats, markdown
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, Parsed
 
 from .extraction import extract, readable

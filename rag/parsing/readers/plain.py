@@ -1,7 +1,7 @@
 """Text and Markdown in an older encoding: the registry keeps the Unicode ones to itself."""
 
 from rag.parsing import encodings, markdown, text
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 

@@ -14,7 +14,7 @@ from lxml import etree
 from rag.errors import ParseFailed
 from rag.parsing import archives
 from rag.parsing.compose import Composer
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 _NAMESPACES = {

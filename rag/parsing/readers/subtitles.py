@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from rag.parsing import encodings
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 _BLANK = re.compile(r"\n[ \t]*\n")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from rag.errors import ParseFailed
 from rag.parsing import encodings
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d%?$")

@@ -9,7 +9,7 @@ from lxml import etree
 
 from rag.errors import ParseFailed
 from rag.parsing import encodings, formats, markdown
-from rag.parsing.limits import Limits
+from rag.parsing.sandbox.limits import Limits
 from rag.types import Parsed
 
 from .extraction import extract, readable

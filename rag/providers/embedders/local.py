@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingFailed
-from rag.late_interaction import Bits, Pieces, bits
 from rag.providers.base import Vectors
+from rag.types.token_vectors import Bits, Pieces, bits
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -12,8 +12,8 @@ import numpy as np
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
-from rag.providers.openai_client import opened, translated
-from rag.providers.turns import EMBEDDERS
+from rag.providers.http.concurrency import EMBEDDERS
+from rag.providers.http.openai_client import opened, translated
 
 # Seconds: a longer pause between two attempts is left to the caller, who has better things to do meanwhile.
 _LONGEST_PAUSE = 5.0

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 
 from rag.errors import GenerationFailed
-from rag.providers import bounded
-from rag.providers.openai_client import opened, opened_asynchronously, translated
-from rag.providers.turns import LANGUAGE_MODELS
+from rag.providers.http import bounded
+from rag.providers.http.concurrency import LANGUAGE_MODELS
+from rag.providers.http.openai_client import opened, opened_asynchronously, translated
 from rag.types import Message
 
 from .aside import aside

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 
 from rag.errors import RerankFailed
-from rag.providers import bounded
+from rag.providers.http import bounded
 from rag.types import Passage
 
 _MOST_CHARACTERS = 8_000

@@ -1,0 +1,118 @@
+"""The admin's doors: signing in with a password and, where there is one, a second factor; setting that up."""
+
+from typing import Any
+
+import django_otp
+import segno
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth.signals import user_login_failed
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+
+from accounts.models import User
+
+from . import second_factor
+
+
+class SignInForm(AdminAuthenticationForm):
+    code = forms.CharField(
+        required=False,
+        max_length=second_factor.MAX_CODE,
+        label="Code",
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
+        help_text="If you have set up a second factor.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean()
+        user = self.get_user()
+        if not isinstance(user, User) or not second_factor.is_asked_of(user):
+            return cleaned
+        if not cleaned.get("code"):
+            raise forms.ValidationError(second_factor.MISSING)
+        device = second_factor.verify(user, cleaned["code"])
+        if device is None:
+            # Wrong codes count as wrong passwords do (accounts.sign_in.lockout).
+            user_login_failed.send(__name__, credentials={"username": user.email}, request=self.request)
+            raise forms.ValidationError(second_factor.WRONG)
+        untyped: Any = user
+        untyped.otp_device = device  # django-otp keeps it in the session
+        return cleaned
+
+
+class Site(AdminSite):
+    login_form = SignInForm
+    login_template = "accounts/sign_in.html"
+    index_template = "accounts/index.html"
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        if not super().has_permission(request):
+            return False
+        return second_factor.lets_in(request.user) or request.path == reverse("admin:logout")
+
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        user = request.user if super().has_permission(request) else None
+        if request.method == "GET" and isinstance(user, User) and second_factor.must_enrol(user):
+            return HttpResponseRedirect(reverse("admin:second_factor"))
+        return super().login(request, extra_context)
+
+    def get_urls(self) -> list[Any]:
+        return [path("second-factor/", self.second_factor, name="second_factor"), *super().get_urls()]
+
+    @method_decorator([never_cache, csrf_protect])
+    def second_factor(self, request: HttpRequest) -> HttpResponse:
+        """Set it up, renew the recovery codes, remove it; the last two for a code."""
+        user = request.user
+        if not second_factor.is_on():
+            raise Http404
+        if not isinstance(user, User) or not super().has_permission(request):
+            return HttpResponseRedirect(reverse("admin:login"))
+        if second_factor.has_one(user) and not second_factor.lets_in(user):
+            return HttpResponseRedirect(reverse("admin:login"))
+        codes = self._change(request, user) if request.method == "POST" else []
+        return TemplateResponse(request, "accounts/second_factor.html", self._page(request, user, codes))
+
+    def _change(self, request: HttpRequest, user: User) -> list[str]:
+        """The new recovery codes, where there are some."""
+        code = request.POST.get("code", "")[: second_factor.MAX_CODE]
+        match request.POST.get("action"):
+            case "confirm":
+                if device := second_factor.confirm(user, code):
+                    request.session.cycle_key()
+                    django_otp.login(request, device)
+                    return second_factor.renew_recovery_codes(user)
+            case "renew":
+                if second_factor.verify(user, code):
+                    return second_factor.renew_recovery_codes(user)
+            case "remove":
+                if second_factor.verify(user, code):
+                    second_factor.remove([user])
+                    messages.success(request, "Your second factor is removed.")
+                    return []
+            case _:
+                raise PermissionDenied
+        messages.error(request, second_factor.WRONG)
+        return []
+
+    def _page(self, request: HttpRequest, user: User, codes: list[str]) -> dict[str, Any]:
+        has_one = second_factor.has_one(user)
+        context = {
+            **self.each_context(request),
+            "title": "Second factor",
+            "has_one": has_one,
+            "must_enrol": second_factor.must_enrol(user),
+            "codes": codes,
+        }
+        if not has_one:
+            device = second_factor.begin(user)
+            context["qr"] = segno.make(device.config_url).svg_data_uri(scale=4)
+            context["secret"] = device.config_url.partition("secret=")[2].partition("&")[0]
+        return context

@@ -1,0 +1,101 @@
+"""Guessed passwords: failures are counted for an account and an address together, and more generously for an address
+alone (django-axes, in PostgreSQL). Nobody locks an account for others than those behind the same address."""
+
+import math
+from typing import Any
+
+import structlog
+from axes.handlers.database import AxesDatabaseHandler
+from axes.handlers.proxy import AxesProxyHandler
+from axes.models import AccessAttempt
+from axes.signals import user_locked_out
+from django.conf import settings
+from django.db.models import Max, QuerySet, Sum
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+
+from accounts.models import User
+from ragsite.http.client_address import client_address, counted_as
+
+logger = structlog.get_logger(__name__)
+
+_WHY = "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
+
+
+class Handler(AxesDatabaseHandler):
+    """With a limit of its own for an address, and a reset that a guesser cannot use."""
+
+    def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
+        of_account, of_address = map(_failures, self.get_user_attempts(request, credentials))
+        if of_address >= settings.RAGSITE_SIGN_IN_FAILURES_PER_ADDRESS:
+            return max(of_account, settings.AXES_FAILURE_LIMIT)
+        return of_account
+
+    def reset_user_attempts(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
+        """Those for this account only: a guesser with an account of his own must not begin anew by signing in there."""
+        of_account, _ = self.filter_user_attempts(request, credentials)
+        return of_account.delete()[0]
+
+    def seconds_left(self, request: Any, credentials: dict[str, Any]) -> int:
+        of_account, of_address = self.get_user_attempts(request, credentials)
+        locking = of_account if _failures(of_account) >= settings.AXES_FAILURE_LIMIT else of_address
+        last = locking.aggregate(last=Max("attempt_time"))["last"] or timezone.now()
+        return max(1, math.ceil((last + settings.AXES_COOLOFF_TIME - timezone.now()).total_seconds()))
+
+
+def _failures(attempts: QuerySet[AccessAttempt]) -> int:
+    return int(attempts.aggregate(sum=Sum("failures_since_start", default=0))["sum"])
+
+
+def is_locked(attempt: AccessAttempt) -> bool:
+    """Whether this row's account is locked for its address, or the address for all (one look for each row)."""
+    counting = AccessAttempt.objects.filter(
+        ip_address=attempt.ip_address, attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME
+    )
+    of_account = _failures(counting.filter(username=attempt.username))
+    return (
+        of_account >= settings.AXES_FAILURE_LIMIT
+        or _failures(counting) >= settings.RAGSITE_SIGN_IN_FAILURES_PER_ADDRESS
+    )
+
+
+def account(request: Any, credentials: dict[str, Any] | None) -> str:
+    """The account that is meant, as it is known here, however it is written (axes' AXES_USERNAME_CALLABLE)."""
+    given = credentials or {}
+    return User.objects.normalize_email(given.get("email") or given.get("username"))[:254]
+
+
+def address(request: Any) -> str | None:
+    """AXES_CLIENT_IP_CALLABLE."""
+    return counted_as(client_address(request))
+
+
+def require_unlocked(request: Request, email: str) -> None:
+    """Raise Throttled if this account is locked for this address, or the address for all."""
+    credentials = {"email": email}
+    if AxesProxyHandler.is_locked(request, credentials):
+        raise Throttled(_seconds_left(request, credentials), _WHY)
+
+
+def refusal(request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any] | None) -> HttpResponse:
+    """The page that the admin's sign-in answers with (AXES_LOCKOUT_CALLABLE)."""
+    seconds = _seconds_left(request, credentials or {})
+    context = {"why": _WHY, "minutes": math.ceil(seconds / 60), "title": "Locked"}
+    page = render(request, "accounts/locked.html", context, status=429)
+    page["Retry-After"] = str(seconds)
+    return page
+
+
+def _seconds_left(request: Any, credentials: dict[str, Any]) -> int:
+    handler = AxesProxyHandler.get_implementation()
+    assert isinstance(handler, Handler)
+    return handler.seconds_left(request, credentials)
+
+
+@receiver(user_locked_out)
+def _note(sender: Any, ip_address: str, **_: Any) -> None:
+    logger.warning("sign_in_locked", address=ip_address)

@@ -1,0 +1,101 @@
+"""The second factor of those who open the admin: codes of an authenticator app (TOTP), and recovery codes for when it
+is lost (django-otp). RAGSITE_STAFF_OTP says whether it is off, optional or required."""
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django_otp.models import Device
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from accounts.models import User
+
+MAX_CODE = 32
+_RECOVERY_CODES = 10
+_DIGITS = 6
+WRONG = (
+    "This code is not right, or was used already. Wait for the next one, and after several wrong ones a little longer."
+)
+MISSING = "This account has a second factor: give the code of your authenticator app, or a recovery code."
+
+
+def is_on() -> bool:
+    return settings.RAGSITE_STAFF_OTP != "off"
+
+
+def has_one(user: User) -> bool:
+    """Whether this user has confirmed a device."""
+    return TOTPDevice.objects.filter(user=user, confirmed=True).exists()
+
+
+def is_asked_of(user: User) -> bool:
+    return is_on() and has_one(user)
+
+
+def must_enrol(user: User) -> bool:
+    """Whether this user reaches nothing of the admin before setting one up."""
+    return settings.RAGSITE_STAFF_OTP == "required" and user.is_staff and not has_one(user)
+
+
+def lets_in(user: User | AnonymousUser) -> bool:
+    """Whether this session's user, who has given a password, has given all that is asked for."""
+    if not is_on() or getattr(user, "otp_device", None):
+        return True
+    return isinstance(user, User) and not has_one(user) and not must_enrol(user)
+
+
+def verify(user: User, code: str) -> Device | None:
+    """The device that this code is of; None if it is none, was used, or too many wrong ones came before."""
+    code = "".join(code.split()).lower()
+    is_recovery = len(code) != _DIGITS
+    model = StaticDevice if is_recovery else TOTPDevice
+    with transaction.atomic():
+        for device in model.objects.filter(user=user, confirmed=True).select_for_update():
+            if device.verify_token(_digest(code) if is_recovery else code):
+                return device
+    return None
+
+
+def begin(user: User) -> TOTPDevice:
+    """The device that the user is about to confirm: the same one until then."""
+    waiting = TOTPDevice.objects.filter(user=user, confirmed=False).first()
+    return waiting or TOTPDevice.objects.create(user=user, name="authenticator app", confirmed=False)
+
+
+def confirm(user: User, code: str) -> TOTPDevice | None:
+    """The device, in use from now on; None if the code is not one of it."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=user.pk)  # one at a time
+        device = TOTPDevice.objects.filter(user=user, confirmed=False).select_for_update().first()
+        if has_one(user) or device is None or not device.verify_token("".join(code.split())):
+            return None
+        device.confirmed = True
+        device.save(update_fields=["confirmed"])
+        return device
+
+
+def renew_recovery_codes(user: User) -> list[str]:
+    """New ones, each for one use; earlier ones are worth nothing. They are shown once and kept as digests."""
+    codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(_RECOVERY_CODES)]
+    with transaction.atomic():
+        StaticDevice.objects.filter(user=user).delete()
+        device = StaticDevice.objects.create(user=user, name="recovery codes", confirmed=True)
+        for code in codes:
+            device.token_set.create(token=_digest(code))
+    return codes
+
+
+def remove(users: Iterable[User]) -> None:
+    """Of somebody who has lost the device."""
+    for model in (TOTPDevice, StaticDevice):
+        model.objects.filter(user__in=users).delete()
+
+
+def _digest(code: str) -> str:
+    """Codes are random enough (80 bits) for a quick digest; the column takes 16 characters."""
+    return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()[:16]

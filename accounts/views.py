@@ -1,0 +1,215 @@
+"""Signing in: a JWT pair for an e-mail address and a password, refreshed with rotation, revocable."""
+
+from typing import Any, TypedDict
+
+from django.contrib.auth.signals import user_logged_in, user_login_failed
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from rest_framework_simplejwt.exceptions import InvalidToken
+from rest_framework_simplejwt.serializers import (
+    TokenBlacklistSerializer,
+    TokenObtainPairSerializer,
+    TokenObtainSerializer,
+    TokenRefreshSerializer,
+    TokenVerifySerializer,
+)
+from rest_framework_simplejwt.settings import api_settings
+from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
+from rest_framework_simplejwt.tokens import RefreshToken, UntypedToken
+from rest_framework_simplejwt.views import (
+    TokenBlacklistView,
+    TokenObtainPairView,
+    TokenRefreshView,
+    TokenVerifyView,
+)
+
+from ragsite.http import fields
+from ragsite.http.openapi import answered, sent
+from ragsite.http.parsers import CredentialsParser
+from ragsite.postgres.models import as_uuid
+
+from .audit import registry
+from .authentication import AccessTokenAuthentication, refuse_clear_text
+from .models import User
+from .sign_in import lockout, second_factor
+
+MAX_TOKEN = 8_192
+
+
+class Credentials(TokenObtainPairSerializer):
+    """`{"email", "password", "code"?}` → `{"access", "refresh"}`. The same 401 whether the address or the password is
+    wrong; 429 with Retry-After once there were too many (accounts.sign_in.lockout). code: for who has a second factor.
+    """
+
+    default_error_messages = {"no_active_account": "No active account has this e-mail address and password."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"] = fields.Text("email", write_only=True, max_length=254)
+        self.fields["password"] = fields.Text("password", write_only=True, max_length=1024)
+        code = fields.Text("code", write_only=True, max_length=second_factor.MAX_CODE, required=False, allow_blank=True)
+        self.fields["code"] = code
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+        request, code = self.context["request"], attrs.pop("code", "")
+        try:
+            TokenObtainSerializer.validate(self, attrs)
+        except AuthenticationFailed:
+            lockout.require_unlocked(request, attrs["email"])
+            raise
+        user = self.user
+        assert isinstance(user, User)
+        _require_second_factor(request, user, code)
+        user_logged_in.send(User, request=request, user=user)
+        refresh = RefreshToken.for_user(user)
+        return {"refresh": str(refresh), "access": str(refresh.access_token)}
+
+
+def _require_second_factor(request: Request, user: User, code: str) -> None:
+    if second_factor.must_enrol(user):
+        raise PermissionDenied("This account needs a second factor: sign in to the admin and set it up there.")
+    if not second_factor.is_asked_of(user):
+        return
+    if not code:
+        raise AuthenticationFailed(f"{second_factor.MISSING} It goes into the field `code`.")
+    if second_factor.verify(user, code) is None:
+        user_login_failed.send(__name__, credentials={"email": user.email}, request=request)
+        lockout.require_unlocked(request, user.email)
+        raise AuthenticationFailed(second_factor.WRONG)
+
+
+class Rotation(TokenRefreshSerializer):
+    """`{"refresh"}` → a new pair; the old refresh token works exactly once, also when sent twice at the same moment."""
+
+    refresh = fields.Text("refresh", max_length=MAX_TOKEN)
+
+    @transaction.atomic
+    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+        token = self.token_class(attrs["refresh"])
+        list(OutstandingToken.objects.select_for_update(of=("self",)).filter(jti=token["jti"]))
+        AccessTokenAuthentication().get_user(token)  # exists, is active, and has not changed the password
+        return super().validate(attrs)  # reads the blacklist again, now behind the lock
+
+
+class Verification(TokenVerifySerializer):
+    """`{"token"}`: 401 unless the token would be accepted now, as an access or as a refresh token."""
+
+    token = fields.Text("token", max_length=MAX_TOKEN)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        AccessTokenAuthentication().get_user(UntypedToken(attrs["token"]))
+        try:
+            return super().validate(attrs)
+        except serializers.ValidationError:  # blacklisted
+            raise InvalidToken("This token was revoked.") from None
+
+
+class Revocation(TokenBlacklistSerializer):
+    """`{"refresh"}`."""
+
+    refresh = fields.Text("refresh", max_length=MAX_TOKEN)
+
+    @transaction.atomic
+    def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:
+        token = self.token_class(attrs["refresh"])
+        done = super().validate(attrs)
+        key = as_uuid(str(token.payload.get(api_settings.USER_ID_CLAIM, "")))
+        registry.signed_out(User.objects.filter(pk=key).first() if key else None, "token")
+        return done
+
+
+class CredentialsView(APIView):
+    """Passwords and refresh tokens are credentials too (accounts.authentication), and short."""
+
+    parser_classes = (CredentialsParser,)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        refuse_clear_text(request)
+        super().initial(request, *args, **kwargs)
+
+
+class TokenPair(TypedDict):
+    """JWTs. `access` signs every request and is short-lived; `refresh` is for /api/auth/token/refresh, once."""
+
+    access: str
+    refresh: str
+
+
+class Nothing(TypedDict):
+    """An empty object."""
+
+
+_REFRESH = {"refresh": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoicmVmcmVzaCJ9.9s3x"}
+_PAIR = {"access": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoiYWNjZXNzIn0.kq0b", **_REFRESH}
+
+
+class ObtainToken(CredentialsView, TokenObtainPairView):
+    serializer_class = Credentials
+
+    @extend_schema(
+        operation_id="obtainToken",
+        summary="Sign in",
+        description=(
+            "With an e-mail address and a password, and the `code` of a second factor where the account has one. The "
+            "same 401 whichever of address and password is wrong; 429 with `Retry-After` after too many failures."
+        ),
+        request=Credentials,
+        responses={200: TokenPair},
+        examples=[sent({"email": "editor@acme.example", "password": "ragsite-demo"}), answered(_PAIR)],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)
+
+
+class RotateToken(CredentialsView, TokenRefreshView):
+    serializer_class = Rotation
+
+    @extend_schema(
+        operation_id="refreshToken",
+        summary="Exchange a refresh token for a new pair",
+        description="Each refresh token works exactly once.",
+        request=Rotation,
+        responses={200: TokenPair},
+        examples=[sent(_REFRESH), answered(_PAIR)],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)
+
+
+class VerifyToken(CredentialsView, TokenVerifyView):
+    """`{"token"}` → 200 with `{}` while the token is valid, else 401."""
+
+    serializer_class = Verification
+
+    @extend_schema(
+        operation_id="verifyToken",
+        summary="Ask whether a token is valid",
+        description="200 while it is, as an access or as a refresh token; else 401.",
+        request=Verification,
+        responses={200: Nothing},
+        examples=[sent({"token": _PAIR["access"]}), answered({})],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)
+
+
+class RevokeToken(CredentialsView, TokenBlacklistView):
+    """`{"refresh"}` → 200 with `{}`; the refresh token is worth nothing from now on."""
+
+    serializer_class = Revocation
+
+    @extend_schema(
+        operation_id="revokeToken",
+        summary="Sign out",
+        description="The refresh token is worth nothing from now on.",
+        request=Revocation,
+        responses={200: Nothing},
+        examples=[sent(_REFRESH), answered({})],
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().post(request, *args, **kwargs)

@@ -1,0 +1,74 @@
+"""The table of a run, for people."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from benchmarks.eval.runner import modes
+
+
+def show(console: Console, figures: dict[str, Any]) -> None:
+    table = Table(title="Quality", title_justify="left")
+    for column in ("set", "gear"):
+        table.add_column(column)
+    for column in ("NDCG@10", "Recall@5", "Recall@10", "MRR@10", "precision", "IoU", "AUC", "calibration error", "ms"):
+        table.add_column(column, justify="right")
+    for name, found in figures["retrieval"].items():
+        for gear, row in found.items():
+            keys = ("ndcg10", "recall5", "recall10", "mrr10", "", "", "", "")
+            table.add_row(escape(name), gear, *(_figure(row.get(key)) for key in keys), f"{row['milliseconds']:.0f}")
+        table.add_section()
+    for name, found in figures["chunking"].items():
+        for gear, row in found["gears"].items():
+            keys = ("", "", "recall", "", "precision", "iou", "", "")
+            table.add_row(escape(f"{name}, characters"), gear, *(_figure(row.get(key)) for key in keys))
+        table.add_section()
+    for kind, label in (("groundability", "groundable"), ("answer_grounding", "carried")):
+        for name, row in figures[kind].items():
+            figure = [""] * 6 + [_figure(row["auc"]), _figure(row["calibration_error"])]
+            table.add_row(escape(f"{name}, {label}"), modes.DEFAULT if kind == "groundability" else "", *figure)
+        table.add_section()
+    console.print(table)
+    documents = figures["documents"]
+    console.print(f"documents: {documents['passed']} of {documents['total']} are read as they must be")
+    for failure in documents["failures"]:
+        console.print(f"  {failure['file']}: {'; '.join(failure['faults'])}", markup=False)
+    for name, notes in figures["notes"].items():
+        console.print(f"{name}: " + "; ".join(f"{number} {reason}" for reason, number in notes.items()), markup=False)
+    sizes = figures["sizes"]
+    if sizes:
+        parts = ", ".join(f"{name} {size:,.0f}" for name, size in sizes["bytes_per_chunk"].items())
+        console.print(f"{sizes['chunks']:,} chunks; bytes a chunk, indexes included: {parts}")
+    seconds = ", ".join(f"{name} {value:.0f}" for name, value in figures["seconds"].items())
+    console.print(f"seconds: {seconds}", markup=False)
+    for failure in figures["failures"]:
+        console.print(f"NOT MEASURED {failure['set']}: {failure['error']}", style="red", markup=False)
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def as_markdown(figures: dict[str, Any]) -> str:
+    """The tables of docs/benchmarks.md, "Quality"."""
+    lines = [f"| NDCG@10, Recall@10 | {' | '.join(modes.GEARS)} |", "| --- |" + " --- |" * len(modes.GEARS)]
+    for name, found in figures["retrieval"].items():
+        cells = [f"{_figure(row['ndcg10'])}, {_figure(row['recall10'])}" for row in found.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", f"| recall, precision, IoU | {' | '.join(modes.GEARS)} |", "| --- |" + " --- |" * len(modes.GEARS)]
+    for name, found in figures["chunking"].items():
+        rows = [[_figure(row[key]) for key in ("recall", "precision", "iou")] for row in found["gears"].values()]
+        cells = [", ".join(row) for row in rows]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", "| judgement | set | AUC | calibration error | cases |", "| --- | --- | --- | --- | --- |"]
+    for kind, label in (("groundability", "before an answer"), ("answer_grounding", "of an answer")):
+        for name, row in figures[kind].items():
+            lines.append(
+                f"| {label} | {name} | {_figure(row['auc'])} | {_figure(row['calibration_error'])} | {row['cases']} |"
+            )
+    sizes = figures["sizes"].get("bytes_per_chunk", {})
+    lines += ["", "| table | bytes a chunk, indexes included |", "| --- | --- |"]
+    lines += [f"| `{name}` | {size:,.0f} |" for name, size in sizes.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,179 @@
+"""A set's corpus as a data source of the evaluation's organisation, ingested as every client's documents are."""
+
+import hashlib
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.models import User
+from benchmarks.eval.datasets.sets import Text
+from benchmarks.eval.runner.workers import Crew
+from orgs.models import Organization
+from orgs.services import add_member, found_organization
+from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.models.content.documents import content_hash
+from rag.providers.stores.pgvector import hnsw
+from rag.services.ingestion import ingestion, sweep
+from rag.services.jobs import jobs
+from rag.services.sources import deletion
+from rag.types import Scope, Submission
+
+_SLUG = "evaluation"
+# Texts that a job holds: what a client may send at once.
+_JOB = 5_000
+_READABLE = 150
+# Seconds for what is left of a job when everybody has stopped: a lost process's documents come back after its lease.
+_PATIENCE = 600
+# What makes chunks and what is kept of them. With other code all is ingested anew: figures owe nothing to before.
+_MAKERS = ("models", "parsing", "pipeline/ingestion", "providers/embedders", "providers/stores", "text")
+_RAG = Path(ingestion.__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """scope: where to ask. ids: path → the id that its text has in the set. notes: what became of the others."""
+
+    scope: Scope
+    ids: dict[str, str]
+    chunks: int
+    seconds: float
+    fresh: int
+    notes: dict[str, int]
+
+
+def organization() -> tuple[Organization, User]:
+    found = found_organization(name="Evaluation", slug=_SLUG)
+    user = User.objects.filter(email=f"{_SLUG}@evaluation.example").first()
+    if user is None:
+        user = User.objects.create_user(f"{_SLUG}@evaluation.example")
+        add_member(user=user, organization=found, roles=("editor",))
+    return found, user
+
+
+@transaction.atomic
+def clear_away() -> None:
+    """What an earlier run that was interrupted had begun."""
+    jobs.cancel_all(IngestionJob.objects.filter(source__organization__slug=_SLUG))
+    IngestionJob.objects.filter(source__organization__slug=_SLUG).delete()
+
+
+def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], crew: Crew) -> Shelf:
+    """What was ingested by the same code and is the same stays; what has changed has the whole set ingested anew."""
+    begun = time.monotonic()
+    key = hashlib.sha256(f"{folder}\n{kind}\n{name}".encode()).hexdigest()[:16]
+    wanted = {_path(text.id): text for text in texts}
+    source = _source(f"{kind.replace('_', '-')}-{key}", f"{kind} {name}"[:_READABLE])
+    stored = _stored(source)
+    if any(path not in wanted or stored[path] != _described(wanted[path]) for path in stored):
+        source = _anew(source)
+        stored = {}
+    fresh = [path for path in wanted if path not in stored]
+    notes: dict[str, int] = {}
+    for start in range(0, len(fresh), _JOB):
+        portion = {path: wanted[path] for path in fresh[start : start + _JOB]}
+        for reason, number in _ingest(source, portion, crew).items():
+            notes[reason] = notes.get(reason, 0) + number
+    if fresh:
+        _index()
+    scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    ids = {path: text.id for path, text in wanted.items()}
+    return Shelf(scope, ids, source.chunks.count(), time.monotonic() - begun, len(fresh), notes)
+
+
+def tag(text_id: str) -> str:
+    """By which a search can be narrowed to one text."""
+    return hashlib.sha256(text_id.encode()).hexdigest()[:16]
+
+
+def _path(text_id: str) -> str:
+    """Any id as a path: short, printable, and another for every id."""
+    readable = quote(text_id, safe="")
+    return readable if 0 < len(readable) <= _READABLE else f"{readable[:_READABLE]}~{tag(text_id)}"
+
+
+def _title(text: Text) -> str:
+    # A document without a title is otherwise called by its path, and the ids of a set are no names.
+    return text.title or " "
+
+
+def _described(text: Text) -> tuple[str, str]:
+    return content_hash(text.text), _title(text)
+
+
+def _stored(source: DataSource) -> dict[str, tuple[str, str]]:
+    rows = Document.objects.live().filter(source=source).values_list("path", "content_hash", "title")
+    return {path: (hashed, title) for path, hashed, title in rows}
+
+
+def _source(slug: str, name: str) -> DataSource:
+    home, _ = organization()
+    found = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).first()
+    if found and found.description == _made_by() and found.embedding_model == EmbeddingModel.objects.default():
+        return found
+    if found:
+        return _anew(found)
+    return _new(home, slug, name)
+
+
+def _new(home: Organization, slug: str, name: str) -> DataSource:
+    model = EmbeddingModel.objects.default()
+    return DataSource.objects.create(
+        organization=home, slug=slug, name=name, description=_made_by(), embedding_model=model
+    )
+
+
+def _anew(source: DataSource) -> DataSource:
+    deletion.delete_source(source)
+    deletion.purge()
+    return _new(source.organization, source.slug, source.name)
+
+
+def _made_by() -> str:
+    """A fingerprint of the code and the settings that documents were ingested with."""
+    files = [file for maker in _MAKERS for file in sorted((_RAG / maker).rglob("*.py"))] + sorted(_RAG.glob("*.py"))
+    hashed = hashlib.sha256(repr(ingestion.default_options()).encode())
+    for file in files:
+        hashed.update(file.read_bytes())
+    return hashed.hexdigest()
+
+
+def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str, int]:
+    """By a job, worked on by the crew as workers do. Returns how many failed of what."""
+    submissions = [
+        Submission(path=path, title=_title(text), text=text.text, content_type="text/plain", tags=(tag(text.id),))
+        for path, text in texts.items()
+    ]
+    _, user = organization()
+    job = jobs.submit(source=source, submissions=submissions, options=ingestion.default_options(), actor=user)
+    together = max(4, min(64, len(texts) // (4 * crew.size)))
+    crew.everybody(work, job.pk, together)
+    end = time.monotonic() + _PATIENCE
+    while IngestionDocument.objects.filter(job=job, state__in=jobs.OPEN_STATES).exists():
+        if time.monotonic() > end:
+            raise TimeoutError("Documents stay open, and nobody works on them.")
+        time.sleep(1)
+        sweep.sweep()  # what a process that ended had in hand
+        crew.everybody(work, job.pk, together)
+    jobs.close(job.pk)
+    failed = {f"documents that were not ingested: {code}": n for code, n in jobs.failures_by_code(job).items()}
+    job.delete()
+    return failed
+
+
+def work(job_id: uuid.UUID, together: int) -> None:
+    """A worker's part, for as long as something of the job waits."""
+    while IngestionDocument.objects.filter(job=job_id, state=IngestionDocument.State.QUEUED, due_at=None).exists():
+        ingestion.run(count=together)
+
+
+def _index() -> None:
+    """As the keeper does it for users, once a load has calmed down."""
+    for state in hnsw.states():
+        if not state.is_there and state.rows > settings.RAG_EXACT_SEARCH_LIMIT:
+            hnsw.build(state.dimensions)

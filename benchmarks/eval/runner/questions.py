@@ -1,0 +1,85 @@
+"""What the crew's processes do: questions to the product, and what it finds. Each takes a portion of items."""
+
+import time
+import uuid
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.eval.runner import modes
+from rag.models import Document
+from rag.pipeline.grounding.calibration import gear_of
+from rag.pipeline.grounding.ground import ground
+from rag.pipeline.grounding.validate import validate
+from rag.pipeline.retrieval import retrieve
+from rag.types import Context, Filters, Passage, Question, Scope
+
+# (path, start, end, text) of a chunk.
+Found = tuple[str, int, int, str]
+
+
+def documents(questions: Sequence[str], scope: Scope) -> list[dict[str, tuple[list[str], float]]]:
+    """For each question and gear: the paths of the documents, by their best chunk; and the milliseconds."""
+    return [{gear: _documents(text, gear, scope) for gear in modes.GEARS} for text in questions]
+
+
+def _documents(text: str, gear: str, scope: Scope) -> tuple[list[str], float]:
+    begun = time.perf_counter()
+    found = retrieve.find(modes.question(text, gear), [scope])
+    milliseconds = 1000 * (time.perf_counter() - begun)
+    return list(dict.fromkeys(passage.path for passage in found.passages)), milliseconds
+
+
+def chunks(questions: Sequence[str], scope: Scope) -> list[dict[str, list[Found]]]:
+    """For each question and gear: the chunks, best first."""
+    return [
+        {
+            gear: [
+                (each.path, each.start, each.end, each.text)
+                for each in retrieve.find(modes.question(text, gear), [scope]).passages
+            ]
+            for gear in modes.GEARS
+        }
+        for text in questions
+    ]
+
+
+def with_and_without(items: Sequence[tuple[str, list[str]]], scope: Scope) -> list[tuple[float, float]]:
+    """For each (question, paths of what is relevant): how groundable it is, and how it would be without those."""
+    return [(_groundable(text, scope), _without(text, paths, scope)) for text, paths in items]
+
+
+def _without(text: str, paths: list[str], scope: Scope) -> float:
+    """The documents are deleted as users delete them, for nobody else and only until the question is answered."""
+    with transaction.atomic():
+        there = Document.objects.live().filter(source__in=scope.source_ids, path__in=paths)
+        there.update(deleted_at=timezone.now())
+        score = _groundable(text, scope)
+        transaction.set_rollback(True)
+    return score
+
+
+def within(items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uuid.UUID) -> list[float]:
+    """For each (question, tag of a document): how groundable it is on that document alone."""
+    return [
+        _groundable(text, Scope((source_id,), model_id, Filters(tags=(tag,))), Filters(tags=(tag,)))
+        for text, tag in items
+    ]
+
+
+def _groundable(text: str, scope: Scope, filters: Filters | None = None) -> float:
+    asked = modes.question(text, modes.DEFAULT, modes.ASKED, filters)
+    return judged(asked, retrieve.find(asked, [scope]).passages)
+
+
+def judged(asked: Question, passages: tuple[Passage, ...]) -> float:
+    """The score that decides before anything is written."""
+    if not passages:
+        return 0.0
+    return ground(asked.text, Context(prompt="", passages=passages, token_count=0), gear=gear_of(asked)).score
+
+
+def carried(items: Sequence[tuple[str, str]]) -> list[float]:
+    """For each (answer, context): the score that decides after it was written."""
+    return [validate(answer, context).score for answer, context in items]

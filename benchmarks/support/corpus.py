@@ -1,0 +1,48 @@
+"""Real texts: an evaluation set beside the checkout where there is one, else the handbooks."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SQUAD = ROOT.parent / "shared" / "datasets" / "retrieval" / "squad"
+
+
+def origin() -> str:
+    return "the squad set" if SQUAD.exists() else "the handbooks"
+
+
+def documents(limit: int) -> list[dict[str, str]]:
+    """[{"path", "title", "text"}]"""
+    if SQUAD.exists():
+        rows = _lines(SQUAD / "corpus.jsonl", limit)
+        return [{"path": row["id"], "title": row["title"], "text": row["text"]} for row in rows]
+    paragraphs = [
+        {"path": f"{file.name}#{number}", "title": file.stem, "text": paragraph}
+        for file in sorted((ROOT / "docs").glob("*.md"))
+        for number, paragraph in enumerate(file.read_text().split("\n\n"))
+        if len(paragraph) > 200
+    ]
+    return paragraphs[:limit]
+
+
+def longer(documents: list[dict[str, str]], paragraphs: int = 40) -> list[dict[str, str]]:
+    """The same texts, forty to a document."""
+    return [
+        {
+            "path": f"long-{start}",
+            "title": documents[start]["title"],
+            "text": "\n\n".join(each["text"] for each in documents[start : start + paragraphs]),
+        }
+        for start in range(0, len(documents), paragraphs)
+    ]
+
+
+def questions(limit: int) -> list[str]:
+    if SQUAD.exists():
+        return [row["text"] for row in _lines(SQUAD / "queries.jsonl", limit)]
+    return [f"What does the handbook say about {document['title']}?" for document in documents(limit)]
+
+
+def _lines(file: Path, limit: int) -> list[dict[str, str]]:
+    with open(file) as lines:
+        return [json.loads(line) for line, _ in zip(lines, range(limit), strict=False)]

@@ -1,0 +1,52 @@
+"""The product's own processes, for the time of a benchmark."""
+
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ragsite.run import processes
+from ragsite.run.children import Children
+
+
+class Server:
+    def __init__(self, folder: Path, port: int, *, worker: bool = True, settings: str = "") -> None:
+        """settings: the module that the web server reads, if not the product's own."""
+        self.address = f"http://127.0.0.1:{port}"
+        self._folder, self._port, self._worker, self._settings = folder, port, worker, settings
+        self._children = Children(folder / "children.json")
+
+    def __enter__(self) -> Self:
+        for command in (["migrate", "--verbosity=0"], ["collectstatic", "--noinput", "--verbosity=0"]):
+            subprocess.run([sys.executable, "manage.py", *command], check=True)
+        self._children.end_leftovers()
+        if self._worker:
+            self._children.start("worker", processes.worker(), log=self._folder / "worker.log")
+            self._children.start("background", processes.background(), log=self._folder / "background.log")
+            keeper = processes.keeper(folder=self._folder)
+            self._children.start("keeper", keeper, log=self._folder / "keeper.log")
+        web = processes.web(host="127.0.0.1", port=self._port)
+        if self._settings:
+            web = ["env", f"DJANGO_SETTINGS_MODULE={self._settings}", *web]
+        self._children.start("web", web, log=self._folder / "web.log")
+        deadline = time.monotonic() + 60
+        while not self._ready():
+            self._children.require_alive()
+            if time.monotonic() > deadline:
+                sys.exit(f"the server did not become ready; see {self._folder}/web.log")
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._children.end()
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.address}/readyz", timeout=5):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False

@@ -1,0 +1,219 @@
+"""Organisations and their people. Who holds `members.manage` in an organisation manages it here; superusers all."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.models import User
+from orgs.access.effective_permissions import standing_of
+from orgs.access.permissions import DEFAULT_ROLES, Permission
+from orgs.api_keys import service
+from orgs.api_keys.service import ApiKey, ApiKeyQuerySet
+from orgs.models import Membership, Organization, Role, Team
+
+from . import audit_events as _  # noqa: F401  # its page
+from .scoped import ScopedAdmin, organizations_where
+
+
+def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
+    """The organisations whose people this request's user may change."""
+    return organizations_where(request, Permission.MEMBERS_MANAGE)
+
+
+class PeopleAdmin(ScopedAdmin):
+    """Rows of one organisation, shown and chosen only within the organisations that the user manages."""
+
+    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.model._default_manager.filter(organization__in=manageable_organizations(request))
+
+    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+        organizations = manageable_organizations(request)
+        if model is Organization:
+            return organizations
+        if model in (Role, Team):
+            return model._default_manager.filter(organization__in=organizations)
+        if model is User and not request.user.is_superuser:
+            # Who is a member of some organisation of theirs already; new people are invited by a superuser.
+            return User.objects.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
+        return None
+
+    def allowed(self, request: HttpRequest) -> bool:
+        return manageable_organizations(request).exists()
+
+    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        form.actor = request.user  # a class of this request's own
+        return form
+
+
+_LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
+
+
+@admin.register(Organization)
+class OrganizationAdmin(ScopedAdmin):
+    list_display = ("name", "slug", "default_visibility", "is_active", "created_at")
+    list_filter = ("is_active",)
+    search_fields = ("name", "slug")
+    prepopulated_fields = {"slug": ("name",)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        # A slug is unique on the whole platform: choosing one would tell which others exist. How much of the platform
+        # an organisation may use is not its own decision.
+        return () if request.user.is_superuser else ("slug", "max_chunks", "max_bytes", *_LIMITS)
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
+        return {} if obj else super().get_prepopulated_fields(request, obj)
+
+    def visible(self, request: HttpRequest) -> QuerySet[Organization]:
+        return manageable_organizations(request)
+
+    def allowed(self, request: HttpRequest) -> bool:
+        return manageable_organizations(request).exists()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def save_model(self, request: HttpRequest, obj: Organization, form: ModelForm, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            Role.objects.bulk_create(
+                Role(organization=obj, name=name, permissions=permissions)
+                for name, permissions in DEFAULT_ROLES.items()
+            )
+
+
+def _beyond(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
+    """Those of the permissions that the actor does not hold there. Managing members is no way to more rights."""
+    if actor.is_superuser:
+        return set()
+    return {each for each in permissions if (organization.pk, each) not in standing_of(actor).permissions}
+
+
+class RoleForm(forms.ModelForm):
+    permissions = forms.MultipleChoiceField(
+        choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text="What it allows."
+    )
+    actor: User
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        wanted = {*values.get("permissions", ()), *self.instance.permissions}
+        if (organization := values.get("organization")) and _beyond(self.actor, organization, wanted):
+            self.add_error("permissions", "You can give, and change, only roles of what you may do yourself.")
+        return values
+
+
+@admin.register(Role)
+class RoleAdmin(PeopleAdmin):
+    form = RoleForm
+    list_display = ("name", "organization", "allows")
+    list_filter = ("organization",)
+    search_fields = ("name",)
+
+    @admin.display(description="allows")
+    def allows(self, role: Role) -> str:
+        return ", ".join(role.permissions) or "—"
+
+
+@admin.register(Team)
+class TeamAdmin(PeopleAdmin):
+    list_display = ("name", "organization", "parent", "size")
+    list_filter = ("organization",)
+    search_fields = ("name",)
+    list_select_related = ("organization", "parent__organization")
+
+    @admin.display(description="own members")
+    def size(self, team: Team) -> int:
+        return team.memberships.count()
+
+
+class MembershipForm(forms.ModelForm):
+    actor: User
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        for name in ("roles", "teams"):
+            if any(each.organization != values.get("organization") for each in values.get(name) or ()):
+                self.add_error(name, "Choose only what belongs to the organisation of the membership.")
+        kept = set() if self.instance._state.adding else set(self.instance.roles.values_list("pk", flat=True))
+        given = {each for role in values.get("roles") or () if role.pk not in kept for each in role.permissions}
+        if (organization := values.get("organization")) and _beyond(self.actor, organization, given):
+            self.add_error("roles", "You can give only roles of what you may do yourself.")
+        return values
+
+
+@admin.register(Membership)
+class MembershipAdmin(PeopleAdmin):
+    form = MembershipForm
+    list_display = ("user", "organization", "held", "joined", "is_active")
+    list_filter = ("organization", "is_active", "roles", "teams")
+    search_fields = ("user__email", "user__name")
+    filter_horizontal = ("roles", "teams")
+    list_select_related = ("user", "organization")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        return super().get_queryset(request).prefetch_related("roles", "teams")
+
+    @admin.display(description="roles")
+    def held(self, membership: Membership) -> str:
+        return ", ".join(role.name for role in membership.roles.all()) or "—"
+
+    @admin.display(description="teams")
+    def joined(self, membership: Membership) -> str:
+        return ", ".join(team.name for team in membership.teams.all()) or "—"
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(PeopleAdmin):
+    """Watched and revoked here. A key's user makes it, so that nobody else ever sees it."""
+
+    list_display = (
+        *("name", "prefix", "user", "organization", "allows", "restricted", "state"),
+        *("expires_at", "last_used_at"),
+    )
+    list_filter = ("organization",)
+    search_fields = ("name", "prefix", "user__email")
+    list_select_related = ("user", "organization")
+    # Everything but the hash.
+    fields = (
+        *("name", "prefix", "user", "organization", "allows", "source_ids", "networks", "state"),
+        *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
+    )
+    actions = ("revoke", "end_after_overlap")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    @admin.display(description="scopes")
+    def allows(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.display(description="restricted to")
+    def restricted(self, key: ApiKey) -> str:
+        lists = (("sources", key.source_ids), ("networks", key.networks))
+        return ", ".join(f"{name}: {len(each)}" for name, each in lists if each is not None) or "—"
+
+    @admin.action(description="Revoke the chosen keys", permissions=["view"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        number = service.revoke(keys)
+        messages.success(request, f"Revoked: {number}. There is no way back.")
+
+    @admin.action(description="End the chosen keys in 24 hours, for their users to replace them", permissions=["view"])
+    def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
+        """No successor is made here: whoever makes one reads it."""
+        number = service.end_by(keys, timezone.now() + service.OVERLAP)
+        messages.success(request, f"Ending in 24 hours: {number}. Their users replace them with POST …/rotate.")

@@ -1,0 +1,35 @@
+"""How credentials are told to OpenAPI (imported for its registrations)."""
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+
+class AccessTokenScheme(OpenApiAuthenticationExtension):
+    target_class = "accounts.authentication.AccessTokenAuthentication"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An access token, or an API key (rk_…)."}
+
+
+class ApiKeyScheme(OpenApiAuthenticationExtension):
+    target_class = "orgs.api_keys.authentication.ApiKeyAuthentication"
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        return {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key (rk_…)."}
+
+
+class AnonymousOrganizationScheme(OpenApiAuthenticationExtension):
+    """No scheme, and nothing to tell: the reference is the same on every installation."""
+
+    target_class = "orgs.api_keys.authentication.AnonymousOrganizationAuthentication"
+    name = []
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> Any:
+        return None
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
+        return []

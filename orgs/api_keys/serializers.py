@@ -1,0 +1,146 @@
+"""What /api/auth/keys reads and writes."""
+
+import ipaddress
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from orgs.access.permissions import Scope
+from ragsite.http import fields
+from ragsite.http.openapi_types import Count, Id
+
+from . import service
+from .service import ApiKey, IssuedKey
+
+
+class FutureTime(fields.Timestamp):
+    """Later than now."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        moment: datetime = super().to_internal_value(value)
+        if moment <= timezone.now():
+            raise ValidationError(f"{self.label_in_messages} must be in the future")
+        return moment
+
+
+class Network(fields.Text):
+    """A network in CIDR notation, or one address."""
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            return str(ipaddress.ip_network(super().to_internal_value(data)))
+        except ValueError:
+            wrong = f"{self.label_in_messages} must hold networks such as 203.0.113.0/24, 2001:db8::/32 or 203.0.113.7"
+            raise ValidationError(wrong) from None
+
+
+class KeyIn(serializers.Serializer[Any]):
+    name = fields.Text("name", max_length=100)
+    scopes = fields.BoundedList("scopes", child=fields.Choice("scopes", among=Scope.values), at_least=1, at_most=10)
+    expires_at = FutureTime("expires_at", required=False, allow_null=True)
+    organization = fields.Text("organization", required=False, max_length=100)
+    sources = fields.BoundedList(
+        "sources",
+        child=fields.Text("sources", max_length=100),
+        at_least=1,
+        at_most=service.MOST_SOURCES,
+        required=False,
+        allow_null=True,
+    )
+    networks = fields.BoundedList(
+        "networks",
+        child=Network("networks", max_length=43),
+        at_least=1,
+        at_most=service.MOST_NETWORKS,
+        required=False,
+        allow_null=True,
+    )
+
+
+class KeyRotationIn(serializers.Serializer[Any]):
+    overlap_hours = fields.Integer(
+        "overlap_hours",
+        min_value=0,
+        max_value=int(service.MOST_OVERLAP / timedelta(hours=1)),
+        default=int(service.OVERLAP / timedelta(hours=1)),
+    )
+
+
+class KeyOut(TypedDict):
+    """A key as its owner sees it. `sources` (ids) and `networks` (CIDR): what it is restricted to, null if it is not.
+    `flagged_at`: when it first came over plain HTTP, and should be replaced."""
+
+    id: Id
+    name: str
+    prefix: str
+    scopes: list[str]
+    organization: str
+    sources: list[Id] | None
+    networks: list[str] | None
+    expires_at: datetime | None
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    flagged_at: datetime | None
+
+
+class NewKeyOut(TypedDict):
+    """`key` is told this once."""
+
+    id: Id
+    key: str
+    name: str
+    prefix: str
+    scopes: list[str]
+    organization: str
+    sources: list[Id] | None
+    networks: list[str] | None
+    expires_at: datetime | None
+    created_at: datetime
+
+
+class KeysOut(TypedDict):
+    keys: list[KeyOut]
+    page: Count
+    page_size: Count
+    total: Count
+
+
+def key_out(key: ApiKey) -> KeyOut:
+    return {
+        "id": str(key.pk),
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": key.scopes,
+        "organization": key.organization.slug,
+        "sources": _source_ids(key),
+        "networks": key.networks,
+        "expires_at": key.expires_at,
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+        "flagged_at": key.flagged_at,
+    }
+
+
+def new_key_out(issued: IssuedKey) -> NewKeyOut:
+    key = issued.key
+    return {
+        "id": str(key.pk),
+        "key": issued.secret,
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": key.scopes,
+        "organization": key.organization.slug,
+        "sources": _source_ids(key),
+        "networks": key.networks,
+        "expires_at": key.expires_at,
+        "created_at": key.created_at,
+    }
+
+
+def _source_ids(key: ApiKey) -> list[Id] | None:
+    return None if key.source_ids is None else [str(each) for each in key.source_ids]

@@ -1,0 +1,179 @@
+"""/api/auth/keys: a user makes, lists, replaces and revokes their own API keys."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.authentication import caller
+from accounts.models import User
+from orgs import organization_resolver
+from orgs.access.permissions import Action
+from orgs.models import Organization
+from ragsite.http import pagination
+from ragsite.http.openapi import COMMON_STATUSES, answered, sent
+from ragsite.http.parsers import CredentialsParser
+from ragsite.postgres.models import as_uuid
+
+from . import service
+from .serializers import KeyIn, KeyRotationIn, KeysOut, NewKeyOut, key_out, new_key_out
+from .service import ApiKey, IssuedKey
+
+_NEW_KEY: dict[str, Any] = {
+    "id": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
+    "key": "rk_ab12cd34…",
+    "name": "n8n",
+    "prefix": "rk_ab12cd34",
+    "scopes": ["ingest"],
+    "organization": "acme",
+    "sources": None,
+    "networks": ["203.0.113.0/24"],
+    "expires_at": None,
+    "created_at": "2026-01-31T12:00:00Z",
+}
+_KEY = {name: value for name, value in _NEW_KEY.items() if name != "key"}
+_KEY |= {"last_used_at": "2026-01-31T12:30:00Z", "revoked_at": None, "flagged_at": None}
+
+
+class KeyView(APIView):
+    """For access tokens only: a key that could make keys could outlive and exceed itself."""
+
+    parser_classes = (CredentialsParser,)
+    error_statuses = (*COMMON_STATUSES, 404)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if isinstance(request.auth, ApiKey):
+            raise PermissionDenied(
+                "API keys are managed with an access token, not with a key: see POST /api/auth/token."
+            )
+
+
+class Keys(KeyView):
+    @extend_schema(
+        operation_id="listKeys",
+        summary="List your API keys",
+        description="Revoked and expired ones included. The keys themselves are not told again.",
+        parameters=pagination.parameters("page_size"),
+        responses={200: KeysOut},
+        examples=[answered({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
+    )
+    def get(self, request: Request) -> Response:
+        own = ApiKey.objects.filter(user=caller(request)).select_related("organization")
+        page = pagination.page(request, own, size_name="page_size")
+        return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
+
+    @extend_schema(
+        operation_id="makeKey",
+        summary="Make an API key",
+        description="`key` is told in this answer alone. `organization` may be left out by who is in one only. "
+        "`sources` (ids or slugs of the organisation's data sources) and `networks` (CIDR) restrict the key to them.",
+        request=KeyIn,
+        responses={201: NewKeyOut},
+        examples=[sent({"name": "n8n", "scopes": ["ingest"]}, "Key"), answered(_NEW_KEY, "Key", status=201)],
+    )
+    def post(self, request: Request) -> Response:
+        form = KeyIn(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = form.validated_data
+        organization = _organization(request, values.get("organization", ""))
+        try:
+            issued = service.issue(
+                user=caller(request),
+                organization=organization,
+                name=values["name"],
+                scopes=values["scopes"],
+                sources=_sources(caller(request), organization, values.get("sources")),
+                networks=values.get("networks"),
+                expires_at=values.get("expires_at"),
+            )
+        except service.TooManyKeys as error:
+            raise ValidationError({"body": str(error)}) from None
+        return _told_once(issued)
+
+
+class Key(KeyView):
+    path_names = {"key_id": "id"}
+
+    @extend_schema(
+        operation_id="revokeKey",
+        summary="Revoke an API key",
+        description="It is refused from the next request on. A second time changes nothing.",
+        parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+        responses={204: None},
+    )
+    def delete(self, request: Request, key_id: str) -> Response:
+        key = _own(request, key_id)
+        service.revoke(ApiKey.objects.filter(pk=key.pk))
+        return Response(status=204)
+
+
+class Rotation(KeyView):
+    path_names = {"key_id": "id"}
+
+    @extend_schema(
+        operation_id="rotateKey",
+        summary="Replace an API key",
+        description="Its successor may do the same, for as long as this key was made for. This key ends after "
+        "`overlap_hours`, if not before. `key` is told in this answer alone.",
+        request=KeyRotationIn,
+        parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+        responses={201: NewKeyOut},
+        examples=[sent({"overlap_hours": 24}, "Overlap"), answered(_NEW_KEY, "Successor", status=201)],
+    )
+    def post(self, request: Request, key_id: str) -> Response:
+        form = KeyRotationIn(data=request.data)
+        form.is_valid(raise_exception=True)
+        key = _own(request, key_id)
+        try:
+            issued = service.rotate(key, overlap=timedelta(hours=form.validated_data["overlap_hours"]))
+        except (service.SpentKey, service.TooManyKeys) as error:
+            raise ValidationError({"body": str(error)}) from None
+        return _told_once(issued)
+
+
+def _told_once(issued: IssuedKey) -> Response:
+    return Response(new_key_out(issued), status=201, headers={"Cache-Control": "no-store"})
+
+
+def _own(request: Request, key_id: str) -> ApiKey:
+    key = as_uuid(key_id)
+    own = ApiKey.objects.filter(user=caller(request), pk=key).first() if key else None
+    if own is None:
+        raise NotFound("You have no such API key.")
+    return own
+
+
+def _sources(user: User, organization: Organization, references: list[str] | None) -> list[uuid.UUID] | None:
+    """The ids of those that the user may see there."""
+    if references is None:
+        return None
+    seen = organization.sources.visible_to(user, Action.VIEW)
+    found = [
+        seen.filter(organization_resolver.by_reference(each)).values_list("pk", flat=True).first()
+        for each in references
+    ]
+    if None in found:
+        wrong = f"entry {found.index(None) + 1} is no data source of {organization.slug} that you may see"
+        raise ValidationError({"sources": wrong})
+    return [each for each in found if each]
+
+
+def _organization(request: Request, field: str) -> Organization:
+    """The one that the body names, else the header's, else the caller's only one."""
+    where = "organization" if field else organization_resolver.HEADER
+    reference = field or organization_resolver.named_by_header(request)
+    try:
+        if reference:
+            return organization_resolver.organization_named(caller(request), reference, where=where)
+        return organization_resolver.only_organization(caller(request))
+    except organization_resolver.OrganizationUndecided as error:
+        raise ValidationError({where: str(error)}) from None
+    except organization_resolver.NoOrganization as error:
+        raise PermissionDenied(str(error)) from None

@@ -1,0 +1,170 @@
+"""Organisation → Membership (a user in it) → roles and teams."""
+
+import uuid
+from typing import Self
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from accounts.audit.tracking import Watched, WatchedQuerySet
+from accounts.models import User
+from orgs.access.permissions import Permission, QueryHistory, Visibility
+from orgs.api_keys.service import ApiKey as ApiKey
+from ragsite.postgres.models import UUIDModel
+
+Caller = User | AnonymousUser
+
+
+def _own_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None]":
+    return models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text=f"{what} Empty: the platform's default."
+    )
+
+
+class Organization(Watched, UUIDModel):
+    """A tenant. Nothing in one organisation is ever visible through another."""
+
+    name = models.CharField(max_length=150)
+    slug = models.SlugField(max_length=60, unique=True)
+    is_active = models.BooleanField(default=True, help_text="Switch off to close it to all its members at once.")
+    default_visibility = models.CharField(
+        max_length=8,
+        choices=Visibility.choices,
+        default=Visibility.PUBLIC,
+        help_text="For data sources that are made by the first document sent to them.",
+    )
+    queries_per_minute = _own_limit("Searches, questions and chats of one person a minute.")
+    ingestions_per_minute = _own_limit("Requests that send documents, of one person a minute.")
+    agent_requests_per_minute = _own_limit("Requests to the agent, of one person a minute.")
+    service_searches_per_minute = _own_limit("Requests to the search service, of one API key a minute.")
+    max_chunks = models.PositiveIntegerField(
+        "most chunks",
+        null=True,
+        blank=True,
+        help_text="Documents that would make more are refused (INDEX_FULL). Empty: no limit.",
+    )
+    max_bytes = models.PositiveBigIntegerField(
+        "most bytes",
+        null=True,
+        blank=True,
+        help_text="Of documents' texts and files; more are refused (INDEX_FULL). Empty: no limit.",
+    )
+    query_history = models.CharField(
+        "history of questions",
+        max_length=8,
+        choices=QueryHistory.choices,
+        default=QueryHistory.FULL,
+        help_text="What is kept of its members' searches and chats. Of several organisations, the strictest counts.",
+    )
+    history_days = models.PositiveIntegerField(
+        "days of history",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(3650)],
+        help_text="Then it is removed. Empty: the platform's default.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    # Being removed: closed for good, and shown to nobody.
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = WatchedQuerySet["Organization"].as_manager()
+
+    class Meta:
+        verbose_name = "organisation"
+        ordering = ("slug",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(Watched, UUIDModel):
+    """A named set of permissions in one organisation; also something a data source can be opened to."""
+
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles", verbose_name="organisation")
+    name = models.SlugField(max_length=60)
+    permissions = ArrayField(models.CharField(max_length=30, choices=Permission.choices), default=list, blank=True)
+
+    objects = WatchedQuerySet["Role"].as_manager()
+
+    class Meta:
+        ordering = ("organization", "name")
+        constraints = (models.UniqueConstraint(fields=["organization", "name"], name="role_name_in_organization"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} · {self.organization}"
+
+
+class Team(Watched, UUIDModel):
+    """A group of members of one organisation. Members of a team belong to the teams above it, too."""
+
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
+    name = models.SlugField(max_length=60)
+    parent = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="children", verbose_name="part of"
+    )
+
+    objects = WatchedQuerySet["Team"].as_manager()
+
+    class Meta:
+        ordering = ("organization", "name")
+        constraints = (models.UniqueConstraint(fields=["organization", "name"], name="team_name_in_organization"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} · {self.organization}"
+
+    def clean(self) -> None:
+        """Teams are nested within one organisation, and none is a part of itself."""
+        super().clean()
+        if self.parent and self.parent.organization_id != self.organization_id:
+            raise ValidationError({"parent": "Choose a team of the same organisation."})
+        if self.children.exclude(organization=self.organization_id).exists():
+            raise ValidationError({"organization": "Teams of the organisation that it is in now are a part of it."})
+        above, seen = self.parent, set[uuid.UUID]()
+        while above and above.pk not in seen:  # rows that were not made by forms may hold a cycle already
+            if above.pk == self.pk:
+                raise ValidationError({"parent": f"{self.parent} is a part of this team, or this team itself."})
+            seen.add(above.pk)
+            above = above.parent
+
+
+class MembershipQuerySet(WatchedQuerySet["Membership"]):
+    def active_for(self, user: Caller) -> Self:
+        """The memberships that count for a user now. None for anonymous and deactivated users."""
+        if user.pk is None or not user.is_active:
+            return self.none()
+        return self.filter(user=user.pk, user__is_active=True, is_active=True, organization__is_active=True)
+
+    def allowing(self, user: Caller, permission: Permission) -> Self:
+        """Those of them that hold a role with this permission. A subquery, so that no row doubles."""
+        held = Role.objects.filter(
+            permissions__contains=[permission.value],
+            memberships=models.OuterRef("pk"),
+            organization=models.OuterRef("organization"),
+        )
+        return self.active_for(user).filter(models.Exists(held))
+
+
+class Membership(Watched, UUIDModel):
+    """A user in an organisation, with the roles held and the teams joined there."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    organization = models.ForeignKey(
+        Organization, models.CASCADE, related_name="memberships", verbose_name="organisation"
+    )
+    roles = models.ManyToManyField(Role, related_name="memberships", blank=True)
+    teams = models.ManyToManyField(Team, related_name="memberships", blank=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = MembershipQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("organization", "user")
+        constraints = (models.UniqueConstraint(fields=["user", "organization"], name="one_membership_a_user"),)
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.organization}"

@@ -1,0 +1,63 @@
+"""Which organisation a request means: the one that it names by slug or id, else its caller's only one."""
+
+from django.core.validators import slug_re
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from accounts.models import User
+from ragsite.postgres.models import as_uuid
+
+from .models.organizations import Membership, Organization
+
+HEADER = "X-Organization"
+_MOST_CHOICES = 20
+
+
+class OrganizationUndecided(Exception):
+    """The request names no organisation of its caller's, or none where there are several. Its text is for the caller
+    and names the choices."""
+
+
+class NoOrganization(Exception):
+    """The user is not a member of any organisation. Its text is for the caller."""
+
+
+def named_by_header(request: HttpRequest) -> str:
+    """The slug or id in X-Organization; empty without it."""
+    return request.headers.get(HEADER, "").strip()
+
+
+def organizations_of(user: User) -> QuerySet[Organization]:
+    """Those that the user is an active member of."""
+    return Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
+
+
+def organization_named(user: User, reference: str, *, where: str) -> Organization:
+    """The user's organisation with this slug or id. Raises OrganizationUndecided.
+
+    where: what holds the reference in the request (`X-Organization`), for the message.
+    """
+    own = organizations_of(user)
+    found = own.filter(by_reference(reference)).first()
+    if found is None:
+        choices = ", ".join(own.values_list("slug", flat=True)[:_MOST_CHOICES]) or "none"
+        raise OrganizationUndecided(f"{where} names none of your organisations ({choices}).")
+    return found
+
+
+def only_organization(user: User) -> Organization:
+    """The only one that the user is a member of. Raises OrganizationUndecided or NoOrganization."""
+    own = list(organizations_of(user)[:_MOST_CHOICES])
+    if not own:
+        raise NoOrganization("You are not a member of any organisation.")
+    if len(own) > 1:
+        choices = ", ".join(each.slug for each in own)
+        raise OrganizationUndecided(f"Say which organisation, with the header {HEADER}: {choices}.")
+    return own[0]
+
+
+def by_reference(reference: str) -> Q:
+    """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
+    if key := as_uuid(reference):  # never a slug: one could be chosen to look like another thing's id
+        return Q(pk=key)
+    return Q(slug=reference) if slug_re.fullmatch(reference) else Q(pk=None)

@@ -1,0 +1,16 @@
+"""How much an organisation lets each of its people ask, where it is not the platform's default."""
+
+from orgs.models import Caller, Membership
+
+
+def allowance(user: Caller, field: str, *, default: int, named: str = "") -> int:
+    """Requests a minute: the limit of the organisation named by slug or id, else the most generous of the user's own.
+
+    field: one of Organization's `…_per_minute`. An organisation without a limit of its own has the default; so has a
+    name that is none of theirs.
+    """
+    own = Membership.objects.active_for(user).values_list(
+        "organization__slug", "organization", f"organization__{field}"
+    )
+    limits = [limit or default for slug, key, limit in own if not named or named == slug or named.lower() == str(key)]
+    return max(limits, default=default)

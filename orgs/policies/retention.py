@@ -1,0 +1,36 @@
+"""What is kept of what somebody asks, and for how long: their organisations decide."""
+
+import datetime
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils import timezone
+
+from orgs.access.permissions import QueryHistory
+from orgs.models import Caller, Membership
+
+_STRICTNESS = list(QueryHistory)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """days: None is for ever."""
+
+    history: QueryHistory
+    days: int | None
+
+    @property
+    def begins(self) -> datetime.datetime | None:
+        """What is older is not kept."""
+        return timezone.now() - datetime.timedelta(days=self.days) if self.days else None
+
+
+def retention_for(user: Caller) -> Retention:
+    """The strictest of the user's active organisations, in each of the two; of those they belonged to, once there is no
+    active one. In none at all: the platform's."""
+    values = ("organization__query_history", "organization__history_days")
+    rows = list(Membership.objects.active_for(user).values_list(*values))
+    rows = rows or list(Membership.objects.filter(user=user.pk).values_list(*values))
+    days = [each for each in (own or settings.RAG_HISTORY_DAYS for _, own in rows or [("", None)]) if each]
+    kept = [QueryHistory(history) for history, _ in rows]
+    return Retention(max(kept, key=_STRICTNESS.index, default=QueryHistory.FULL), min(days, default=None))

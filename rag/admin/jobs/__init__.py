@@ -1,0 +1,3 @@
+from . import documents, jobs
+
+__all__ = ["documents", "jobs"]

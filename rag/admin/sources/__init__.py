@@ -1,0 +1,3 @@
+from . import quality, sources
+
+__all__ = ["quality", "sources"]

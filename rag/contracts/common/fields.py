@@ -1,0 +1,129 @@
+"""The fields of the contracts' bodies: the strict ones of ragsite.http.fields, and what documents are made of."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from rag.models.content.documents import MAX_PATH_BYTES
+from rag.models.sources import SLUG
+from rag.types import MAX_QUESTION_CHARACTERS as MAX_QUESTION_CHARACTERS
+from ragsite.http import fields
+from ragsite.http.fields import Boolean as Boolean
+from ragsite.http.fields import Choice as Choice
+from ragsite.http.fields import Id as Id
+from ragsite.http.fields import Integer as Integer
+from ragsite.http.fields import Number as Number
+from ragsite.http.fields import Text as Text
+from ragsite.http.fields import Timestamp as Timestamp
+
+MAX_TAGS = 50
+MAX_METADATA_BYTES = 32 * 1024
+MAX_METADATA_DEPTH = 20
+
+
+class Path(Text):
+    """Bounded in bytes, as the index is that it is kept in."""
+
+    def to_internal_value(self, data: Any) -> str:
+        path = super().to_internal_value(data)
+        if len(path.encode(errors="replace")) > MAX_PATH_BYTES:
+            raise ValidationError(f"{self.label_in_messages} must have at most {MAX_PATH_BYTES:,} bytes")
+        return path
+
+
+class Slug(Text):
+    """As v3 has its `source` (the v3 contract, 2.1), and as the slug of every source is."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, max_length=100, **options)
+        self.validators.append(RegexValidator(rf"\A{SLUG}\Z", f"{name} must match ^{SLUG}$ (letters, digits, -, _)"))
+
+
+class Link(Text):
+    """An http or https address: what clients show as a link must not be a script."""
+
+    def to_internal_value(self, data: Any) -> str:
+        value = super().to_internal_value(data)
+        if not value.startswith(("https://", "http://")):
+            raise ValidationError(f"{self.label_in_messages} must begin with https:// or http://")
+        return value
+
+
+class Anything(serializers.Field):
+    """Kept as it is, for a closer look."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class BoundedList(fields.BoundedList):
+    def __init__(self, name: str, *, at_most: int | None = None, **options: Any) -> None:
+        """at_most: RAG_MAX_DOCUMENTS_PER_JOB unless given."""
+        most = settings.RAG_MAX_DOCUMENTS_PER_JOB if at_most is None else at_most
+        super().__init__(name, at_most=most, **options)
+
+
+class Tags(BoundedList):
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, child=Text(name, max_length=200), at_most=MAX_TAGS, **options)
+        wrong = f"{name} must be an array of strings"
+        self.error_messages |= dict.fromkeys(("not_a_list", "null"), wrong)
+        self.child.error_messages |= dict.fromkeys(("invalid", "null"), wrong)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        try:
+            return list(dict.fromkeys(super().to_internal_value(data)))
+        except ValidationError as error:
+            raise ValidationError(_first(error.detail)) from None
+
+
+class Metadata(serializers.Field):
+    """A JSON object that PostgreSQL can keep."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        wrong = f"{name} must be an object"
+        super().__init__(error_messages={"null": wrong, "not_an_object": wrong}, **options)
+        self.label_in_messages = name
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.fail("not_an_object")
+        if problem := _unstorable(data):
+            raise ValidationError(f"{self.label_in_messages} {problem}")
+        try:
+            size = len(json.dumps(data, ensure_ascii=False, allow_nan=False).encode())
+        except ValueError:  # UnicodeEncodeError, a lone surrogate, is one
+            problem = "holds something that is not valid Unicode or JSON"
+            raise ValidationError(f"{self.label_in_messages} {problem}") from None
+        if size > MAX_METADATA_BYTES:
+            raise ValidationError(f"{self.label_in_messages} must have at most {MAX_METADATA_BYTES:,} bytes as JSON")
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+def _unstorable(value: Any, depth: int = 0) -> str:
+    if depth > MAX_METADATA_DEPTH:
+        return f"must not be nested deeper than {MAX_METADATA_DEPTH} levels"
+    if isinstance(value, str):
+        return "must not hold NUL characters" if "\x00" in value else ""
+    parts: list[Any] = []
+    if isinstance(value, dict):
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, list):
+        parts = value
+    return next((problem for part in parts if (problem := _unstorable(part, depth + 1))), "")
+
+
+def _first(detail: Any) -> str:
+    while isinstance(detail, dict | list):
+        detail = next(iter(detail.values() if isinstance(detail, dict) else detail))
+    return str(detail)

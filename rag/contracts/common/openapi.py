@@ -1,0 +1,106 @@
+"""What the strict fields accept, as JSON Schema (rag.contracts.common.fields; imported for its registrations)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.validators import RegexValidator
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+
+from rag.models.content.documents import MAX_PATH_BYTES
+from ragsite.http import fields as accounts_fields
+
+from . import fields
+
+# A character that is not white space, and no NUL anywhere. What counts as white space is spelled out as Python has it:
+# `\s` means something else in each language.
+_SPACE = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+SOMETHING = rf"^[^\u0000]*[^\u0000{_SPACE}][^\u0000]*$"
+_NO_NUL = r"^[^\u0000]*$"
+
+
+def _text(field: fields.Text) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string", "pattern": _NO_NUL if field.allow_blank else SOMETHING}
+    if not field.allow_blank:
+        schema["minLength"] = 1
+    if field.max_length is not None:
+        schema["maxLength"] = field.max_length
+    for validator in field.validators:
+        if isinstance(validator, RegexValidator):
+            schema["pattern"] = (
+                str(getattr(validator.regex, "pattern", validator.regex)).replace(r"\A", "^").replace(r"\Z", "$")
+            )
+    return schema
+
+
+def _path(field: fields.Path) -> dict[str, Any]:
+    return {**_text(field), "maxLength": MAX_PATH_BYTES, "description": f"At most {MAX_PATH_BYTES:,} bytes as UTF-8."}
+
+
+def _choice(field: fields.Choice) -> dict[str, Any]:
+    return {"type": "string", "enum": list(field.among)}
+
+
+def _link(field: fields.Link) -> dict[str, Any]:
+    return {**_text(field), "format": "uri", "pattern": r"^https?://[^\u0000]*$"}
+
+
+def _anything(field: fields.Anything) -> dict[str, Any]:
+    return {}
+
+
+def _number(kind: str) -> Callable[[Any], dict[str, Any]]:
+    def schema(field: Any) -> dict[str, Any]:
+        bounds = {"minimum": field.min_value, "maximum": field.max_value}
+        return {"type": kind, **{name: bound for name, bound in bounds.items() if bound is not None}}
+
+    return schema
+
+
+def _metadata(field: fields.Metadata) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": {},
+        "description": f"At most {fields.MAX_METADATA_BYTES:,} bytes as JSON, {fields.MAX_METADATA_DEPTH} levels deep, "
+        "without NUL characters.",
+    }
+
+
+_SCHEMAS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    fields.Text: _text,
+    fields.Path: _path,
+    fields.Choice: _choice,
+    fields.Link: _link,
+    fields.Anything: _anything,
+    fields.Integer: _number("integer"),
+    fields.Number: _number("number"),
+    fields.Metadata: _metadata,
+}
+
+
+def _register(cls: type, schema: Callable[[Any], dict[str, Any]]) -> None:
+    class Extension(OpenApiSerializerFieldExtension):
+        target_class = cls
+        match_subclasses = True
+        # The more specific class first.
+        priority = len(cls.__mro__)
+
+        def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+            return schema(self.target)
+
+
+for _class, _schema in _SCHEMAS.items():
+    _register(_class, _schema)
+
+
+class ListSchema(OpenApiSerializerFieldExtension):
+    target_class = accounts_fields.BoundedList
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        field = self.target
+        return {
+            "type": "array",
+            "items": auto_schema._map_serializer_field(field.child, direction),
+            "minItems": field.at_least,
+            "maxItems": field.at_most,
+        }

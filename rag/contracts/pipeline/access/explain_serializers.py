@@ -1,0 +1,115 @@
+"""The fields of an explained search (docs/contracts.md, "Pipeline: why")."""
+
+from typing import Annotated, TypedDict
+
+from rag.contracts.common import fields
+from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
+from rag.services.search.search_trace import STAGES, SearchExplained, Shown
+from ragsite.http.openapi_types import Count, Id, Share
+
+
+class ExplainIn(RetrieveIn):
+    """user: an id or e-mail address; left out: the caller. document: an id, to be told where it fell out."""
+
+    user = fields.Text("user", max_length=254, required=False)
+    document = fields.Text("document", max_length=100, required=False)
+    minScore = fields.Number("minScore", min_value=0.0, max_value=1.0, default=0.0)
+
+
+class FunnelOut(TypedDict):
+    """What each step left. candidates: byMeaning and byWords together, each once. ranked: after the cut to topK."""
+
+    sources: Count
+    chunks: Count
+    byMeaning: Count
+    byWords: Count
+    candidates: Count
+    aboveThreshold: Count
+    distinct: Count
+    ranked: Count
+    grounded: Count
+
+
+class RankedOut(TypedDict):
+    """text: null where the caller may not query the data source. score: cosine similarity. countsForAnswer: it was held
+    to carry one."""
+
+    chunkId: Id
+    documentId: Id
+    dataSourceId: Id
+    title: str
+    path: str
+    text: str | None
+    score: Share
+    relevance: Share
+    countsForAnswer: bool
+
+
+class FateOut(TypedDict):
+    """stage: where the document fell out; the last one if it was found."""
+
+    documentId: Id
+    isFound: bool
+    stage: Annotated[str, {"enum": list(STAGES)}]
+    reason: str
+
+
+class ExplainOut(TypedDict):
+    """dataSources: those that were searched: the caller manages them, and the user may query them."""
+
+    isMember: bool
+    funnel: FunnelOut
+    documents: list[RankedOut]
+    document: FateOut | None
+    isGroundable: bool
+    groundingScore: Share
+    gaps: list[str]
+    dataSources: list[Id]
+    warnings: list[str]
+
+
+def explain_out(explained: SearchExplained) -> ExplainOut:
+    counts, fate = explained.counts, explained.fate
+    return {
+        "isMember": explained.is_known,
+        "funnel": {
+            "sources": counts.sources,
+            "chunks": counts.chunks,
+            "byMeaning": counts.by_meaning,
+            "byWords": counts.by_words,
+            "candidates": counts.candidates,
+            "aboveThreshold": counts.above_threshold,
+            "distinct": counts.distinct,
+            "ranked": counts.ranked,
+            "grounded": counts.grounded,
+        },
+        "documents": [_ranked_out(each) for each in explained.passages],
+        "document": {
+            "documentId": str(fate.document_id),
+            "isFound": fate.is_found,
+            "stage": fate.stage,
+            "reason": fate.reason,
+        }
+        if fate
+        else None,
+        "isGroundable": explained.is_groundable,
+        "groundingScore": explained.grounding_score,
+        "gaps": list(explained.gaps),
+        "dataSources": [str(source_id) for source_id in explained.source_ids],
+        "warnings": list(explained.warnings),
+    }
+
+
+def _ranked_out(shown: Shown) -> RankedOut:
+    passage = shown.passage
+    return {
+        "chunkId": str(passage.chunk_id),
+        "documentId": str(passage.document_id),
+        "dataSourceId": str(passage.source_id),
+        "title": passage.title,
+        "path": passage.path,
+        "text": shown.text,
+        "score": passage.score,
+        "relevance": passage.relevance,
+        "countsForAnswer": shown.counts_for_answer,
+    }

@@ -1,0 +1,39 @@
+"""The fields of an explanation of access (docs/contracts.md, "Pipeline: why")."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
+
+from rest_framework import serializers
+
+from rag.contracts.common import fields
+from rag.models import DataSource
+from rag.services.access.explain import ACTIONS, Verdict
+from ragsite.http.openapi_types import Id
+
+
+class AccessIn(serializers.Serializer[Any]):
+    """The query: a user's id or e-mail address."""
+
+    user = fields.Text("user", max_length=254)
+
+
+class VerdictOut(TypedDict):
+    action: Annotated[str, {"enum": [action.value for action in ACTIONS]}]
+    allowed: bool
+    reason: str
+
+
+class AccessOut(TypedDict):
+    """user: as it was asked for."""
+
+    dataSourceId: Id
+    user: str
+    access: list[VerdictOut]
+
+
+def access_out(source: DataSource, user: str, verdicts: Sequence[Verdict]) -> AccessOut:
+    return {
+        "dataSourceId": str(source.pk),
+        "user": user,
+        "access": [{"action": each.action.value, "allowed": each.allowed, "reason": each.reason} for each in verdicts],
+    }

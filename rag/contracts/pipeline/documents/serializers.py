@@ -1,0 +1,70 @@
+"""The fields of a data source's documents (docs/contracts.md): beside the contract."""
+
+import datetime
+from typing import Annotated, Any, TypedDict
+
+from rest_framework import serializers
+
+from rag.contracts.common import fields
+from rag.models import Document, SourceType
+from ragsite.http.openapi_types import Count, Id
+
+
+class DocumentListIn(serializers.Serializer[Any]):
+    """The query of a list."""
+
+    q = fields.Text("q", max_length=200, required=False)
+    lang = fields.Text("lang", max_length=20, required=False)
+    tag = fields.Text("tag", max_length=200, required=False)
+    type = fields.Choice("type", among=SourceType.values, required=False)
+
+
+class DocumentPathIn(serializers.Serializer[Any]):
+    """Which document is deleted."""
+
+    path = fields.Path("path")
+
+
+class DocumentOut(TypedDict):
+    """`bytes`: of its text as UTF-8, and of the file that it was sent as. What is unknown is null."""
+
+    id: Id
+    path: str
+    title: str
+    uri: str | None
+    contentType: str
+    sourceType: Annotated[str, {"enum": SourceType.values}]
+    lang: str | None
+    tags: list[str]
+    date: datetime.datetime | None
+    metadata: dict[str, Any]
+    chunks: Count
+    bytes: Count
+    createdAt: datetime.datetime
+    updatedAt: datetime.datetime
+
+
+class DocumentListOut(TypedDict):
+    documents: list[DocumentOut]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+def document_out(document: Document) -> DocumentOut:
+    return {
+        "id": str(document.pk),
+        "path": document.path,
+        "title": document.title,
+        "uri": document.uri or None,
+        "contentType": document.content_type,
+        "sourceType": document.source_type,
+        "lang": document.lang or None,
+        "tags": document.tags,
+        "date": document.date,
+        "metadata": document.metadata,
+        "chunks": document.chunk_count,
+        "bytes": document.bytes,
+        "createdAt": document.created_at,
+        "updatedAt": document.updated_at,
+    }

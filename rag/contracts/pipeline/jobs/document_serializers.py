@@ -1,0 +1,63 @@
+"""The documents of an ingestion job, one by one (sub-contract 1; docs/contracts.md)."""
+
+import datetime
+from typing import Annotated, Any, TypedDict
+
+from rest_framework import serializers
+
+from rag.contracts.common import fields
+from rag.models import Condition, IngestionDocument
+from ragsite.http.openapi_types import Count
+
+
+class DocumentListIn(serializers.Serializer[Any]):
+    """The query of the list of a job's documents."""
+
+    status = fields.Choice("status", among=IngestionDocument.State.values, required=False)
+
+
+class WhatWentWrong(TypedDict):
+    code: str
+    message: str
+
+
+class JobDocument(TypedDict):
+    """`condition` and `stage`: null unless it is open, or at work. `error`: why it failed, or waits for another try, at
+    `retryAt`. `timings`: milliseconds by stage."""
+
+    index: Count
+    path: str
+    status: Annotated[str, {"enum": IngestionDocument.State.values}]
+    condition: Annotated[str | None, {"enum": [*Condition.values, None]}]
+    stage: Annotated[str | None, {"enum": [*IngestionDocument.Stage.values, None]}]
+    attempts: Count
+    error: WhatWentWrong | None
+    chunks: Count
+    documentId: Annotated[str | None, {"format": "uuid"}]
+    timings: dict[str, float]
+    retryAt: datetime.datetime | None
+
+
+class JobDocumentsOut(TypedDict):
+    documents: list[JobDocument]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+def job_document(row: IngestionDocument) -> JobDocument:
+    """row: with_condition()."""
+    at_work = row.state == IngestionDocument.State.RUNNING
+    return {
+        "index": row.index,
+        "path": row.path,
+        "status": row.state,
+        "condition": row.condition or None,
+        "stage": row.stage or None if at_work else None,
+        "attempts": row.attempts,
+        "error": {"code": row.error_code, "message": row.error_message} if row.error_code else None,
+        "chunks": row.chunk_count,
+        "documentId": str(row.document_id) if row.document_id else None,
+        "timings": row.timings,
+        "retryAt": row.retry_at if row.condition == Condition.WAITING else None,
+    }

@@ -1,0 +1,102 @@
+"""Ingestion jobs: how far they are, and their list (sub-contract 1; docs/contracts.md)."""
+
+import datetime
+from typing import Annotated, Any, TypedDict
+
+from rest_framework import serializers
+
+from rag.contracts.common import fields
+from rag.models import IngestionJob
+from ragsite.http.openapi_types import Count, Id
+
+MAX_VECTOR_IDS = 10_000
+MAX_ERRORS = 1_000
+
+
+class Progress(TypedDict):
+    documents: Count
+    done: Count
+    failed: Count
+
+
+class DocumentError(TypedDict):
+    """What became of the document at `index` of the submission."""
+
+    index: Count
+    path: str
+    code: str
+    message: str
+
+
+class JobOut(TypedDict):
+    jobId: Id
+    status: Annotated[str, {"enum": ["queued", "processing", "completed", "failed", "cancelled"]}]
+    indexed: Count
+    chunks: Count
+    vectorIds: list[Id]
+    vectorIdsTruncated: bool
+    progress: Progress
+    errors: list[DocumentError]
+    createdAt: datetime.datetime
+    startedAt: datetime.datetime | None
+    finishedAt: datetime.datetime | None
+
+
+class JobListIn(serializers.Serializer[Any]):
+    """The query of the list of jobs."""
+
+    source = fields.Text("source", max_length=100, required=False)  # type: ignore[assignment]
+    status = fields.Choice("status", among=IngestionJob.Status.values, required=False)
+
+
+class JobListed(TypedDict):
+    """A job in a list: without its errors and the ids of its passages."""
+
+    jobId: Id
+    dataSourceId: Id
+    status: Annotated[str, {"enum": IngestionJob.Status.values}]
+    indexed: Count
+    chunks: Count
+    progress: Progress
+    createdAt: datetime.datetime
+    startedAt: datetime.datetime | None
+    finishedAt: datetime.datetime | None
+
+
+class JobListOut(TypedDict):
+    jobs: list[JobListed]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+def job_listed(job: IngestionJob) -> JobListed:
+    """job: with_progress()."""
+    return {
+        "jobId": str(job.pk),
+        "dataSourceId": str(job.source_id),
+        "status": job.status,
+        "indexed": job.done,
+        "chunks": job.chunks,
+        "progress": {"documents": job.total, "done": job.done, "failed": job.failed},
+        "createdAt": job.created_at,
+        "startedAt": job.started_at,
+        "finishedAt": job.finished_at,
+    }
+
+
+def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[DocumentError]) -> JobOut:
+    """job: with_progress(). vector_ids: up to one more than is shown, which says that there are more."""
+    return {
+        "jobId": str(job.pk),
+        "status": job.status,
+        "indexed": job.done,
+        "chunks": job.chunks,
+        "vectorIds": vector_ids[:MAX_VECTOR_IDS],
+        "vectorIdsTruncated": len(vector_ids) > MAX_VECTOR_IDS,
+        "progress": {"documents": job.total, "done": job.done, "failed": job.failed},
+        "errors": errors,
+        "createdAt": job.created_at,
+        "startedAt": job.started_at,
+        "finishedAt": job.finished_at,
+    }

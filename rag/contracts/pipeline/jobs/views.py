@@ -1,0 +1,171 @@
+"""The pipeline contract's ingestion jobs (sub-contract 1)."""
+
+import uuid
+from typing import Any
+
+from django.http import QueryDict
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from orgs.access.permissions import Scope
+from rag.contracts.common import pagination
+from rag.contracts.common.base import caller, organization, organization_to_write, validated
+from rag.contracts.common.rate_limits import INGESTIONS
+from rag.contracts.pipeline import examples
+from rag.contracts.pipeline.base import PipelineView
+from rag.errors import InvalidRequest, UnknownJob
+from rag.services.jobs import jobs, retries, uploads
+from rag.services.sources import sources
+from ragsite.http.openapi import answered, sent
+from ragsite.postgres.models import as_uuid
+
+from . import document_serializers, job_serializers, submission_serializers
+
+_JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
+
+
+class IngestionJobs(ViewSetMixin, PipelineView):
+    """POST /api/rag/ingest with `documents` or files → 202; GET and DELETE /api/rag/ingest/{jobId}."""
+
+    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST, "DELETE": Scope.INGEST}
+    error_statuses = (*PipelineView.error_statuses, 415, 507)
+    path_names = {"job_id": "jobId"}
+
+    @extend_schema(
+        summary="Send many documents as a job",
+        description="Answered as soon as the job is stored; workers do the rest.",
+        request={
+            "application/json": submission_serializers.IngestIn,
+            "multipart/form-data": submission_serializers.UploadIn,
+        },
+        responses={202: job_serializers.JobOut},
+        examples=[sent(examples.JOB_REQUEST, "Job"), answered(examples.QUEUED_JOB, "Job", status=202)],
+    )
+    def create(self, request: Request) -> Response:
+        values = _submitted(request)
+        source = sources.to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
+        model = values.get("embeddingModel", source.embedding_model.name)
+        if model != source.embedding_model.name:
+            raise InvalidRequest(
+                f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
+                field="embeddingModel",
+            )
+        job = uploads.submit(
+            source=source,
+            documents=submission_serializers.documents(values),
+            options=submission_serializers.options(values),
+            actor=caller(request),
+        )
+        return Response(_job(request, job.pk), status=202)
+
+    def list(self, request: Request) -> Response:
+        """Shares its path with v3, and is described there (rag.contracts.shared_paths)."""
+        wanted = validated(job_serializers.JobListIn, request.query_params.dict())
+        found = jobs.listed(
+            caller(request),
+            organization=organization(request),
+            source=wanted.get("source", ""),
+            status=wanted.get("status", ""),
+        )
+        page = pagination.page(request, found)
+        shown = [job_serializers.job_listed(job) for job in jobs.with_progress(page.items)]
+        return Response({"jobs": shown, **page.numbers})
+
+    @extend_schema(
+        operation_id="getIngestionJob",
+        summary="Watch a job",
+        description="For whoever may send documents to the job's source, or manage it.",
+        parameters=_JOB_ID,
+        responses={200: job_serializers.JobOut},
+        examples=[answered(examples.DONE_JOB, "Job")],
+    )
+    def retrieve(self, request: Request, job_id: str) -> Response:
+        return Response(_job(request, _key(job_id)))
+
+    @extend_schema(
+        operation_id="cancelIngestionJob",
+        summary="Cancel a job",
+        description="What was indexed stays; nothing is indexed after the answer. A second time changes nothing.",
+        parameters=_JOB_ID,
+        responses={200: job_serializers.JobOut},
+        examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
+    )
+    def destroy(self, request: Request, job_id: str) -> Response:
+        jobs.cancel(caller(request), _key(job_id), organization=organization_to_write(request))
+        return Response(_job(request, _key(job_id)))
+
+
+class IngestionJobDocuments(PipelineView):
+    """GET /api/rag/ingest/{jobId}/documents."""
+
+    scopes = {"GET": Scope.INGEST}
+    path_names = {"job_id": "jobId"}
+
+    @extend_schema(
+        operation_id="listIngestionJobDocuments",
+        summary="Watch each document of a job",
+        description="In the order in which they were sent. For whoever may watch the job.",
+        parameters=[*_JOB_ID, document_serializers.DocumentListIn, *pagination.PARAMETERS],
+        responses={200: document_serializers.JobDocumentsOut},
+        examples=[
+            answered({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
+        ],
+    )
+    def get(self, request: Request, job_id: str) -> Response:
+        wanted = validated(document_serializers.DocumentListIn, request.query_params.dict())
+        rows = jobs.documents(
+            caller(request), _key(job_id), organization=organization(request), status=wanted.get("status", "")
+        )
+        page = pagination.page(request, rows)
+        return Response({"documents": [document_serializers.job_document(row) for row in page.items], **page.numbers})
+
+
+class IngestionJobRetry(PipelineView):
+    """POST /api/rag/ingest/{jobId}/retry → 202."""
+
+    scopes = {"POST": Scope.INGEST}
+    budget = INGESTIONS
+    error_statuses = (*PipelineView.error_statuses, 409, 507)
+    path_names = {"job_id": "jobId"}
+
+    @extend_schema(
+        operation_id="retryIngestionJob",
+        summary="Try a job's failed documents again",
+        description="For whoever may send documents to the job's source. The body is not read.",
+        parameters=_JOB_ID,
+        request=None,
+        responses={202: job_serializers.JobOut},
+        examples=[answered(examples.RETRIED_JOB, "Job", status=202)],
+    )
+    def post(self, request: Request, job_id: str) -> Response:
+        retries.retry(caller(request), _key(job_id), organization=organization_to_write(request))
+        return Response(_job(request, _key(job_id)), status=202)
+
+
+def _submitted(request: Request) -> dict[str, Any]:
+    if isinstance(request.data, QueryDict):  # a form
+        return validated(submission_serializers.UploadIn, submission_serializers.upload(request))
+    return validated(submission_serializers.IngestIn, request.data)
+
+
+def _key(job_id: str) -> uuid.UUID:
+    key = as_uuid(job_id)
+    if key is None:
+        raise UnknownJob("A job's id is a UUID.")
+    return key
+
+
+def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
+    job = jobs.job_visible_to(caller(request), job_id, organization=organization(request))
+    chunks = jobs.indexed_chunks(job, job_serializers.MAX_VECTOR_IDS + 1)
+    return job_serializers.job_out(
+        job,
+        vector_ids=[str(chunk) for chunk in chunks],
+        errors=[
+            {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message}
+            for row in jobs.failures(job, job_serializers.MAX_ERRORS)
+        ],
+    )

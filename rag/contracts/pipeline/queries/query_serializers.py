@@ -1,0 +1,126 @@
+"""A question's and its answer's fields (pipeline contract, sub-contracts 2 to 5)."""
+
+from typing import Any, TypedDict
+
+from django.conf import settings
+
+from rag.contracts.common import fields
+from rag.pipeline.answering.answer import Terms
+from rag.types import Answered, Citation, Generation, Passage
+from ragsite.http.openapi_types import Count, Id, Share
+
+from .retrieve_serializers import PassageOut, RetrieveIn, RetrieveOut, passage_out, retrieval_out
+
+MAX_TEMPLATE = 20_000
+
+
+class QueryIn(RetrieveIn):
+    maxTokens = fields.Integer("maxTokens", min_value=64, max_value=settings.RAG_MAX_CONTEXT_TOKENS, required=False)
+    template = fields.Text("template", required=False, max_length=MAX_TEMPLATE)
+    strictMode = fields.Boolean("strictMode", default=False)
+    model = fields.Text("model", required=False, max_length=200)
+    temperature = fields.Number("temperature", min_value=0.0, max_value=2.0, required=False)
+    stream = fields.Boolean("stream", default=False)
+
+
+class CitationOut(TypedDict):
+    """number: as prompt and answer write it, [1]. start, end: the characters of the document's text that `quote` is;
+    page, lastPage: where they are, as near as that is known, if the document has pages. passageStart, passageEnd: the
+    characters of the whole passage. score: of its best chunk, whose id chunkId is."""
+
+    number: Count
+    chunkId: Id
+    documentId: Id
+    dataSourceId: Id
+    title: str
+    path: str
+    uri: str | None
+    quote: str
+    score: Share
+    start: Count
+    end: Count
+    page: int | None
+    lastPage: int | None
+    passageStart: Count
+    passageEnd: Count
+
+
+class QueryOut(RetrieveOut):
+    """citationsUsed: one for each sentence and passage. citationsDropped: numbers taken out of what a language model
+    wrote, because they name no passage, or one that does not have what is said; unsupportedSentences: what it said
+    there."""
+
+    prompt: str
+    includedDocs: Count
+    tokenCount: Count
+    citations: list[CitationOut]
+    isGroundable: bool
+    groundingScore: Share
+    relevantDocs: list[PassageOut]
+    gaps: list[str]
+    answer: str
+    citationsUsed: list[CitationOut]
+    confidence: Share
+    model: str | None
+    citationsDropped: Count
+    unsupportedSentences: list[str]
+
+
+def terms(values: dict[str, Any]) -> Terms:
+    return Terms(
+        max_tokens=values.get("maxTokens", settings.RAG_CONTEXT_TOKENS),
+        template=values.get("template", ""),
+        strict=values["strictMode"],
+        generation=Generation(values.get("model", ""), values.get("temperature"), values["stream"]),
+    )
+
+
+def query_out(answered: Answered) -> QueryOut:
+    context, grounding, answer = answered.context, answered.grounding, answered.answer
+    retrieval = retrieval_out(answered.retrieval)
+    return {
+        **retrieval,
+        "warnings": [*retrieval["warnings"], *answer.warnings],
+        "prompt": context.prompt,
+        "includedDocs": len(context.numbered),
+        "tokenCount": context.token_count,
+        "citations": [_offered_out(number, each) for number, each in enumerate(context.numbered, start=1)],
+        "isGroundable": grounding.is_groundable,
+        "groundingScore": grounding.score,
+        "relevantDocs": [passage_out(each) for each in grounding.relevant],
+        "gaps": list(grounding.gaps),
+        "answer": answer.text,
+        "citationsUsed": [_citation_out(each) for each in answer.citations],
+        "confidence": answer.confidence,
+        "model": answer.model or None,
+        "citationsDropped": answer.citations_dropped,
+        "unsupportedSentences": list(answer.unsupported),
+    }
+
+
+def _offered_out(number: int, passage: Passage) -> CitationOut:
+    """A passage as it can be cited: its beginning stands for it, and its pages are all of its own."""
+    begun, pages = passage.start + len(passage.snippet), (passage.first_page, passage.last_page)
+    return _citation_out(Citation(number, passage, passage.snippet, passage.start, begun, pages))
+
+
+def _citation_out(citation: Citation) -> CitationOut:
+    passage: Passage = citation.passage
+    first_page, last_page = citation.pages
+    return {
+        "number": citation.number,
+        "chunkId": str(passage.chunk_id),
+        "documentId": str(passage.document_id),
+        "dataSourceId": str(passage.source_id),
+        "title": passage.title,
+        "path": passage.path,
+        "uri": passage.uri or None,
+        "quote": citation.quote,
+        "score": passage.score,
+        "start": citation.start,
+        "end": citation.end,
+        "page": first_page,
+        "lastPage": last_page,
+        "passageStart": passage.start,
+        "passageEnd": passage.end,
+    }

@@ -1,0 +1,114 @@
+"""The pipeline contract's fields of data sources (docs/contracts.md)."""
+
+import datetime
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from rest_framework import serializers
+
+from orgs.access.permissions import Visibility
+from rag.contracts.common import fields
+from rag.models import DataSource, SourceType
+from rag.services.sources.source_settings import AccessLists, SourceSettings
+from ragsite.http.openapi_types import Count, Id
+from ragsite.postgres.models import as_uuid
+
+# Entries of an access list.
+_MOST_GRANTS = 200
+
+
+class Names(fields.BoundedList):
+    def __init__(self, name: str) -> None:
+        super().__init__(name, child=fields.Text(name, max_length=254), at_most=_MOST_GRANTS, required=False)
+
+
+class SourceChangeIn(serializers.Serializer[Any]):
+    """What may be said about a source. Left out: it stays as it is."""
+
+    name = fields.Text("name", max_length=150, required=False)
+    slug = fields.Slug("slug", required=False)
+    description = fields.Text("description", max_length=2000, required=False, allow_blank=True)
+    visibility = fields.Choice("visibility", among=Visibility.values, required=False)
+    sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
+    embeddingModel = fields.Text("embeddingModel", max_length=100, required=False)
+    roles = Names("roles")
+    teams = Names("teams")
+    users = Names("users")
+
+    def validate_slug(self, slug: str) -> str:
+        if as_uuid(slug):
+            raise serializers.ValidationError("slug must not look like an id")
+        return slug
+
+
+class SourceIn(SourceChangeIn):
+    """A new source. Left out: the slug is made from the name, the visibility is the organisation's default."""
+
+    name = fields.Text("name", max_length=150)
+
+
+def source_settings(values: dict[str, Any]) -> SourceSettings:
+    lists = {kind: tuple(values[kind]) for kind in ("roles", "teams", "users") if kind in values}
+    return SourceSettings(
+        name=values.get("name"),
+        slug=values.get("slug"),
+        description=values.get("description"),
+        visibility=values.get("visibility"),
+        source_type=values.get("sourceType"),
+        embedding_model=values.get("embeddingModel"),
+        access=AccessLists(**lists),
+    )
+
+
+class SourceListIn(serializers.Serializer[Any]):
+    """The query of a list."""
+
+    search = fields.Text("search", max_length=200, required=False)
+    visibility = fields.Choice("visibility", among=Visibility.values, required=False)
+    sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
+    organization = fields.Text("organization", max_length=100, required=False)
+
+
+class SourceOut(TypedDict):
+    """`roles`, `teams` and `users` (e-mail addresses): who it is open to, for those who may manage it."""
+
+    id: Id
+    slug: str
+    name: str
+    description: str
+    organization: str
+    visibility: Annotated[str, {"enum": Visibility.values}]
+    sourceType: Annotated[str, {"enum": SourceType.values}]
+    embeddingModel: str
+    createdAt: datetime.datetime
+    updatedAt: datetime.datetime
+    roles: NotRequired[list[str]]
+    teams: NotRequired[list[str]]
+    users: NotRequired[list[str]]
+
+
+class SourceListOut(TypedDict):
+    sources: list[SourceOut]
+    page: Count
+    pageSize: Count
+    total: Count
+
+
+def source_out(source: DataSource, open_to: AccessLists | None) -> SourceOut:
+    """open_to: None for whoever may not manage the source."""
+    body: SourceOut = {
+        "id": str(source.pk),
+        "slug": source.slug,
+        "name": source.name,
+        "description": source.description,
+        "organization": source.organization.slug,
+        "visibility": source.visibility,
+        "sourceType": source.source_type,
+        "embeddingModel": source.embedding_model.name,
+        "createdAt": source.created_at,
+        "updatedAt": source.updated_at,
+    }
+    if open_to is not None:
+        body["roles"] = list(open_to.roles or ())
+        body["teams"] = list(open_to.teams or ())
+        body["users"] = list(open_to.users or ())
+    return body

@@ -1,0 +1,74 @@
+"""Golden questions: what a data source must be able to find, and how well it did."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from rag.models.content.documents import MAX_PATH_BYTES
+from rag.models.embedding_models import EmbeddingModel
+from rag.models.sources import DataSource, SourceContentQuerySet
+from ragsite.postgres.models import UUIDModel
+
+MOST_CHARACTERS = 2_000
+
+
+class GoldenQuestion(UUIDModel):
+    """A question and one thing that it must find. Rows with the same question are one question with several of them."""
+
+    source = models.ForeignKey(DataSource, models.CASCADE, related_name="golden_questions")
+    question = models.CharField(max_length=MOST_CHARACTERS)
+    path = models.CharField(
+        "expected document", max_length=MAX_PATH_BYTES, blank=True, help_text="Its path, exactly as it was sent."
+    )
+    passage = models.TextField(
+        "expected passage",
+        max_length=MOST_CHARACTERS,
+        blank=True,
+        help_text="Text that the passage found must contain. With both: in that document.",
+    )
+    active = models.BooleanField(default=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SourceContentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("source", "id")
+        constraints = (
+            models.CheckConstraint(
+                condition=~Q(path="", passage=""),
+                name="golden_question_expects_something",
+                violation_error_message="Say which document or which passage the question must find.",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.question[:80]
+
+
+class QualityRun(UUIDModel):
+    """Figures of one model on a source's golden questions, 0 to 1 (rag.services.evaluation.quality says how they are
+    made)."""
+
+    source = models.ForeignKey(DataSource, models.CASCADE, related_name="quality_runs")
+    model = models.ForeignKey(EmbeddingModel, models.CASCADE, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+    # With the model that the source was searched with then: a point of its trend. Else it was measured for a gate.
+    is_live = models.BooleanField()
+    questions = models.PositiveIntegerField()
+    recall_at_10 = models.FloatField("Recall@10")
+    ndcg_at_10 = models.FloatField("nDCG@10")
+    mrr_at_10 = models.FloatField("MRR@10")
+    # For each question: what was expected (paths alone), and at which ranks it was found. Never a document's text.
+    details = models.JSONField(default=list)
+
+    objects = SourceContentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (models.Index(fields=["source", "-id"], name="quality_of_source"),)
+
+    def __str__(self) -> str:
+        return f"{self.source}: nDCG@10 {self.ndcg_at_10:.3f}"

@@ -1,0 +1,47 @@
+"""Conversations of POST /api/chat (the v3 contract, 3.1)."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from ragsite.postgres.models import UUIDModel
+
+
+class Conversation(UUIDModel):
+    """rag_used, rag_sources: of its latest exchange. A source has documentId, chunkId and score; no text.
+
+    held_within: the data sources that all of its exchanges were restricted to, by the API keys that held it; None: no
+    restriction.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations")
+    rag_used = models.BooleanField(default=False)
+    rag_sources = models.JSONField(default=list)
+    held_within = ArrayField(models.UUIDField(), null=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ConversationMessage(UUIDModel):
+    class Role(models.TextChoices):
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages", db_index=False)
+    position = models.PositiveIntegerField()
+    role = models.CharField(max_length=9, choices=Role.choices)
+    content = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("conversation", "position")
+        constraints = (models.UniqueConstraint(fields=["conversation", "position"], name="message_of_conversation"),)
+
+    def __str__(self) -> str:
+        return f"{self.conversation_id}#{self.position}"

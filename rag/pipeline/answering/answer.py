@@ -1,0 +1,131 @@
+"""A question's whole way: find → assemble → ground → generate → check (the pipeline contract, sub-contracts 2 to 5)."""
+
+import dataclasses
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+
+from rag.errors import InsufficientContext, NoResults, NotGrounded
+from rag.pipeline.grounding.calibration import gear_of
+from rag.pipeline.grounding.ground import ground
+from rag.pipeline.grounding.validate import validate
+from rag.pipeline.retrieval.retrieve import find
+from rag.types import (
+    Answer,
+    Answered,
+    Citation,
+    Context,
+    Events,
+    Generation,
+    Grounding,
+    Passage,
+    Question,
+    Retrieval,
+    Scope,
+)
+
+from . import blocks
+from .citations import cited
+from .generate import model_name, told, writer
+from .prompt import DEFAULT_TEMPLATE, assemble, check_template
+
+CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
+NOT_HELD = "The sources do not hold the answer to this question."
+_MOST_GAPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a question is answered.
+
+    max_tokens: of the prompt. template: empty for the default one. strict: raise instead of declining.
+    """
+
+    max_tokens: int
+    template: str = ""
+    strict: bool = False
+    generation: Generation = field(default_factory=Generation)
+
+
+def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Answered]:
+    """Raises NoResults, ContextOverflow, TemplateInvalid, GroundingFailed, GenerationFailed, what `find` raises; and,
+    strict, InsufficientContext and NotGrounded."""
+    check_template(terms.template or DEFAULT_TEMPLATE)
+    retrieval = find(question, scopes)
+    if not retrieval.passages:
+        raise NoResults
+    context, grounding = judged(question, retrieval, terms)
+    if terms.strict and not grounding.is_groundable:
+        raise InsufficientContext("The sources do not hold the answer.", gaps=list(grounding.gaps))
+    if len(grounding.relevant) < len(context.passages):
+        context = _context(question, grounding.relevant, terms)
+    yield retrieval
+    if not grounding.is_groundable:
+        answer = _declined(grounding, NOT_GROUNDED)
+        yield answer.text
+    else:
+        answer = yield from _answered(question, context, grounding, terms)
+    return Answered(retrieval, context, grounding, answer)
+
+
+def judged(question: Question, retrieval: Retrieval, terms: Terms) -> tuple[Context, Grounding]:
+    """The prompt of what fits, and whether that carries an answer. Raises ContextOverflow and GroundingFailed."""
+    context = _context(question, retrieval.passages, terms)
+    return context, ground(question.text, context, gear=gear_of(question), strict=terms.strict)
+
+
+def _context(question: Question, passages: Sequence[Passage], terms: Terms) -> Context:
+    model = model_name(terms.generation)
+    return assemble(question.text, passages, max_tokens=terms.max_tokens, template=terms.template, model=model)
+
+
+def _answered(question: Question, context: Context, grounding: Grounding, terms: Terms) -> Generator[str, None, Answer]:
+    chosen = writer(question.text, context, terms.generation)
+    text = yield from told(chosen.pieces)
+    if chosen.quotes is not None:
+        missing = what_is_missing(grounding)
+        if missing:
+            yield f" {missing}"
+        return Answer(
+            f"{text} {missing}".strip(),
+            _with_pages(chosen.quotes, context),
+            grounding.score,
+            model=chosen.name,
+            warnings=grounding.warnings,
+        )
+    checked = cited(text, context.numbered)
+    if not (checked.citations or checked.unsupported):
+        return _declined(grounding, CONTEXT_IGNORED, model=chosen.name)
+    # Not against the prompt: what the question itself says is no support for the answer.
+    known = "\n\n".join(passage.searched_text for passage in context.numbered)
+    verdict = validate(checked.text, known, [passage.lang for passage in context.numbered])
+    if not (checked.citations and verdict.is_valid):
+        if terms.strict:
+            raise NotGrounded(f"The answer that was made is not carried by the sources: {verdict.details}")
+        return _declined(grounding, NOT_GROUNDED, model=chosen.name)
+    return Answer(
+        checked.text,
+        _with_pages(checked.citations, context),
+        confidence=grounding.score * verdict.score,
+        model=chosen.name,
+        warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if checked.dropped else ())),
+        citations_dropped=checked.dropped,
+        unsupported=checked.unsupported,
+    )
+
+
+def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citation, ...]:
+    found = []
+    for each in citations:
+        own = [passage for passage in context.passages if passage.document_id == each.passage.document_id]
+        found.append(dataclasses.replace(each, pages=blocks.pages(own, each.start, each.end)))
+    return tuple(found)
+
+
+def _declined(grounding: Grounding, warning: str, model: str = "") -> Answer:
+    text = f"{NOT_HELD} {what_is_missing(grounding)}".strip()
+    return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
+
+
+def what_is_missing(grounding: Grounding) -> str:
+    """The gaps as a sentence; empty if there are none."""
+    return f"Nothing was found about: {', '.join(grounding.gaps[:_MOST_GAPS])}." if grounding.gaps else ""

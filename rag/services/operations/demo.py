@@ -1,0 +1,141 @@
+"""Demo data for `make run`: two organisations, sources of every visibility, the product's own handbooks in them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.models import User
+from orgs.access.permissions import Visibility
+from orgs.models import Organization, Role, Team
+from orgs.services import add_member, found_organization
+from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
+from rag.models.content.documents import content_hash
+from rag.services.ingestion import ingestion
+from rag.services.jobs import jobs
+from rag.types import Submission
+
+DOCS = Path(settings.BASE_DIR) / "docs"
+
+
+@dataclass(frozen=True)
+class Account:
+    email: str
+    name: str
+    organization: str
+    roles: tuple[str, ...] = ("member",)
+    teams: tuple[str, ...] = ()
+    is_staff: bool = False
+
+
+ACCOUNTS = (
+    Account("owner@acme.example", "Acme owner", "acme", roles=("owner",), is_staff=True),
+    Account("editor@acme.example", "Acme editor", "acme", roles=("editor",)),
+    Account("member@acme.example", "Acme member", "acme", teams=("support",)),
+    Account("member@globex.example", "Globex member", "globex"),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    organization: str
+    slug: str
+    name: str
+    visibility: Visibility
+    handbooks: tuple[str, ...]
+    owner: str = "owner@acme.example"
+    role: str = ""
+    team: str = ""
+    user: str = ""
+
+
+SOURCES = (
+    Source("acme", "handbook", "User handbook", Visibility.PUBLIC, ("user.md", "contracts.md")),
+    Source("acme", "administration", "Admin handbook", Visibility.ROLE, ("admin.md",), role="owner"),
+    Source("acme", "operations", "Operations handbook", Visibility.TEAM, ("operations.md",), team="support"),
+    Source(
+        "acme",
+        "engineering",
+        "Contributor handbook",
+        Visibility.PRIVATE,
+        ("contributor.md",),
+        user="editor@acme.example",
+    ),
+    Source(
+        "acme",
+        "architecture-notes",
+        "Notes on the architecture",
+        Visibility.PERSONAL,
+        ("architecture.md",),
+        owner="editor@acme.example",
+    ),
+    Source("globex", "handbook", "User handbook", Visibility.PUBLIC, ("user.md",), owner="member@globex.example"),
+)
+
+
+def make(*, password: str) -> list[IngestionJob]:
+    """Make what is missing; what exists stays as it is. Returns the jobs that bring the handbooks up to date."""
+    with transaction.atomic():
+        for organization in ("acme", "globex"):
+            found_organization(name=organization.capitalize(), slug=organization)
+        for account in ACCOUNTS:
+            _account(account, password)
+        sources = [(_source(source), source.handbooks) for source in SOURCES]
+    jobs = [_handbooks(source, handbooks) for source, handbooks in sources]
+    return [job for job in jobs if job]
+
+
+def _account(account: Account, password: str) -> None:
+    user = User.objects.filter(email=account.email).first()
+    if user is None:
+        user = User.objects.create_user(account.email, password, name=account.name, is_staff=account.is_staff)
+    elif not user.check_password(password):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    organization = Organization.objects.get(slug=account.organization)
+    add_member(user=user, organization=organization, roles=account.roles, teams=account.teams)
+
+
+def _source(wanted: Source) -> DataSource:
+    organization = Organization.objects.get(slug=wanted.organization)
+    source, made = DataSource.objects.get_or_create(
+        organization=organization,
+        slug=wanted.slug,
+        deleted_at=None,
+        defaults={
+            "name": wanted.name,
+            "visibility": wanted.visibility,
+            "owner": User.objects.get(email=wanted.owner),
+            "embedding_model": EmbeddingModel.objects.default(),
+        },
+    )
+    if made and (wanted.role or wanted.team or wanted.user):
+        Grant.objects.create(
+            source=source,
+            role=Role.objects.get(organization=organization, name=wanted.role) if wanted.role else None,
+            team=Team.objects.get(organization=organization, name=wanted.team) if wanted.team else None,
+            user=User.objects.get(email=wanted.user) if wanted.user else None,
+            granted_by=source.owner,
+        )
+    return source
+
+
+def _handbooks(source: DataSource, names: tuple[str, ...]) -> IngestionJob | None:
+    known = dict(Document.objects.live().filter(source=source).values_list("path", "content_hash"))
+    changed = [_submission(name) for name in names if known.get(f"docs/{name}") != content_hash(_text(name))]
+    if not changed or source.owner is None:
+        return None
+    return jobs.submit(source=source, submissions=changed, options=ingestion.default_options(), actor=source.owner)
+
+
+def _submission(name: str) -> Submission:
+    text = _text(name)
+    title = text.partition("\n")[0].lstrip("# ").strip()
+    return Submission(
+        path=f"docs/{name}", title=title, text=text, content_type="text/markdown", lang="en", tags=("handbook",)
+    )
+
+
+def _text(name: str) -> str:
+    return (DOCS / name).read_text()

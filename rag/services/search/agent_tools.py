@@ -1,0 +1,152 @@
+"""The agent contract's two tools, for one question of one reader."""
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from rag.errors import InvalidRequest, NoAccessibleSources
+from rag.pipeline.answering.sanitize import harmless
+from rag.pipeline.grounding.validate import validate
+from rag.services.access import access_watch
+from rag.text.tokens import count_tokens
+from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
+
+from . import queries
+
+
+def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+_STRING, _INTEGER, _FLOAT, _BOOLEAN = ({"type": name} for name in ("string", "integer", "number", "boolean"))
+_STRINGS = {"type": "array", "items": _STRING}
+_CHUNK = _object(text=_STRING, source_url=_STRING, position=_INTEGER, score=_FLOAT, chunk_id=_STRING)
+RETRIEVAL_INPUT = _object(query=_STRING, top_k=_INTEGER, min_score=_FLOAT)
+RETRIEVAL_OUTPUT = _object(chunks={"type": "array", "items": _CHUNK}, retrieval_time=_FLOAT)
+VALIDATOR_INPUT = _object(response=_STRING, context=_STRING, sources=_STRINGS)
+VALIDATOR_OUTPUT = _object(
+    is_valid=_BOOLEAN, validation_details=_STRING, hallucination_detected=_BOOLEAN, confidence_score=_FLOAT
+)
+
+
+class Toolbox:
+    """Remembers what it retrieved."""
+
+    def __init__(self, question: Question, reader: queries.Reader, *, tokens: int | None = None) -> None:
+        """question: its top_k and min_score are the limits that no call goes beyond. tokens: of all the texts that the
+        tools may hand out, in OpenAI tokens; None for no limit."""
+        self._question = question
+        self._reader = reader
+        self._room = tokens
+        self._passages: dict[uuid.UUID, Passage] = {}
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """Each passage that was handed out, once, in that order."""
+        return tuple(self._passages.values())
+
+    def tools(self) -> list[AgentTool]:
+        return [
+            AgentTool(
+                name="QdrantRetrievalTool",
+                description="Finds the chunks of the sources that are nearest to a query. At most "
+                f"{self._question.top_k} are given, with a score of at least {self._question.min_score:g}.",
+                input_schema=RETRIEVAL_INPUT,
+                output_schema=RETRIEVAL_OUTPUT,
+                call=self.retrieve,
+            ),
+            AgentTool(
+                name="GroundingValidatorTool",
+                description="Says whether a response is carried by a context, and whether its sources were retrieved.",
+                input_schema=VALIDATOR_INPUT,
+                output_schema=VALIDATOR_OUTPUT,
+                call=self.validate,
+            ),
+        ]
+
+    def retrieve(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Raises InvalidRequest, AccessEnded, and what queries.retrieve raises, but for NoAccessibleSources: nothing is
+        found."""
+        begun = time.monotonic()
+        self.require_access()
+        question = self._within_limits(arguments)
+        try:
+            found = queries.retrieve(question, self._reader).passages
+        except NoAccessibleSources:
+            found = ()
+        handed_out = [passage for passage in found if self._fits(passage)]
+        for passage in handed_out:
+            self._passages.setdefault(passage.chunk_id, passage)
+        return {"chunks": [chunk_out(each) for each in handed_out], "retrieval_time": time.monotonic() - begun}
+
+    def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Raises InvalidRequest and AccessEnded."""
+        self.require_access()
+        response, context = _text(arguments, "response"), _text(arguments, "context")
+        sources = arguments.get("sources", [])
+        if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
+            raise InvalidRequest("sources must be an array of strings", field="sources")
+        checked = validate(response, context, [passage.lang for passage in self.passages])
+        urls = [source_url(passage) for passage in self.passages]
+        unknown = set(sources) - {*urls, *map(harmless, urls)}
+        details = checked.details
+        if unknown:
+            details += f" Sources that were not retrieved: {len(unknown)}."
+        is_valid = checked.is_valid and not unknown
+        return {
+            "is_valid": is_valid,
+            "validation_details": details,
+            "hallucination_detected": bool(response.strip()) and not is_valid,
+            "confidence_score": checked.score if is_valid else 0.0,
+        }
+
+    def require_access(self) -> None:
+        """Before each step: what was handed out may still be used. Raises AccessEnded."""
+        sources = {passage.source_id for passage in self._passages.values()}
+        access_watch.require(self._reader.user, self._reader.key, sources)
+
+    def _within_limits(self, arguments: dict[str, Any]) -> Question:
+        limits = self._question
+        query = _text(arguments, "query").strip()[:MAX_QUESTION_CHARACTERS]
+        if not query:
+            raise InvalidRequest("query must not be empty", field="query")
+        top_k, min_score = arguments.get("top_k", limits.top_k), arguments.get("min_score", limits.min_score)
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise InvalidRequest("top_k must be an integer of at least 1", field="top_k")
+        if isinstance(min_score, bool) or not isinstance(min_score, int | float) or not 0 <= min_score <= 1:
+            raise InvalidRequest("min_score must be a number from 0 to 1", field="min_score")
+        return Question(query, top_k=min(top_k, limits.top_k), min_score=max(min_score, limits.min_score))
+
+    def _fits(self, passage: Passage) -> bool:
+        if self._room is None:
+            return True
+        tokens = count_tokens(passage.text)
+        if tokens > self._room:
+            return False
+        self._room -= tokens
+        return True
+
+
+def chunk_out(passage: Passage) -> dict[str, Any]:
+    """A chunk as the tool contract has it, for a model to read."""
+    return {
+        "text": harmless(passage.text, passage.content_type),
+        "source_url": harmless(source_url(passage)),
+        "position": passage.position,
+        "score": passage.score,
+        "chunk_id": str(passage.chunk_id),
+    }
+
+
+def source_url(passage: Passage) -> str:
+    """The document's link; its path if it has none."""
+    return passage.uri or passage.path
+
+
+def _text(arguments: dict[str, Any], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str):
+        raise InvalidRequest(f"{name} must be a string", field=name)
+    # Half a character, which JSON can write, is no text.
+    return value.encode(errors="replace").decode()

@@ -1,0 +1,119 @@
+"""The one envelope of every answer under /api that is not a success (docs/contracts.md)."""
+
+import math
+from typing import Any
+
+import structlog
+from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.db import OperationalError
+from django.http import Http404, UnreadablePostError
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from accounts.audit.request_context import request_id as request_id
+
+logger = structlog.get_logger(__name__)
+
+# v3's own words for a status ("error: short error type").
+TITLES = {
+    400: "Validation error",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Payload too large",
+    415: "Unsupported media type",
+    422: "Unprocessable content",
+    429: "Too many requests",
+    500: "Internal server error",
+    503: "Service unavailable",
+    507: "Insufficient storage",
+}
+
+NO_DATABASE = "The database does not answer. Try again in a moment."
+# An answer shows this many errors of a body at most.
+_MOST_ERRORS = 20
+
+
+def envelope(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
+    """`{"error", "message", "details"}`."""
+    return {"error": title, "message": message, "details": details or {}}
+
+
+def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
+    """DRF's nested error detail as a flat list of {"field", "message"}, in the order of the serializer's fields.
+
+    Nested fields are written as `documents[3].text`; errors of the whole body have the field `body`.
+    """
+    if isinstance(detail, dict):
+        found = []
+        for key, value in detail.items():
+            if isinstance(key, int):
+                name = f"{path}[{key}]"
+            elif key == "non_field_errors":
+                name = path or "body"
+            else:
+                name = f"{path}.{key}" if path else str(key)
+            found += field_errors(value, name)
+        return found
+    if isinstance(detail, list):
+        found = []
+        for index, value in enumerate(detail):
+            found += field_errors(value, f"{path}[{index}]" if isinstance(value, dict) else path)
+        return found
+    return [{"field": path or "body", "message": str(detail)}]
+
+
+class Unavailable(exceptions.APIException):
+    """wait: seconds after which another try makes sense."""
+
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    wait = 2
+
+
+def exception_handler(exception: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception hook. None lets an unexpected exception through to the 500 handler, which logs it."""
+    if isinstance(exception, Http404):
+        exception = exceptions.NotFound("There is no such thing here.")
+    elif isinstance(exception, DjangoPermissionDenied):
+        exception = exceptions.PermissionDenied()
+    elif isinstance(exception, UnreadablePostError):  # the client has left, or takes too long
+        exception = exceptions.ParseError("it breaks off.")
+    elif isinstance(exception, OperationalError):
+        logger.exception("database_unavailable")
+        exception = Unavailable(NO_DATABASE)
+    if not isinstance(exception, exceptions.APIException):
+        return None
+    set_rollback()
+    code = exception.status_code
+    title = TITLES.get(code, "Error")
+    if isinstance(exception, exceptions.ValidationError):
+        first, *others = field_errors(exception.detail)
+        errors = {"errors": [first, *others[: _MOST_ERRORS - 1]]} if others else {}
+        body = envelope(title, first["message"], {**first, **errors})
+    else:
+        body = envelope(title, _message(exception), {"request_id": request_id()} if code >= 500 else None)
+    headers = {}
+    if challenge := getattr(exception, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if wait := getattr(exception, "wait", None):
+        headers["Retry-After"] = str(math.ceil(wait))
+    return Response(body, status=code, headers=headers)
+
+
+def _message(exception: exceptions.APIException) -> str:
+    detail: Any = exception.detail
+    if isinstance(detail, dict):  # simplejwt: {"detail", "code", "messages"}
+        detail = detail.get("detail", "")
+    if isinstance(exception, exceptions.NotAuthenticated):
+        return (
+            "Send an access token (POST /api/auth/token gives one) or an API key in the header "
+            "`Authorization: Bearer <token or key>`."
+        )
+    if isinstance(exception, exceptions.ParseError) and exception.status_code == status.HTTP_400_BAD_REQUEST:
+        return f"The body is not valid JSON: {detail}"
+    if isinstance(exception, exceptions.UnsupportedMediaType):
+        return f"{detail} Send the body as JSON, with the header `Content-Type: application/json`."
+    return str(detail)

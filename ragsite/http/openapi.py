@@ -1,0 +1,227 @@
+"""OpenAPI out of what the code already says: TypedDicts for what goes out, serializers for what comes in.
+
+A view's method is documented by `@extend_schema(request=…, responses={200: Out}, summary=…, examples=[sent(…),
+answered(…)])`. A view that answers JSON declares `error_body` (its contract's envelope) and `error_statuses`; every
+operation of it is documented with all of them, so that no status is a surprise. Beside those a view may have:
+
+- `response_headers`: name → OpenAPI header object, for headers on every response;
+- `path_names`: a path parameter's name in Python → its name in the contract;
+- `adapters`: the views that share its path (see rag.contracts.common.base.SharedPath).
+
+A serializer may have `schema_rules`: JSON Schema keywords for what its fields alone do not say.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict, TypeVar
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse
+from rest_framework import exceptions
+from rest_framework.views import APIView
+
+from . import openapi_types
+from .errors import TITLES
+from .uploads import PayloadTooLarge
+
+# What any request may be answered with, whatever it asks for.
+COMMON_STATUSES = (400, 401, 403, 413, 429, 500, 503)
+
+_ERRORS: dict[int, exceptions.APIException] = {
+    400: exceptions.ValidationError({"body": ["the body must be a JSON object"]}),
+    401: exceptions.NotAuthenticated(),
+    403: exceptions.PermissionDenied(),
+    404: exceptions.NotFound(),
+    413: PayloadTooLarge("The body has 40,000,000 bytes; at most 33,554,432 are accepted here."),
+    415: exceptions.UnsupportedMediaType("text/plain"),
+    429: exceptions.Throttled(wait=30),
+}
+_RETRY_AFTER = {"description": "Seconds to wait.", "schema": {"type": "string", "pattern": "^[0-9]+$"}}
+_HEADERS: dict[str, dict[str, Any]] = {
+    "401": {"WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}}},
+    "429": {"Retry-After": _RETRY_AFTER},
+    "503": {"Retry-After": _RETRY_AFTER},
+}
+
+View = TypeVar("View", bound=APIView)
+
+
+@openapi_types.open_ended
+class ErrorDetails(TypedDict, total=False):
+    """What a program needs: `field` and `message` of the first wrong field, `errors` if there are several, `request_id`
+    with every 5xx. Some errors add more."""
+
+    field: str
+    message: str
+    errors: list[dict[str, str]]
+    request_id: str
+
+
+class ErrorBody(TypedDict):
+    """Every answer that is not a success."""
+
+    error: str
+    message: str
+    details: ErrorDetails
+
+
+def sent(value: Any, name: str = "Request") -> OpenApiExample:
+    """An example of a request's body. Two examples of one operation need two names."""
+    return OpenApiExample(name, value=value, request_only=True)
+
+
+def answered(value: Any, name: str = "Answer", *, status: int = 200, media_type: str | None = None) -> OpenApiExample:
+    """An example of a response's body."""
+    return OpenApiExample(
+        name, value=value, response_only=True, status_codes=[str(status)], media_type=media_type or "application/json"
+    )
+
+
+def literal_paths(endpoints: Iterable[Any]) -> list[Any]:
+    """drf-spectacular's hook before it looks at the views: paths as the contracts write them.
+
+    The patterns end in `/?$`, which reads as a slash; and a parameter may have another name in the contract.
+    """
+    found = []
+    for path, regex, method, callback in endpoints:
+        for ours, theirs in getattr(callback.cls, "path_names", {}).items():
+            path, regex = path.replace(f"{{{ours}}}", f"{{{theirs}}}"), regex.replace(f"<{ours}>", f"<{theirs}>")
+        found.append((path.rstrip("/"), regex, method, callback))
+    return found
+
+
+class Schema(AutoSchema):
+    """drf-spectacular's view inspector, for TypedDict bodies, every view's error bodies, and paths that are shared."""
+
+    def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> Any:
+        arguments = (path, path_regex, path_prefix, method, registry)
+        view: Any = self.view
+        if (adapters := getattr(view, "adapters", ())) and method == "POST":
+            several = [_inspector(adapter, view).get_operation(*arguments) for adapter in adapters]
+            operation: Any = {**_together(several), "operationId": view.operation_id}
+        else:
+            operation = super().get_operation(*arguments)
+        if operation and path.startswith("/functions/"):  # the same operation at a second address
+            operation["operationId"] += "Function"
+        return operation
+
+    def get_operation_id(self) -> str:
+        """`v3Search`, `pipelineDataSourcesList`: contract, view, and the action where a view has several."""
+        cls = type(self.view)
+        action = getattr(self.view, "action", None) or ""
+        name = openapi_types.prefix(cls) + cls.__name__ + action[:1].upper() + action[1:]
+        return name[:1].lower() + name[1:]
+
+    def get_tags(self) -> list[str]:
+        cls = type(self.view)
+        return [openapi_types.contract(cls).replace("_", " ") or "accounts"]
+
+    def get_summary(self) -> str | None:
+        """The description's first sentence, without its full stop."""
+        sentence = re.split(r"(?<=[.!?])\s|\n\n", self.get_description().strip(), maxsplit=1)[0]
+        return " ".join(sentence.split()).removesuffix(".") or None
+
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        """`V3IngestRequest`: drf-spectacular adds the last word."""
+        return openapi_types.prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
+
+    def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
+        untyped: Any = super()
+        schema = untyped._map_serializer(serializer, direction, bypass_extensions)
+        rules = dict(getattr(serializer, "schema_rules", {}))
+        for name, more in rules.pop("properties", {}).items():
+            schema["properties"][name] |= more
+        return {**schema, **rules}
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return False  # a list is in an object, and the object is what is declared
+
+    def _get_response_bodies(self, direction: Any = "response") -> Any:
+        bodies = super()._get_response_bodies(direction)
+        statuses = {*getattr(self.view, "error_statuses", COMMON_STATUSES)}
+        if self.method in ("POST", "PUT", "PATCH"):
+            statuses.add(415)
+        body = getattr(self.view, "error_body", ErrorBody)
+        for status in sorted(statuses):
+            examples = [answered(example, status=status)] if (example := self._error_example(status)) else []
+            described = OpenApiResponse(body, description=TITLES[status], examples=examples)
+            bodies.setdefault(str(status), self._get_response_for_code(described, str(status), direction=direction))
+        return bodies
+
+    def _get_response_for_code(
+        self, serializer: Any, status_code: Any, media_types: Any = None, direction: Any = "response"
+    ) -> Any:
+        if not isinstance(serializer, OpenApiResponse):
+            serializer = OpenApiResponse(serializer)
+        body, description = serializer.response, serializer.description or TITLES.get(int(status_code), "Success")
+        if openapi_types.is_described(body):
+            body = openapi_types.schema_of(body, self.registry)
+        untyped: Any = super()
+        return untyped._get_response_for_code(
+            OpenApiResponse(body, description, serializer.examples), status_code, media_types, direction
+        )
+
+    def _get_response_headers_for_code(self, status_code: Any, direction: Any = "response") -> Any:
+        untyped: Any = super()
+        headers = untyped._get_response_headers_for_code(status_code, direction)
+        return {**headers, **getattr(self.view, "response_headers", {}), **_HEADERS.get(str(status_code), {})}
+
+    def _error_example(self, status: int) -> Any:
+        """What the view's own error handler makes of such an error."""
+        if status not in _ERRORS:
+            return None
+        handler = self.view.get_exception_handler()
+        response = handler(_ERRORS[status], {"view": self.view, "request": self.view.request})
+        return _without_time(response.data)
+
+
+def _inspector(adapter: type[View], beside: APIView) -> Any:
+    """The inspector of a view that has no path of its own."""
+    view = adapter()
+    view.request, view.kwargs, view.args = beside.request, {}, ()
+    inspector = getattr(adapter.post, "kwargs", {}).get("schema", Schema)()  # type: ignore[attr-defined]
+    inspector.view = view
+    return inspector
+
+
+def _together(operations: list[dict[str, Any]]) -> dict[str, Any]:
+    """One operation that is any of these: their bodies and answers side by side."""
+    first, *others = operations
+    for other in others:
+        for name in ("summary", "description"):
+            first[name] = f"{first[name]}{' / ' if name == 'summary' else ' '}{other[name]}"
+        first["tags"] = list(dict.fromkeys([*first["tags"], *other["tags"]]))
+        known = {(each["name"], each["in"]) for each in first.get("parameters", [])}
+        more = [each for each in other.get("parameters", []) if (each["name"], each["in"]) not in known]
+        if more:
+            first["parameters"] = [*first.get("parameters", []), *more]
+        _beside(first["requestBody"]["content"], other["requestBody"]["content"])
+        for status, response in other["responses"].items():
+            mine = first["responses"].setdefault(status, response)
+            _beside(mine.setdefault("content", {}), response.get("content", {}))
+            if headers := {**response.get("headers", {}), **mine.get("headers", {})}:
+                mine["headers"] = headers
+    first["responses"] = dict(sorted(first["responses"].items()))
+    return first
+
+
+def _beside(content: dict[str, Any], other: Mapping[str, Any]) -> None:
+    for media_type, described in other.items():
+        mine = content.setdefault(media_type, described)
+        if mine["schema"] != described["schema"]:
+            choices = [*mine["schema"].get("anyOf", [mine["schema"]])]
+            if described["schema"] not in choices:
+                mine["schema"] = {"anyOf": [*choices, described["schema"]]}
+        for name, example in described.get("examples", {}).items():
+            examples = mine.setdefault("examples", {})
+            if example not in examples.values():
+                examples[name if name not in examples else f"{name}{len(examples) + 1}"] = example
+
+
+def _without_time(value: Any) -> Any:
+    """An example does not change from one generation to the next."""
+    if isinstance(value, dict):
+        return {name: _without_time(each) for name, each in value.items()}
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)", value):
+        return "2026-01-31T12:00:00Z"
+    return value

@@ -1,0 +1,44 @@
+"""GET /metrics, in Prometheus's text format: with METRICS_TOKEN as a bearer, or from this machine where none is set."""
+
+import secrets
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+
+from accounts.authentication import is_loopback
+from rag.contracts.error_responses import refusal
+from rag.services.operations import metrics
+from ragsite.postgres import identity
+
+
+class _Rows(Collector):
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        for gauge in metrics.gauges():
+            family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
+            for label, value in gauge.values.items():
+                family.add_metric([label] if gauge.label else [], value)
+            yield family
+
+
+def view(request: HttpRequest) -> HttpResponse:
+    if not _may_read(request):
+        answer = refusal(request, 401, "Send METRICS_TOKEN in the header `Authorization: Bearer <token>`.")
+        answer["WWW-Authenticate"] = 'Bearer realm="metrics"'
+        return answer
+    registry = CollectorRegistry()
+    registry.register(_Rows())
+    with identity.acting(identity.WORKER):  # of all organisations
+        return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _may_read(request: HttpRequest) -> bool:
+    if token := settings.METRICS_TOKEN:
+        return secrets.compare_digest(request.headers.get("Authorization", "").encode(), f"Bearer {token}".encode())
+    # Behind a proxy on this machine everybody would be local.
+    forwarded = any(name in request.headers for name in ("X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"))
+    return is_loopback(request.META.get("REMOTE_ADDR", "")) and not forwarded

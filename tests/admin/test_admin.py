@@ -1,0 +1,387 @@
+"""The admin shows, offers and accepts only what its user manages."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from orgs.access.permissions import Visibility
+from orgs.api_keys.service import ApiKey
+from orgs.models import Membership, Role, Team
+from rag.models import DataSource, EmbeddingModel, Grant, Usage
+from rag.services.ingestion import ingestion
+from rag.services.jobs import jobs
+from rag.types import Submission
+from tests.support.factories import World, put
+
+PAGES = [
+    "/admin/",
+    "/admin/orgs/organization/",
+    "/admin/orgs/membership/",
+    "/admin/orgs/membership/add/",
+    "/admin/orgs/role/",
+    "/admin/orgs/role/add/",
+    "/admin/orgs/team/",
+    "/admin/orgs/apikey/",
+    "/admin/rag/datasource/",
+    "/admin/rag/datasource/add/",
+    "/admin/rag/document/",
+    "/admin/rag/ingestionjob/",
+    "/admin/rag/ingestiondocument/",
+]
+
+
+def browser(user: User) -> Client:
+    user.is_staff = True
+    user.save()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def foreign(world: World) -> DataSource:
+    """A source abroad, with a role, a team and a document whose names must not be seen at home."""
+    Role.objects.create(organization=world.abroad, name="foreign-role")
+    Team.objects.create(organization=world.abroad, name="foreign-team")
+    world.key("foreigner", organization=world.abroad, name="foreign-key")
+    source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
+    put(source, "foreign-document", "Zebras.")
+    jobs.submit(
+        source=source,
+        submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
+        options=ingestion.default_options(),
+        actor=world.users["foreigner"],
+    )
+    return source
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_shows_anything_of_another_organisation(world: World, foreign: DataSource, page: str) -> None:
+    world.source("domestic")
+    reply = browser(world.users["owner"]).get(page)
+    assert reply.status_code == 200
+    text = reply.content.decode().lower()
+    for name in ("foreign", "abroad", str(foreign.pk), str(world.abroad.pk)):
+        assert name not in text
+
+
+def test_foreign_objects_do_not_exist(world: World, foreign: DataSource) -> None:
+    client = browser(world.users["owner"])
+    for address in (
+        f"/admin/rag/datasource/{foreign.pk}/change/",
+        f"/admin/rag/document/{foreign.documents.get().pk}/change/",
+        f"/admin/rag/ingestionjob/{foreign.jobs.get().pk}/change/",
+        f"/admin/orgs/organization/{world.abroad.pk}/change/",
+        f"/admin/orgs/membership/{Membership.objects.get(organization=world.abroad).pk}/change/",
+        f"/admin/orgs/apikey/{ApiKey.objects.get(organization=world.abroad).pk}/change/",
+    ):
+        assert client.get(address).status_code == 302, "as for an id that was never there: back to the index"
+
+
+@pytest.mark.parametrize("name", ["editor", "member", "foreigner"])
+def test_without_the_permission_there_is_nothing_to_see(world: World, name: str) -> None:
+    world.source("domestic")
+    client = browser(world.users[name])
+    index = client.get("/admin/").content.decode()
+    assert ("/admin/rag/document/" in index) == (name != "member"), "who may send documents may delete them"
+    assert not any(f"/admin/rag/{page}/" in index for page in ("datasource", "ingestionjob", "embeddingmodel"))
+    assert client.get("/admin/rag/datasource/").status_code == 403
+    assert client.get("/admin/orgs/membership/").status_code == 403
+    assert client.get("/admin/orgs/apikey/").status_code == 403
+    assert client.get("/admin/accounts/user/").status_code == 403
+
+
+def form(world: World, **changes: object) -> dict[str, object]:
+    values: dict[str, object] = {
+        "organization": world.home.pk,
+        "name": "Board papers",
+        "slug": "board-papers",
+        "visibility": Visibility.PRIVATE.value,
+        "source_type": "doc",
+        "embedding_model": EmbeddingModel.objects.default().pk,
+        "grants-TOTAL_FORMS": 1,
+        "grants-INITIAL_FORMS": 0,
+        "grants-0-user": world.users["member"].pk,
+    }
+    return {name: value for name, value in {**values, **changes}.items() if value is not None}
+
+
+def test_creating_a_source_and_choosing_who_sees_it(world: World) -> None:
+    owner = world.users["owner"]
+    reply = browser(owner).post("/admin/rag/datasource/add/", form(world))
+    assert reply.status_code == 302, reply.content.decode()
+    grant = Grant.objects.get()
+    assert (grant.source.slug, grant.user, grant.granted_by) == ("board-papers", world.users["member"], owner)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"organization": "abroad"}, "valid choice"),
+        ({"grants-0-user": "foreigner"}, "valid choice"),
+        ({"visibility": "public"}, "counts only while the visibility is"),
+        ({"grants-0-user": None, "grants-0-role": "foreign"}, "valid choice"),
+        ({"visibility": "personal", "grants-TOTAL_FORMS": 0}, "needs an owner"),
+        ({"slug": "a b"}, "Constraint"),
+    ],
+)
+def test_what_a_source_must_not_be(world: World, changes: dict[str, object], message: str) -> None:
+    ids = {
+        "abroad": world.abroad.pk,
+        "foreigner": world.users["foreigner"].pk,
+        "foreign": world.abroad.roles.get(name="admin").pk,
+    }
+    values = {name: ids.get(str(value), value) if value is not None else None for name, value in changes.items()}
+    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **values))
+    assert reply.status_code == 200
+    assert message in reply.content.decode()
+    assert not DataSource.objects.exists()
+
+
+def test_a_membership_takes_only_roles_of_its_organisation(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    membership = Membership.objects.get(user=world.users["member"])
+    values = {
+        "user": membership.user_id,
+        "organization": world.home.pk,
+        "is_active": "on",
+        "roles": [world.abroad.roles.get(name="owner").pk],
+    }
+    reply = browser(superuser).post(f"/admin/orgs/membership/{membership.pk}/change/", values)
+    assert "Choose only what belongs" in reply.content.decode()
+
+
+def test_a_new_organisation_has_the_default_roles(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public", "query_history": "full"}
+    assert browser(superuser).post("/admin/orgs/organization/add/", values).status_code == 302
+    names = Role.objects.filter(organization__slug="new").values_list("name", flat=True)
+    assert sorted(names) == ["admin", "editor", "member", "owner"]
+
+
+def test_document_text_is_not_shown_to_who_may_only_manage(world: World) -> None:
+    """RESOLUTION: nothing widens querying, "not being organisation owner"."""
+    source = world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"])
+    outcome = put(source, "diary", "Zebras have stripes.")
+    reply = browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")
+    assert reply.status_code == 200
+    assert "stripes" not in reply.content.decode()
+
+
+def test_a_role_is_made_of_checked_permissions(world: World) -> None:
+    client = browser(world.users["owner"])
+    values = {"organization": world.home.pk, "name": "librarian", "permissions": ["sources.ingest"]}
+    assert client.post("/admin/orgs/role/add/", values).status_code == 302
+    assert Role.objects.get(name="librarian").permissions == ["sources.ingest"]
+    assert client.post("/admin/orgs/role/add/", {**values, "name": "x", "permissions": ["all"]}).status_code == 200
+
+
+def test_a_slug_that_is_taken_is_told(world: World) -> None:
+    world.source("board-papers")
+    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world))
+    assert "has a source of this slug already" in reply.content.decode()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "text__startswith=Zebras", "text__contains=stripes", "text__regex=^Z", "content_hash__startswith=a",
+        "metadata__a=1", "source__organization__slug=abroad", "source__owner__password__startswith=p", "title__regex=(",
+    ],
+)  # fmt: skip
+def test_no_address_filters_by_what_the_page_hides(world: World, query: str) -> None:
+    """Who may manage a source must not read its texts letter by letter."""
+    put(
+        world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"]), "diary", "Zebras: stripes."
+    )
+    assert browser(world.users["owner"]).get(f"/admin/rag/document/?{query}").status_code in (302, 400)
+
+
+@pytest.mark.parametrize("query", ["status__exact=%00", "source__id__exact=x", "q=%00", "p=-1", "o=x"])
+def test_an_address_that_somebody_made_up_is_no_error_of_ours(world: World, query: str) -> None:
+    assert browser(world.users["owner"]).get(f"/admin/rag/ingestionjob/?{query}").status_code in (200, 302, 400)
+
+
+def test_managing_members_is_no_way_to_more_rights(world: World) -> None:
+    people = Role.objects.create(organization=world.home, name="people", permissions=["members.manage"])
+    membership = Membership.objects.get(user=world.users["member"])
+    membership.roles.add(people)
+    client = browser(world.users["member"])
+    values = {"organization": world.home.pk, "name": "mighty", "permissions": ["sources.manage"]}
+    assert "only roles of what you may do yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
+    owner = world.home.roles.get(name="owner")
+    values = {"user": membership.user_id, "organization": world.home.pk, "is_active": "on", "roles": [owner.pk]}
+    reply = client.post(f"/admin/orgs/membership/{membership.pk}/change/", values)
+    assert "only roles of what you may do yourself" in reply.content.decode()
+    weaker = {"organization": world.home.pk, "name": "owner", "permissions": []}
+    assert client.post(f"/admin/orgs/role/{owner.pk}/change/", weaker).status_code == 200
+    assert Role.objects.get(pk=owner.pk).permissions
+    assert not membership.roles.filter(pk=owner.pk).exists()
+
+
+def test_the_same_person_twice_is_told(world: World) -> None:
+    twice = {"grants-TOTAL_FORMS": 2, "grants-1-user": world.users["member"].pk}
+    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **twice))
+    assert "repeats another" in reply.content.decode()
+
+
+def test_nobody_is_shown_tokens(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    assert browser(superuser).get("/admin/token_blacklist/outstandingtoken/").status_code == 404
+
+
+def test_a_key_variable_is_nothing_but_a_key(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    values = {"name": "x", "provider": "openai", "dimensions": 384, "api_key_variable": "SECRET_KEY"}
+    reply = browser(superuser).post("/admin/rag/embeddingmodel/add/", values)
+    assert "ends with _API_KEY" in reply.content.decode()
+
+
+def test_keys_are_watched_and_revoked_but_never_shown_or_made(world: World) -> None:
+    active, flagged, foreign = (
+        world.key("editor", "query", name="n8n"), world.key("member"),
+        world.key("foreigner", organization=world.abroad),
+    )  # fmt: skip
+    ApiKey.objects.filter(pk=flagged.key.pk).update(flagged_at=timezone.now())
+    client = browser(world.users["owner"])
+    page, detail = "/admin/orgs/apikey/", f"/admin/orgs/apikey/{active.key.pk}/change/"
+    text = client.get(page).content.decode() + client.get(detail).content.decode()
+    for shown in (active.key.prefix, "n8n", world.users["editor"].email, "flagged", "active"):
+        assert shown in text
+    for hidden in (active.secret[11:], active.key.hash, foreign.key.prefix):
+        assert hidden not in text
+    assert client.get(page + "add/").status_code == 403
+    assert client.post(detail, {"scopes": "manage"}).status_code == 403
+    assert client.post(f"/admin/orgs/apikey/{active.key.pk}/delete/", {"post": "yes"}).status_code == 403
+    chosen = {"action": "revoke", "_selected_action": [active.key.pk, foreign.key.pk]}
+    assert client.post(page, chosen).status_code == 302
+    assert list(ApiKey.objects.exclude(revoked_at=None)) == [active.key]
+    assert "revoked" in client.get(page).content.decode()
+
+
+def test_a_filter_does_not_read_a_keys_hash(world: World) -> None:
+    world.key("editor")
+    client = browser(world.users["owner"])
+    for query in ("hash__startswith=a", "user__password__startswith=p"):
+        assert client.get(f"/admin/orgs/apikey/?{query}").status_code in (302, 400)
+
+
+def test_jobs_are_cancelled_by_those_who_manage_their_source(world: World, foreign: DataSource) -> None:
+    submission = Submission(path="a", title="A", text="Zebras.")
+    options, actor = ingestion.default_options(), world.users["editor"]
+    job = jobs.submit(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
+    client = browser(world.users["owner"])
+    both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
+    assert (
+        "Cancelled: 1. Ended before: 0." in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
+    )
+    assert (
+        "Cancelled: 0. Ended before: 1." in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
+    )
+    job.refresh_from_db()
+    assert (job.status, job.documents.get().state) == ("cancelled", "cancelled")
+    assert foreign.jobs.get().status == "queued"
+
+
+@pytest.mark.parametrize("by_action", [True, False])
+def test_a_source_is_deleted_after_being_asked_again(world: World, foreign: DataSource, by_action: bool) -> None:
+    source = world.source("domestic")
+    put(source, "a", "Zebras.")
+    client = browser(world.users["owner"])
+    if by_action:
+        address = "/admin/rag/datasource/"
+        values = {"action": "delete_selected", "_selected_action": [source.pk, foreign.pk]}
+    else:
+        address, values = f"/admin/rag/datasource/{source.pk}/delete/", {}
+    asked = client.post(address, values) if by_action else client.get(address)
+    assert "1 documents" in asked.content.decode()
+    assert client.post(address, {**values, "post": "yes"}).status_code == 302
+    source.refresh_from_db()
+    foreign.refresh_from_db()
+    assert (source.deleted_at is None, foreign.deleted_at) == (False, None)
+    assert client.get(f"/admin/rag/datasource/{source.pk}/change/").status_code == 302
+
+
+def test_a_quota_is_seen_but_not_set_by_those_whom_it_binds(world: World) -> None:
+    world.home.max_chunks = 1000
+    world.home.save()
+    values = {
+        "name": "Home",
+        "is_active": "on",
+        "default_visibility": "public",
+        "query_history": "full",
+        "max_chunks": 5000,
+    }
+    address = f"/admin/orgs/organization/{world.home.pk}/change/"
+    owner = browser(world.users["owner"])
+    assert "1000" in owner.get(address).content.decode()
+    owner.post(address, values)
+    world.home.refresh_from_db()
+    assert world.home.max_chunks == 1000
+    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    assert root.post(address, {**values, "slug": "home"}).status_code == 302
+    world.home.refresh_from_db()
+    assert world.home.max_chunks == 5000
+
+
+def test_pages_say_what_the_handbook_says(world: World) -> None:
+    """No groups, which decide nothing; organisations; dimensions as numbers."""
+    model = world.source("domestic").embedding_model
+    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    index = root.get("/admin/").content.decode()
+    assert ("Groups" in index, "Organisations" in index, "Organizations" in index) == (False, True, False)
+    page = root.get(f"/admin/rag/embeddingmodel/{model.pk}/change/").content.decode()
+    assert ("D384" in page, ">384<" in page, "Prefix of questions" in page) == (False, True, True)
+
+
+@pytest.mark.parametrize("by_action", [True, False])
+def test_documents_are_deleted_by_those_who_may_replace_them(
+    world: World, foreign: DataSource, by_action: bool
+) -> None:
+    """Editors, who hold sources.ingest alone. What is asked counts chunks, and says nothing of the text."""
+    source = world.source("domestic", visibility=Visibility.PERSONAL)
+    put(source, "a", "Zebras have secret stripes.")
+    document, abroad = source.documents.get(), foreign.documents.get()
+    client = browser(world.users["editor"])
+    if by_action:
+        address = "/admin/rag/document/"
+        values = {"action": "delete_selected", "_selected_action": [document.pk, abroad.pk]}
+    else:
+        address, values = f"/admin/rag/document/{document.pk}/delete/", {}
+    asked = (client.post(address, values) if by_action else client.get(address)).content.decode()
+    assert ("1 documents" in asked, "1 chunks" in asked, "secret" in asked) == (True, True, False)
+    assert client.post(address, {**values, "post": "yes"}).status_code == 302
+    assert not source.documents.filter(deleted_at=None).exists()
+    assert foreign.documents.filter(deleted_at=None).exists()
+    assert Usage.objects.get(organization=world.home).chunks == 0
+    assert client.get(f"/admin/rag/document/{document.pk}/change/").status_code == 302
+    assert "rag/datasource" not in client.get("/admin/").content.decode(), "sending documents is not managing"
+
+
+def test_members_see_no_documents_in_the_admin(world: World) -> None:
+    put(world.source("domestic"), "a", "Zebras.")
+    key = world.home.sources.get().documents.get().pk
+    client = browser(world.users["member"])
+    assert client.get("/admin/rag/document/").status_code == 403
+    assert client.post(f"/admin/rag/document/{key}/delete/", {"post": "yes"}).status_code in (302, 403)
+    assert world.home.sources.get().documents.filter(deleted_at=None).exists()
+
+
+def test_what_is_stored_is_shown_and_warns_when_nearly_full(world: World) -> None:
+    source = world.source("domestic")
+    put(source, "a", "Zebras.")
+    page = f"/admin/orgs/organization/{world.home.pk}/change/"
+    owner = browser(world.users["owner"])
+    world.home.max_chunks, world.home.max_bytes = 10, 7
+    world.home.save()
+    for address in (page, "/admin/orgs/organization/"):
+        text = owner.get(address).content.decode()
+        assert "1 of 10" in text
+        assert text.count("over-quota") == 1, "seven of seven bytes"
+    values = {"name": "Home", "is_active": "on", "default_visibility": "public", "max_bytes": 5000}
+    owner.post(page, values)
+    world.home.refresh_from_db()
+    assert world.home.max_bytes == 7
+    shown = owner.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
+    assert "1 documents, 1 chunks, 7" in shown

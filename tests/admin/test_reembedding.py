@@ -1,0 +1,229 @@
+"""The pages Re-embed and Quality of a data source: who may open them, and what their buttons do."""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from orgs.access.permissions import Visibility
+from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
+from rag.services.evaluation import quality
+from rag.services.reembedding import reembedding, worker
+from tests.admin.test_admin import browser
+from tests.support.factories import World, put
+from tests.support.provider_server import ProviderServer
+
+State = Reembedding.State
+PAGES = ("reembed", "quality", "golden-questions.csv")
+
+
+@pytest.fixture
+def second(world: World, provider: ProviderServer) -> EmbeddingModel:
+    return EmbeddingModel.objects.create(name="second", provider="openai", dimensions=384, base_url=provider.base_url)
+
+
+@pytest.fixture
+def source(world: World, second: EmbeddingModel) -> DataSource:
+    source = world.source("domestic")
+    put(source, "zebras.txt", "A secret about zebras.")
+    return source
+
+
+def address(source: DataSource, end: str) -> str:
+    return f"/admin/rag/datasource/{source.pk}/{end}/"
+
+
+def text(client: Client, where: str) -> str:
+    reply = client.get(where)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def act(client: Client, source: DataSource, action: str, **values: Any) -> str:
+    row = reembedding.current(source)
+    values = {"action": action, "row": row.pk if row else "", **values}
+    reply = client.post(address(source, "reembed"), values, follow=True)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+@pytest.mark.parametrize("end", PAGES)
+def test_pages_are_for_those_who_manage_the_source(world: World, source: DataSource, end: str) -> None:
+    where = address(source, end)
+    assert Client().get(where).status_code == 302, "sign in first"
+    for name in ("editor", "member", "foreigner"):
+        assert browser(world.users[name]).get(where).status_code == 403
+        refused = browser(world.users[name]).post(where, {"action": "start"})
+        assert refused.status_code == (405 if "csv" in end else 403)
+    abroad = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
+    owner = browser(world.users["owner"])
+    assert owner.get(address(abroad, end)).status_code == 404
+    assert owner.post(address(abroad, end), {"action": "start"}).status_code == (405 if "csv" in end else 404)
+    assert owner.get(where).status_code == 200
+    assert not Reembedding.objects.exists()
+
+
+def test_buttons_are_forms_with_a_token(world: World, source: DataSource) -> None:
+    owner = world.users["owner"]
+    browser(owner)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(owner)
+    assert client.post(address(source, "reembed"), {"action": "start"}).status_code == 403
+    assert "csrfmiddlewaretoken" in text(client, address(source, "reembed"))
+
+
+def test_the_whole_way_by_its_buttons(world: World, source: DataSource, second: EmbeddingModel) -> None:
+    client = browser(world.users["owner"])
+    where = address(source, "reembed")
+    assert f'href="{where}"' in text(client, f"/admin/rag/datasource/{source.pk}/change/")
+    page = text(client, where)
+    assert ">second<" in page
+    assert "all-MiniLM-L6-v2</option>" not in page, "not the one that it has"
+    page = act(client, source, "start", model=second.pk)
+    assert 'http-equiv="refresh"' in page
+    assert "of 0 chunks" in page
+    worker.work()
+    page = text(client, where)
+    assert 'http-equiv="refresh"' not in page
+    assert "1 of 1 chunks" in page
+    assert "nobody has compared" in page
+    assert "Searches use the new model" in text(client, f"{where}?do=switch")
+    assert "Searches use second now" in act(client, source, "switch")
+    assert "do=drop" in text(client, where)
+    act(client, source, "roll_back")
+    worker.work()
+    assert DataSource.objects.get().embedding_model.name == "all-MiniLM-L6-v2"
+    assert "removed in the background" in act(client, source, "drop")
+    Reembedding.objects.update(due_at=None)
+    worker.work()
+    act(client, source, "start", model=second.pk)
+    assert "Cancelled" in act(client, source, "cancel")
+    page = text(client, where)
+    for each in ("Rolled Back", "Dropped", "Cancelled", world.users["owner"].email):
+        assert each.lower() in page.lower()
+    started = set(Reembedding.objects.values_list("started_by__email", flat=True))
+    assert started == {world.users["owner"].email}
+
+
+def test_an_outdated_page_does_nothing(world: World, source: DataSource, second: EmbeddingModel) -> None:
+    client = browser(world.users["owner"])
+    first = reembedding.start(source, second)
+    reembedding.cancel(first)
+    worker.work()
+    reembedding.start(source, second)
+    assert "look again" in act(client, source, "cancel", row=first.pk)
+    assert Reembedding.objects.latest("pk").state == State.BUILDING
+    assert client.post(address(source, "reembed"), {"action": "start", "model": "x"}).status_code == 400
+    assert "no old vectors" in act(client, source, "drop")
+    assert "no old vectors" in act(client, source, "roll_back")
+    assert "not ready" in act(client, source, "switch")
+
+
+def test_a_refused_switch_asks_for_a_reason_and_shows_it(
+    world: World, source: DataSource, second: EmbeddingModel
+) -> None:
+    GoldenQuestion.objects.create(source=source, question="zebras", path="zebras.txt")
+    client = browser(world.users["owner"])
+    row = reembedding.start(source, second)
+    worker.work()
+    QualityRun.objects.filter(model=second).update(ndcg_at_10=0.5)
+    where = address(source, "reembed")
+    page = text(client, where)
+    assert "finds less" in page
+    assert "0.500" in page
+    assert 'name="because"' in text(client, f"{where}?do=switch")
+    assert "finds less" in act(client, source, "switch")
+    row.refresh_from_db()
+    assert row.state == State.READY
+    assert "The gate was overruled: It is cheaper &lt;b&gt;" in act(
+        client, source, "switch", because="It is cheaper <b>"
+    )
+    assert DataSource.objects.get().embedding_model == second
+
+
+def test_changing_a_source_leaves_its_model_as_it_is_by_then(
+    world: World, source: DataSource, second: EmbeddingModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Switched between the moment that its form was read and the moment that it is saved."""
+    real = DataSource.save
+
+    def save(self: DataSource, *arguments: Any, **options: Any) -> None:
+        DataSource.objects.update(embedding_model=second)
+        real(self, *arguments, **options)
+
+    monkeypatch.setattr(DataSource, "save", save)
+    values = {
+        "name": "Renamed", "slug": "domestic", "visibility": "public", "source_type": "doc",
+        "owner": world.users["owner"].pk, "grants-TOTAL_FORMS": 0, "grants-INITIAL_FORMS": 0,
+    }  # fmt: skip
+    reply = browser(world.users["owner"]).post(f"/admin/rag/datasource/{source.pk}/change/", values)
+    assert reply.status_code == 302, reply.content.decode()
+    changed = DataSource.objects.get()
+    assert (changed.name, changed.embedding_model) == ("Renamed", second)
+
+
+def test_the_quality_page_shows_figures_and_no_text(world: World, source: DataSource) -> None:
+    GoldenQuestion.objects.create(source=source, question="Which animals?", passage="secret about")
+    GoldenQuestion.objects.create(source=source, question="Zebras?", path="zebras.txt")
+    for _ in range(2):
+        quality.measure_now(source)
+    QualityRun.objects.filter(pk=quality.trend(source)[0].pk).update(ndcg_at_10=0.25)
+    page = text(browser(world.users["owner"]), address(source, "quality"))
+    for each in ("0.250", "1.000", "▼ fell", "zebras.txt", "Which animals?", "<polyline", "are worse than"):
+        assert each in page
+    assert "secret" not in page
+    assert "<script>" not in page.partition('id="content"')[2]
+
+
+def test_import_and_export(world: World, source: DataSource) -> None:
+    client = browser(world.users["owner"])
+    where = address(source, "quality")
+
+    def upload(content: bytes) -> str:
+        file = SimpleUploadedFile("golden.csv", content)
+        return client.post(where, {"file": file}, follow=True).content.decode()
+
+    assert "Line 3: question is missing" in upload(b"question,path\na,b\n,c")
+    assert "Imported: 2" in upload(b"question,path\na,b\nc,d")
+    assert "Choose a CSV file" in client.post(where, follow=True).content.decode()
+    reply = client.get(address(source, "golden-questions.csv"))
+    assert reply.content.decode().split() == ["question,path,passage", "a,b,", "c,d,"]
+    assert "attachment" in reply["Content-Disposition"]
+    assert "A worker asks" in client.post(where, {"action": "measure"}, follow=True).content.decode()
+
+
+def golden_form(source: DataSource, **values: Any) -> dict[str, Any]:
+    return {"source": source.pk, "question": "q", "path": "", "passage": "", "active": "on", **values}
+
+
+def test_golden_questions_are_kept_by_those_who_manage_their_source(world: World, source: DataSource) -> None:
+    client = browser(world.users["owner"])
+    abroad = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
+    foreign = GoldenQuestion.objects.create(source=abroad, question="foreign", path="foreign")
+    add = "/admin/rag/goldenquestion/add/"
+    assert client.post(add, golden_form(source, path="zebras.txt")).status_code == 302
+    assert GoldenQuestion.objects.get(source=source).created_by == world.users["owner"]
+    assert client.post(add, golden_form(abroad, path="a")).status_code == 200, "not a choice"
+    assert "must be found" in client.post(add, golden_form(source)).content.decode()
+    assert "foreign" not in text(client, "/admin/rag/goldenquestion/")
+    assert client.get(f"/admin/rag/goldenquestion/{foreign.pk}/change/").status_code == 302
+    for name in ("editor", "member"):
+        assert browser(world.users[name]).get("/admin/rag/goldenquestion/").status_code == 403
+
+
+def test_a_manager_who_may_not_read_neither_sees_nor_guesses_passages(world: World, source: DataSource) -> None:
+    row = GoldenQuestion.objects.create(source=source, question="q", passage="a secret")
+    DataSource.objects.update(visibility=Visibility.PERSONAL, owner=world.users["member"])
+    client = browser(world.users["owner"])
+    change = f"/admin/rag/goldenquestion/{row.pk}/change/"
+    assert "secret" not in text(client, change)
+    assert "secret" not in text(client, "/admin/rag/goldenquestion/")
+    assert client.get("/admin/rag/goldenquestion/?passage__startswith=a").status_code in (302, 400)
+    assert (
+        client.post(change, {"question": "changed", "path": "", "passage": "guess", "active": "on"}).status_code == 302
+    )
+    row.refresh_from_db()
+    assert (row.question, row.passage) == ("changed", "a secret")
+    added = client.post("/admin/rag/goldenquestion/add/", golden_form(source, passage="guess"))
+    assert "only by somebody who may query" in added.content.decode()

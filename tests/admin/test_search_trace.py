@@ -1,0 +1,69 @@
+"""The admin's pages of a data source that say why: for whoever manages it, and as text whatever stands in documents."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from orgs.access.permissions import Visibility
+from rag.models import DataSource
+from tests.support.factories import World, put
+
+pytestmark = pytest.mark.django_db
+HOSTILE = (
+    "Zebras sleep. ![x](https://evil.example/a.png?q=1) <img src=https://evil.example/b> <script>alert(1)</script>"
+)
+
+
+@pytest.fixture
+def library(world: World) -> DataSource:
+    for user in world.users.values():
+        user.is_staff = True
+        user.save()
+    return world.source("library")
+
+
+def page(name: str, source: DataSource) -> str:
+    return reverse(f"admin:rag_datasource_{name}", args=[source.pk])
+
+
+def signed_in(world: World, name: str) -> Client:
+    browser = Client()
+    browser.force_login(world.users[name])
+    return browser
+
+
+def test_access_is_explained_to_whoever_manages_the_source(world: World, library: DataSource) -> None:
+    admin = signed_in(world, "admin")
+    assert page("access", library) in admin.get(reverse("admin:rag_datasource_change", args=[library.pk])).text
+    shown = admin.get(page("access", library), {"user": "member@home.example"}).text
+    assert "open to every member of the organisation" in shown
+    assert "holds no role that allows to manage" in shown
+    assert "foreigner@abroad.example" not in shown
+    for each in ("foreigner@abroad.example", "nobody@nowhere.example"):
+        answered = admin.get(page("access", library), {"user": each}).text
+        assert answered.count("this person is not a member of the organisation") == 3
+
+
+@pytest.mark.parametrize("name", ["access", "why"])
+def test_the_pages_are_for_managers_of_this_source_alone(world: World, library: DataSource, name: str) -> None:
+    abroad = world.source("abroad", organization=world.abroad)
+    assert signed_in(world, "admin").get(page(name, library)).status_code == 200
+    assert signed_in(world, "admin").get(page(name, abroad)).status_code == 404
+    assert signed_in(world, "member").get(page(name, library)).status_code == 403
+
+
+def test_a_search_is_explained_and_documents_are_shown_as_text(world: World, library: DataSource) -> None:
+    put(library, "hostile.md", HOSTILE, title="<b>Zebras</b>")
+    admin = signed_in(world, "admin")
+    form = {"question": "How do zebras sleep?", "user": "member@home.example", "top_k": 5, "min_score": 0}
+    shown = admin.post(page("why", library), {**form, "path": "hostile.md"}).text
+    assert "candidates by meaning" in shown
+    assert "It was found" in shown
+    assert "&lt;img src=" in shown
+    for active in ("<img", "<script>alert", "<b>Zebras", 'href="https://evil', 'src="https://evil'):
+        assert active not in shown
+    assert "There is no such document" in admin.post(page("why", library), {**form, "path": "none.md"}).text
+    assert "This field is required" in admin.post(page("why", library), {"question": ""}).text
+    DataSource.objects.update(visibility=Visibility.PERSONAL)
+    closed = admin.post(page("why", library), form).text
+    assert "Zebras" not in closed

@@ -1,0 +1,166 @@
+"""The admin: uploading to a source, its originals, and parsing again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from orgs.access.permissions import Visibility
+from rag.models import DataSource, Document, IngestionJob, Original
+from tests.admin.test_admin import browser
+from tests.support import factories
+from tests.support.factories import World, put
+
+
+def page(source: DataSource) -> str:
+    return f"/admin/rag/datasource/{source.pk}/upload/"
+
+
+def file(name: str = "zebras.md", content: bytes = b"# Zebras\n\nStripes.") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content, "text/markdown")
+
+
+def work(job: IngestionJob) -> Document:
+    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+    return Document.objects.get()
+
+
+def test_files_are_uploaded_by_a_plain_form(world: World) -> None:
+    source = world.source()
+    client = browser(world.users["owner"])
+    assert page(source) in client.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
+    shown = client.get(page(source)).content.decode()
+    assert "<script>" not in shown
+    assert 'name="files" multiple required' in shown
+    reply = client.post(page(source), {"files": [file(), file("lions.md")]}, follow=True)
+    job = IngestionJob.objects.get()
+    assert f"/admin/rag/ingestionjob/{job.pk}/change/" in reply.content.decode()
+    assert (job.created_by, job.source) == (world.users["owner"], source)
+    assert list(job.documents.values_list("path", flat=True)) == ["zebras.md", "lions.md"]
+
+
+def test_the_pages_script_sends_paths_and_is_told_where_the_job_is(world: World) -> None:
+    source = world.source()
+    client = browser(world.users["owner"])
+    values: dict[str, Any] = {"files": [file(), file()], "paths": json.dumps(["a/zebras.md", "b/zebras.md"])}
+    reply = client.post(page(source), values, headers={"Accept": "application/json"})
+    job = IngestionJob.objects.get()
+    assert reply.json() == {"job": str(job.pk), "address": f"/admin/rag/ingestionjob/{job.pk}/change/"}
+    assert list(job.documents.values_list("path", flat=True)) == ["a/zebras.md", "b/zebras.md"]
+
+
+def test_what_is_wrong_is_said(world: World, settings: Any, stored_files: Path) -> None:
+    source = world.source()
+    client = browser(world.users["owner"])
+    settings.RAG_MAX_FILE_BYTES, settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1000, 3
+    picture = SimpleUploadedFile("a.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")
+    wrong: list[tuple[dict[str, Any], int, str]] = [
+        ({}, 400, "Choose at least one file"),
+        ({"files": [file(content=b"")]}, 400, "is empty"),
+        ({"files": [file("a.md"), file("a.md")]}, 400, "Two files are called a.md"),
+        ({"files": [file()], "paths": "[]"}, 400, "Each file needs a path"),
+        ({"files": [file()], "paths": '["a\\nb"]'}, 400, "Each file needs a path"),
+        ({"files": [file()], "paths": "{"}, 400, "Each file needs a path"),
+        ({"files": [file(content=b"x" * 1001)]}, 413, "1,000 bytes (RAG_MAX_FILE_BYTES)"),
+        ({"files": [file(f"{number}") for number in range(4)]}, 400, "At most 3 files"),
+        ({"files": [picture]}, 400, "cannot be read"),
+    ]
+    for values, status, words in wrong:
+        for headers in ({}, {"Accept": "application/json"}):
+            for each in values.get("files", []):
+                each.seek(0)
+            reply = client.post(page(source), values, headers=headers)
+            assert (reply.status_code, words in reply.content.decode()) == (status, True), reply.content
+    assert (IngestionJob.objects.count(), Original.objects.count()) == (0, 0)
+    assert not any(path.is_file() for path in stored_files.rglob("*"))
+
+
+@pytest.mark.parametrize(("name", "status"), [("editor", 200), ("member", 404), ("foreigner", 404)])
+def test_who_may_upload(world: World, name: str, status: int) -> None:
+    """Whoever may send documents to the source, whether they may manage it or not."""
+    source = world.source()
+    client = browser(world.users[name])
+    assert client.get(page(source)).status_code == status
+    reply = client.post(page(source), {"files": [file()]}, headers={"Accept": "application/json"})
+    assert reply.status_code == status
+    assert IngestionJob.objects.exists() == (status == 200)
+    if status == 200:
+        assert reply.json()["address"] == "", "an editor does not see the jobs' pages"
+    assert client.get("/admin/rag/datasource/none/upload/").status_code == 404
+
+
+def test_nobody_uploads_without_a_sign_in_or_the_forms_token(world: World, stored_files: Path) -> None:
+    source = world.source()
+    assert Client().post(page(source), {"files": [file()]}).status_code == 302
+    strict = Client(enforce_csrf_checks=True)
+    world.users["owner"].is_staff = True
+    world.users["owner"].save()
+    strict.force_login(world.users["owner"])
+    assert strict.post(page(source), {"files": [file()]}).status_code == 403
+    strict.get(page(source))
+    token = strict.cookies["csrftoken"].value
+    assert strict.post(page(source), {"files": [file()], "csrfmiddlewaretoken": token}).status_code == 302
+    assert IngestionJob.objects.count() == 1
+
+
+def test_an_original_is_saved_and_never_shown(world: World) -> None:
+    source = world.source()
+    client = browser(world.users["owner"])
+    name = 'x"\r\nSet-Cookie: é.html'
+    client.post(page(source), {"files": [file("page.html", b"<script>alert(1)</script>")]})
+    Original.objects.update(name=name)
+    document = work(IngestionJob.objects.get())
+    address = f"/admin/rag/document/{document.pk}/original/"
+    assert address in client.get(f"/admin/rag/document/{document.pk}/change/").content.decode()
+    reply = client.get(address)
+    assert b"".join(reply.streaming_content) == b"<script>alert(1)</script>"  # type: ignore[attr-defined]
+    assert reply["Content-Type"] == "application/octet-stream"
+    assert reply["Content-Disposition"].startswith("attachment; filename")
+    assert reply["X-Content-Type-Options"] == "nosniff"
+    assert "Set-Cookie" not in reply.headers
+    for sent, saved in (
+        ("../../etc/passwd", "passwd"),
+        ("..\\..\\autorun.inf", "autorun.inf"),
+        ("invoice\u202egnp.exe", "invoicegnp.exe"),
+        ("a\u200bb\x07.txt", "ab.txt"),
+        ("x" * 400 + ".html", "x" * 145 + ".html"),
+        ("a/..", "original"),
+    ):
+        Original.objects.update(name=sent)
+        reply = client.get(address)
+        assert reply["Content-Disposition"] == f'attachment; filename="{saved}"'
+        b"".join(reply.streaming_content)  # type: ignore[attr-defined]
+
+
+def test_an_original_is_for_those_who_may_query_its_source(world: World) -> None:
+    """RESOLUTION: nothing widens querying, "not being organisation owner", and no other organisation sees anything."""
+    source = world.source(visibility=Visibility.PERSONAL, owner=world.users["editor"])
+    editor, owner, foreigner = (browser(world.users[name]) for name in ("editor", "owner", "foreigner"))
+    editor.post(page(source), {"files": [file()]})
+    document = work(IngestionJob.objects.get())
+    address = f"/admin/rag/document/{document.pk}/original/"
+    reply = editor.get(address)
+    assert b"".join(reply.streaming_content) == b"# Zebras\n\nStripes."  # type: ignore[attr-defined]
+    assert [client.get(address).status_code for client in (owner, foreigner)] == [404, 404]
+    assert address not in owner.get(f"/admin/rag/document/{document.pk}/change/").content.decode()
+    assert Client().get(address).status_code == 302
+    texts = put(world.source("other"), "text", "Lions.")
+    for missing in (texts.document_id, "none"):
+        assert editor.get(f"/admin/rag/document/{missing}/original/").status_code == 404
+
+
+def test_documents_and_sources_are_parsed_again(world: World) -> None:
+    source, foreign = world.source(), world.source("foreign", organization=world.abroad)
+    documents = [put(source, "a", "Alpha.").document_id, put(foreign, "b", "Beta.").document_id]
+    client = browser(world.users["owner"])
+    chosen = {"action": "parse_again", "_selected_action": documents}
+    reply = client.post("/admin/rag/document/", chosen, follow=True)
+    assert "1 documents are parsed again, by 1 jobs" in reply.content.decode()
+    chosen = {"action": "parse_again", "_selected_action": [source.pk, foreign.pk]}
+    assert "on their way already" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
+    assert factories.work() == 1
+    assert "1 documents are parsed again" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
+    assert set(IngestionJob.objects.values_list("source", "again")) == {(source.pk, True)}

@@ -1,0 +1,127 @@
+"""manage.py ingest: folders in, from the machine itself, with a real worker."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from rag.management.commands import ingest
+from rag.models import Document, IngestionJob, Original
+from tests.conftest import Worker
+from tests.support import factories
+from tests.support.factories import World
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("Secret.")
+    folder = tmp_path / "papers"
+    (folder / "deep").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / "a.md").write_text("# Zebras\n\nStripes.")
+    (folder / "deep" / "b.txt").write_text("Lions.")
+    (folder / ".hidden.txt").write_text("Hidden.")
+    (folder / ".git" / "config.txt").write_text("Hidden.")
+    (folder / "leads-out.txt").symlink_to(outside)
+    (folder / "also-out").symlink_to(tmp_path)
+    (folder / "again.txt").symlink_to(folder / "deep" / "b.txt")
+    return folder
+
+
+def run(*arguments: Any, **options: Any) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        call_command("ingest", *map(str, arguments), stdout=out, stderr=err, **options)
+    except CommandError as error:
+        return str(error), err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+def test_a_folder_goes_in_and_is_followed_to_its_end(
+    live_world: World, worker: Worker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH", 2)
+    source = live_world.source()
+    worker.start()
+    out, _ = run(folder, source="library")
+    assert "3 documents of library" in out
+    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "again.txt", "deep/b.txt"]
+    assert [job.created_by for job in IngestionJob.objects.all()] == [live_world.users["owner"]] * 2
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 and no more")
+    (folder / "empty.txt").touch()
+    out, err = run(folder, source="library", user="editor@home.example")
+    assert out == "2 of 5 documents failed; the others can be searched."
+    assert "bad.pdf: PARSE_ERROR" in err
+    assert "empty.txt: is empty" in err
+    out, _ = run("--again", source="library")
+    assert "3 documents of library" in out
+    assert set(source.jobs.first().documents.values_list("outcome", flat=True)) == {"updated"}  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is done between two looks, instead of by a worker."""
+
+    def work(seconds: float) -> None:
+        for job in IngestionJob.objects.filter(finished_at=None):
+            factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+
+    monkeypatch.setattr("rag.management.commands.ingest.time.sleep", work)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_is_sent_can_be_chosen(world: World, folder: Path) -> None:
+    world.source()
+    run(folder, "--glob", "*.md", "--glob", "deep/*", source="library")
+    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "deep/b.txt"]
+    run(folder / "again.txt", source="library")
+    assert Document.objects.filter(path="again.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ([], {}, "Name files or folders"),
+        (["nowhere"], {}, "There is no nowhere"),
+        (["--again", "."], {}, "Name files or folders"),
+        (["."], {"source": "unknown"}, "There is no data source unknown"),
+        (["."], {"source": "twice"}, "choose by --organization"),
+        (["."], {"user": "nobody@home.example"}, "There is no user"),
+        (["."], {"user": "member@home.example"}, "may not send documents"),
+        (["."], {"user": "foreigner@abroad.example"}, "may not send documents"),
+    ],
+)
+def test_what_is_refused(world: World, arguments: list[str], options: dict[str, str], message: str) -> None:
+    world.source()
+    for organization in (world.home, world.abroad):
+        world.source("twice", organization=organization)
+    assert message in run(*arguments, **{"source": "library", **options})[0]
+    assert not Original.objects.exists()
+
+
+def test_two_files_of_one_path_are_not_one_document(world: World, folder: Path) -> None:
+    world.source()
+    other = folder.parent / "other"
+    other.mkdir()
+    (other / "a.md").write_text("Other.")
+    assert "would have the same path, a.md" in run(folder, other, source="library")[0]
+    assert not IngestionJob.objects.exists()
+
+
+def test_whoever_stops_watching_is_told_that_the_work_goes_on(
+    world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rag.management.commands.ingest.time.sleep", stop)
+    world.source()
+    err = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("ingest", str(folder), source="library", stderr=err)
+    assert ended.value.code == 130
+    assert f"DELETE /api/rag/ingest/…: {IngestionJob.objects.get().pk}" in err.getvalue()
+    assert IngestionJob.objects.get().status == "queued"

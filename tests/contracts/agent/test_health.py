@@ -1,0 +1,100 @@
+"""the agent contract, GET /agent/health, over HTTP."""
+
+import datetime
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from rag.contracts.agent.views import Health
+from rag.models import EmbeddingModel
+from tests.support import snapshots
+from tests.support.factories import World
+from tests.support.http import Client
+from tests.support.provider_server import ProviderServer
+
+Api = Callable[..., Client]
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[ProviderServer]:
+    with ProviderServer().running() as server:
+        settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", server.base_url, "k"
+        yield server
+
+
+def test_healthy_without_a_language_model(api: Api) -> None:
+    for path in ("/agent/health", "/agent/health/"):
+        reply = api("member").get(path)
+        assert reply.status == 200
+        snapshots.matches("agent-health", reply.body)
+        moment = datetime.datetime.fromisoformat(reply.body.pop("timestamp"))
+        assert abs(datetime.datetime.now(datetime.UTC) - moment) < datetime.timedelta(minutes=1)
+        assert reply.body == {
+            "status": "healthy",
+            "openai_connected": False,
+            "qdrant_connected": True,
+            "retrieval_tool_working": True,
+        }
+
+
+def test_a_credential_is_asked_for(api: Api, provider: ProviderServer) -> None:
+    """Security: "All requests must include proper authentication headers". Nobody else causes calls of the model."""
+    reply = api().get("/agent/health")
+    assert reply.status == 401
+    assert set(reply.body["error"]) == {"type", "message", "details", "timestamp"}
+    assert provider.requests == []
+
+
+def test_a_configured_model_that_answers(api: Api, provider: ProviderServer) -> None:
+    reply = api("member").get("/agent/health")
+    assert (reply.status, reply.body["openai_connected"]) == (200, True)
+    assert provider.requests == [{"path": "/v1/models", "key": "Bearer k"}]
+
+
+@pytest.mark.parametrize(
+    ("status", "connected"), [(404, True), (429, True), (401, False), (403, False), (500, False), (503, False)]
+)
+def test_what_counts_as_an_answer(api: Api, provider: ProviderServer, status: int, connected: bool) -> None:
+    provider.fail(status)
+    reply = api("member").get("/agent/health")
+    assert reply.body["openai_connected"] is connected
+    assert (reply.status, reply.body["status"]) == ((200, "healthy") if connected else (503, "unhealthy"))
+    assert reply.body["qdrant_connected"] is True
+
+
+def test_asking_often_does_not_reach_the_model_often(api: Api, provider: ProviderServer) -> None:
+    member = api("member")
+    for _ in range(5):
+        assert member.get("/agent/health").status == 200
+    assert len(provider.requests) <= 2
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "not an address"])
+def test_a_configured_model_that_is_not_there(api: Api, settings: Any, address: str) -> None:
+    settings.LLM_MODEL, settings.LLM_BASE_URL = "test-model", address
+    reply = api("member").get("/agent/health")
+    assert (reply.status, reply.body["status"], reply.body["openai_connected"]) == (503, "unhealthy", False)
+
+
+def test_a_model_that_keeps_silent_is_not_waited_for_long(api: Api, provider: ProviderServer) -> None:
+    member = api("member")
+    provider.stall.clear()
+    begun = datetime.datetime.now(datetime.UTC)
+    assert member.get("/agent/health").status == 503
+    assert (datetime.datetime.now(datetime.UTC) - begun).total_seconds() < 5
+
+
+def test_retrieval_that_does_not_work(api: Api, live_world: World, settings: Any) -> None:
+    settings.RAG_EMBEDDING_MODEL = "unknown"
+    EmbeddingModel.objects.filter(name="unknown").delete()
+    reply = api("member").get("/agent/health")
+    assert (reply.status, reply.body["retrieval_tool_working"]) == (503, False)
+    assert reply.body["qdrant_connected"] is True
+
+
+def test_a_database_that_does_not_answer_while_the_caller_is_looked_up() -> None:
+    response = Health().handle_exception(OperationalError("the server closed the connection"))
+    assert response.status_code == 503
+    assert (response.data["status"], response.data["qdrant_connected"]) == ("unhealthy", False)

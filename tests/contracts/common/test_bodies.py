@@ -1,0 +1,54 @@
+"""Bodies that are no JSON, too deep or in an odd charset: the client's error on every contract's path."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import RequestFactory
+
+from ragsite.wsgi import application
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras have stripes."}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b'"text"', b"null", b"\xff\xfe{", b'{"a": NaN}', b"[" * 100_000, b'{"text": "\\ud800"}'],
+    ids=["nothing", "cut", "array", "string", "null", "bytes", "NaN", "deep", "surrogate"],
+)
+@pytest.mark.parametrize("path", ["/api/rag/ingest", "/api/rag/search", "/api/rag/retrieve"])
+def test_malformed_bodies_are_the_clients_error(api: Api, path: str, body: bytes) -> None:
+    reply = api("editor").post(path, body)
+    assert reply.status == 400
+    assert set(reply.body) == {"error", "message", "details"}
+
+
+@pytest.mark.parametrize("charset", ["punycode", "utf-16", "nonsense"])
+def test_every_body_is_read_as_utf_8(api: Api, charset: str) -> None:
+    """Python has codecs that are no text and one that takes quadratic time; a charset must not choose them."""
+    odd = api().with_headers(Content_Type=f"application/json; charset={charset}")
+    assert odd.post("/api/auth/token", b"-" + b"a" * 60_000).status == 400
+
+
+@pytest.mark.parametrize("charset", ["zlib", "hex", "punycode"])
+def test_a_charset_that_is_no_text_is_not_looked_at(charset: str) -> None:
+    environ = RequestFactory().get("/healthz?a=1").environ | {"CONTENT_TYPE": f"text/plain; charset={charset}"}
+    statuses: list[str] = []
+
+    def start(status: str, headers: Any, error: Any = None) -> Any:
+        statuses.append(status)
+
+    body = application(environ, start)
+    assert (statuses, b"".join(body)) == (["200 OK"], b'{"status": "ok"}')
+
+
+@pytest.mark.parametrize("depth", [30, 300, 930, 940, 990])
+def test_deep_metadata_is_the_clients_error(api: Api, depth: int) -> None:
+    nested = '{"a":' * depth + "1" + "}" * depth
+    body = json.dumps({**DOCUMENT, "metadata": "HERE"}).replace('"HERE"', nested)
+    assert api("editor").post("/api/rag/ingest", body.encode()).status == 400
+    query = '{"query": "x", "filters": [{"field": ' + "[" * depth + "]" * depth + ', "value": 1}]}'
+    assert api("editor").post("/api/rag/retrieve", query.encode()).status == 400

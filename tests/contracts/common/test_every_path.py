@@ -1,0 +1,170 @@
+"""RESOLUTION: what holds for every path of the five contracts, and those beside them, alike."""
+
+import re
+from collections.abc import Callable
+
+from django.db import connection
+from django.test import Client as Browser
+from pytest_django import Settings
+
+from orgs.access.permissions import Scope
+from rag.models import EmbeddingModel
+from ragsite.postgres import identity
+from ragsite.views.api_reference import document
+from tests.support.factories import World, put
+from tests.support.http import Client
+from tests.support.provider_server import ProviderServer
+
+Api = Callable[..., Client]
+UNKNOWN = "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11"
+OPERATIONS = [
+    (method.upper(), re.sub(r"\{\w+\}", UNKNOWN, path))
+    for path, operations in document()["paths"].items()
+    for method in operations
+]
+# Every path at which sources are searched, the status and the name of an index that is down there, and a question.
+SEARCHES = [
+    ("/api/rag/search", {"query": "zebra"}, 503, "Service unavailable"),
+    ("/api/chat", {"messages": [{"role": "user", "content": "zebra"}], "useRag": True}, 503, "Service unavailable"),
+    ("/api/rag/search", {"query_text": "zebra"}, 500, "Internal server error"),
+    ("/api/rag/answer", {"query_text": "zebra"}, 500, "Internal server error"),
+    ("/functions/v1/rag-search", {"query_text": "zebra"}, 500, "Internal server error"),
+    ("/functions/v1/rag-answer", {"query_text": "zebra"}, 500, "Internal server error"),
+    ("/api/rag/retrieve", {"query": "zebra"}, 503, "INDEX_UNAVAILABLE"),
+    ("/api/rag/query", {"query": "zebra"}, 503, "INDEX_UNAVAILABLE"),
+    ("/agent/respond", {"query": "zebra"}, 500, "RETRIEVAL_FAILED"),
+    ("/api/v1/search", {"query": "zebra"}, 503, "service_unavailable"),
+]
+
+
+def test_the_paths_are_those_of_the_contracts() -> None:
+    """RESOLUTION, the table of paths, and those beside them."""
+    assert {(method, path.replace(UNKNOWN, "{}")) for method, path in OPERATIONS} == {
+        ("POST", "/api/rag/ingest"), ("POST", "/api/rag/search"), ("POST", "/api/chat"),
+        ("POST", "/api/rag/answer"), ("POST", "/functions/v1/rag-search"), ("POST", "/functions/v1/rag-answer"),
+        ("GET", "/api/rag/ingest"), ("GET", "/api/rag/ingest/{}/documents"), ("POST", "/api/rag/ingest/{}/retry"),
+        ("GET", "/api/rag/ingest/{}"), ("DELETE", "/api/rag/ingest/{}"),
+        ("GET", "/api/rag/sources"), ("POST", "/api/rag/sources"), ("GET", "/api/rag/sources/{}"),
+        ("PATCH", "/api/rag/sources/{}"), ("DELETE", "/api/rag/sources/{}"),
+        ("GET", "/api/rag/sources/{}/documents"), ("DELETE", "/api/rag/sources/{}/documents"),
+        ("GET", "/api/rag/sources/{}/documents/{}"), ("DELETE", "/api/rag/sources/{}/documents/{}"),
+        ("GET", "/api/rag/sources/{}/access"), ("POST", "/api/rag/explain"),
+        ("POST", "/api/rag/query"), ("POST", "/api/rag/retrieve"),
+        ("POST", "/agent/respond"), ("GET", "/agent/health"),
+        ("POST", "/api/v1/search"), ("GET", "/api/v1/search/{}"),
+        ("POST", "/api/auth/token"), ("POST", "/api/auth/token/refresh"), ("POST", "/api/auth/token/verify"),
+        ("POST", "/api/auth/token/revoke"),
+        ("GET", "/api/auth/keys"), ("POST", "/api/auth/keys"), ("DELETE", "/api/auth/keys/{}"),
+        ("POST", "/api/auth/keys/{}/rotate"),
+    }  # fmt: skip
+
+
+def test_every_path_answers_with_and_without_a_slash_and_asks_who_is_calling(api: Api) -> None:
+    """RESOLUTION: "with and without a trailing slash, and never by a redirect on POST"; 401: `WWW-Authenticate`."""
+    nobody, owner = api(), api("owner")
+    for method, path in OPERATIONS:
+        anonymous = [nobody.send(method, each, b"{}") for each in (path, path + "/")]
+        if path.startswith("/api/auth/token"):
+            assert [reply.status for reply in anonymous] == [400, 400], path
+            continue
+        for reply in anonymous:
+            assert reply.status == 401, (method, path)
+            assert reply.headers["www-authenticate"].startswith("Bearer"), (method, path)
+        plain, slashed = (owner.send(method, each, b"{}") for each in (path, path + "/"))
+        assert plain.status == slashed.status, (method, path)
+        assert plain.status in (200, 400, 404), (method, path, plain)
+    for path in ("/healthz", "/readyz", "/api/schema"):
+        assert [nobody.get(each).status for each in (path, path + "/")] == [200, 200], path
+
+
+def scope_of(method: str, path: str) -> str:
+    """What a key must hold for it; empty if nothing in particular."""
+    if path.startswith("/api/rag/ingest"):
+        return "ingest"
+    if path.endswith(("/access", "/explain")):
+        return "manage"
+    if path.startswith("/api/rag/sources"):
+        return "" if method == "GET" else "ingest" if "/documents" in path else "manage"
+    return "query"
+
+
+def test_every_path_asks_a_key_for_its_scope(api: Api, live_world: World) -> None:
+    """RESOLUTION: "has scopes (`query`, `ingest`, `manage`)"."""
+    clients = {scope: api().with_headers(X_API_Key=live_world.key("owner", scope).secret) for scope in Scope.values}
+    for method, path in OPERATIONS:
+        if path.startswith("/api/auth/"):
+            continue
+        needed = scope_of(method, path)
+        allowed = {scope for scope, client in clients.items() if client.send(method, path, b"{}").status != 403}
+        assert allowed == ({needed} if needed else set(Scope.values)), (method, path)
+
+
+def test_a_session_of_the_admin_is_no_credential(live_world: World, client: Browser) -> None:
+    """RESOLUTION: "Session login serves the admin and the playground only"."""
+    client.force_login(live_world.users["owner"])
+    for method, path in OPERATIONS:
+        if not path.startswith("/api/auth/token"):
+            reply = client.generic(method, path, b"{}", content_type="application/json")
+            assert reply.status_code == 401, (method, path)
+
+
+def test_an_index_that_is_down_has_its_words_in_every_contract(api: Api, live_world: World) -> None:
+    """Pipeline: `INDEX_UNAVAILABLE`, "Vector database down"; RESOLUTION, "Errors": 503, and 500 in retrieval and agent.
+    v3, 5: "503 Service Unavailable - Vector store … unavailable"."""
+    put(live_world.source(), "a", "Zebras have stripes.")
+    member = api("member")
+    with identity.acting(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE rag_embedding384 RENAME TO elsewhere")
+        try:
+            replies = [member.post(path, body) for path, body, *_ in SEARCHES]
+        finally:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO rag_embedding384")
+    for reply, (path, _, status, name) in zip(replies, SEARCHES, strict=True):
+        error = reply.body["error"]
+        assert (reply.status, error["type"] if isinstance(error, dict) else error) == (status, name), path
+        details = error["details"] if isinstance(error, dict) else reply.body["details"]
+        assert details["request_id"] == reply.headers["x-request-id"]
+        assert not re.search("relation|embedding384|SELECT|Traceback", str(reply.body)), path
+    assert member.post("/api/rag/retrieve", {"query": "zebra"}).status == 200
+
+
+def test_an_embedding_model_that_fails_has_its_words_in_every_contract(
+    api: Api, live_world: World, settings: Settings, provider: ProviderServer
+) -> None:
+    """Pipeline: `EMBEDDING_FAILED`, "Cannot embed query"; retrieval: "500: Embedding API failure"; its 429 is a 503."""
+    settings.EMBEDDING_MAX_RETRIES = 0
+    model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
+    live_world.source(embedding_model=model)
+    member = api("member")
+    for status, expected in (
+        (401, [503, 503, 500, 500, 500, 500, 503, 503, 500, 503]),
+        (429, [503, 503, 503, 503, 503, 503, 503, 503, 500, 503]),
+    ):
+        found = []
+        for path, body, *_ in SEARCHES:
+            provider.fail(status)
+            reply = member.post(path, body)
+            assert "as the test asked" not in str(reply.body), "the provider's own words"
+            found.append(reply.status)
+        assert found == expected
+    provider.fail(401)
+    assert member.post("/api/rag/query", {"query": "zebra"}).body["error"] == "EMBEDDING_FAILED"
+
+
+def test_what_is_wrong_is_said_with_the_fields_name_and_what_to_do(api: Api) -> None:
+    """RESOLUTION: "`message` is for people"."""
+    owner = api("owner")
+    long = {"query_text": "x" * 501}
+    assert owner.post("/functions/v1/rag-search", long).body["message"] == "query_text must have at most 500 characters"
+    service = owner.post("/api/v1/search", {"query": "x" * 2001})
+    assert service.body["message"] == "query must have at most 2,000 characters"
+    key = owner.post("/api/auth/keys", {"name": "n8n"})
+    assert key.body["message"] == "scopes is required"
+    documents = [{"path": "a", "text": "Zebras.", "date": "yesterday"}]
+    job = owner.post("/api/rag/ingest", {"dataSourceId": "domestic", "documents": documents})
+    assert job.body["message"] == "date must be a time, as 2025-01-31T00:00:00Z"
+    form = owner.with_headers(Content_Type="application/x-www-form-urlencoded").post("/api/rag/search", b"a=b")
+    assert "`Content-Type: application/json`" in form.body["message"]
+    stale = api().with_headers(Authorization="Bearer stale").post("/api/rag/search", {"query": "zebra"})
+    assert (stale.status, "POST /api/auth/token" in stale.body["message"]) == (401, True)
+    assert "/api/docs" in owner.get("/api/nowhere").body["message"]

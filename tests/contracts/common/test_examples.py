@@ -1,0 +1,92 @@
+"""The contracts' own example requests: scripts/contract-examples sends them, and docs/contracts.md shows the same."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from string import Template
+
+import pytest
+
+from tests.support.factories import World
+from tests.support.http import Client
+
+ROOT = Path(__file__).parents[3]
+SCRIPT = ROOT / "scripts" / "contract-examples"
+# In the script: an expectation and its command, and what is remembered of its answer for the commands after it.
+EXPECT, REMEMBER = "expect", re.compile(r"(\w+)=\$\(field (\w+)\)")
+
+
+def examples() -> Iterator[str]:
+    """The script's own part with the examples, one after the other."""
+    part = SCRIPT.read_text().partition("# The examples begin here.\n")[2].partition("# The examples end here.")[0]
+    yield from part.strip().split("\n\n")
+
+
+def words(command: str) -> list[str]:
+    """As the shell splits them; variables stay as they are."""
+    return shlex.split(command.replace("\\\n", " "))
+
+
+def send(client: Client, command: list[str], variables: dict[str, str]) -> tuple[int, object]:
+    """What curl would send. Raises for a flag that is not known here."""
+    method, address, headers, data = "GET", "", {}, None
+    rest = iter([Template(word).substitute(variables) if "$" in word else word for word in command])
+    assert next(rest) == "curl"
+    for word in rest:
+        if word == "-X":
+            method = next(rest)
+        elif word == "-H":
+            name, _, value = next(rest).partition(": ")
+            headers[name] = value
+        elif word == "-d":
+            data = next(rest).encode()
+        else:
+            assert not word.startswith("-"), word
+            address = word
+    path = address.removeprefix(client.address)
+    reply = Client(client.address, headers).send(method, path, data)
+    return reply.status, reply.body
+
+
+def test_every_contracts_examples_are_answered_as_it_says(api: Callable[..., Client], live_world: World) -> None:
+    client = api()
+    variables = {"ADDRESS": client.address, "TOKEN": live_world.key("owner").secret}
+    asked = set()
+    for example in examples():
+        match = REMEMBER.search(example)
+        expect, status, name, *command = words(REMEMBER.sub("", example))
+        assert expect == EXPECT
+        answered, body = send(client, command, variables)
+        assert answered == int(status), (name, body)
+        asked.add(name.partition(":")[0])
+        if match:
+            assert isinstance(body, dict)
+            variables[match[1]] = body[match[2]]
+    assert asked == {"v3", "retrieval", "pipeline", "agent", "search service"}
+
+
+def test_the_handbook_shows_the_same_commands() -> None:
+    sent = [words(REMEMBER.sub("", example)) for example in examples()]  # expect, status, name, command…
+    section = (ROOT / "docs" / "contracts.md").read_text().partition("## Can I try the contracts' own examples?")[2]
+    block = section.partition("```sh\n# v3: ingestion")[2].partition("```")[0]
+    shown = ("# v3: ingestion" + block).strip().split("\n\n")
+    assert [each.partition("\n")[0] for each in shown] == [f"# {name}: {status}" for _, status, name, *_ in sent]
+    assert [words(each.partition("\n")[2]) for each in shown] == [each[3:] for each in sent]
+
+
+@pytest.mark.parametrize("status", ["200", "000"])
+def test_a_wrong_status_is_told_and_ends_with_1(tmp_path: Path, status: str) -> None:
+    """With a curl that always gets the same status: not every example expects that one."""
+    stub = tmp_path / "curl"
+    stub.write_text(
+        f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho \'{{"jobId": "1"}}\' > "$2"\nprintf {status}\n'
+    )
+    stub.chmod(0o755)
+    environment = {**os.environ, "KEY": "rk_key", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    ended = subprocess.run(["bash", str(SCRIPT)], env=environment, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert f"WRONG {status}  pipeline: create data source: expected 201" in ended.stdout
+    assert len(ended.stdout.splitlines()) == len(list(examples())) + 1

@@ -1,0 +1,227 @@
+"""Every endpoint by every role with every kind of credential: allowed, unknown, unseen or forbidden.
+
+A row an endpoint. One that has no row fails here: say who may call it before it is there.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, get_resolver, resolve
+from django.utils import timezone
+from rest_framework_simplejwt.tokens import AccessToken
+
+from accounts.models import User
+from orgs.access.permissions import Scope, Visibility
+from orgs.api_keys.service import ApiKey
+from orgs.services import add_member
+from rag.models import DataSource, SearchRecord
+from tests.access.worlds import fill
+from tests.support.factories import World
+
+ROLES = ("owner", "admin", "editor", "member", "outsider")
+SINGLE = tuple(Scope.values)
+DEAD = ("expired key", "revoked key")
+KINDS = ("token", *SINGLE, "every scope", "another source", *DEAD)
+# The other kinds are told apart before anything is looked for.
+ON_CLOSED = ("token", "every scope", "another source")
+CLASSES = {"A": "allowed", "F": "403", "N": "404"}
+EVERYBODY = "AAAAA"
+
+
+@dataclass(frozen=True)
+class Row:
+    """scope: what a key needs; None: no key will do. opened, closed: what comes of it for ROLES with an access token (A
+    allowed, F 403, N 404), on a public source, and on a private one that was opened to nobody.
+
+    elsewhere: what it is to those whom it is A or F to, by a key that is restricted to another source; empty: the same.
+    public: it asks nobody who they are.
+    """
+
+    method: str
+    path: str
+    scope: str | None = ""
+    opened: str = EVERYBODY
+    closed: str = ""
+    elsewhere: str = ""
+    body: Any = None
+    public: bool = False
+
+
+JOB = {"dataSourceId": "{source}", "documents": [{"path": "b", "text": "Zebras."}]}
+ASKED = {"query": "zebras", "dataSources": ["{source}"]}
+SOURCE, ONE_JOB = "/api/rag/sources/{source}", "/api/rag/ingest/{job}"
+ROWS = (
+    Row("GET", "/api/rag/ingest", "ingest"),
+    Row("POST", "/api/rag/ingest", "ingest", "AAAFN", "AAANN", "N", JOB),
+    Row("GET", ONE_JOB, "ingest", "AAANN", "AAANN", "N"),
+    Row("DELETE", ONE_JOB, "ingest", "AAANN", "AAANN", "N"),
+    Row("GET", ONE_JOB + "/documents", "ingest", "AAANN", "AAANN", "N"),
+    Row("POST", ONE_JOB + "/retry", "ingest", "AAANN", "AAANN", "N"),
+    Row("GET", SOURCE + "/access?user=x", "manage", "AAFFN", "AAFNN", "N"),
+    Row("POST", "/api/rag/explain", "manage", "AAFFN", "AAFNN", "N", ASKED),
+    Row("GET", "/api/rag/sources"),
+    Row("POST", "/api/rag/sources", "manage", "AAAFA", elsewhere="F", body={"name": "New"}),
+    Row("GET", SOURCE, "", "AAAAN", "AAANN", "N"),
+    Row("PATCH", SOURCE, "manage", "AAFFN", "AAFNN", "N", {"description": "Changed"}),
+    Row("DELETE", SOURCE, "manage", "AAFFN", "AAFNN", "N"),
+    Row("GET", SOURCE + "/documents", "", "AAAAN", "AAANN", "N"),
+    Row("DELETE", SOURCE + "/documents?path=a", "ingest", "AAAFN", "AAANN", "N"),
+    Row("GET", SOURCE + "/documents/{document}", "", "AAAAN", "AAANN", "N"),
+    Row("DELETE", SOURCE + "/documents/{document}", "ingest", "AAAFN", "AAANN", "N"),
+    # Querying is by visibility alone: what was opened to nobody, nobody queries.
+    Row("POST", "/api/rag/retrieve", "query", "AAAAN", "NNNNN", "N", ASKED),
+    Row("POST", "/api/rag/query", "query", "AAAAN", "NNNNN", "N", ASKED),
+    # These search in whatever their caller may query: asked for nothing, they answer 400 to whom they answer at all.
+    Row("POST", "/api/rag/search", "query"),
+    Row("POST", "/api/rag/answer", "query"),
+    Row("POST", "/functions/v1/rag-search", "query"),
+    Row("POST", "/functions/v1/rag-answer", "query"),
+    Row("POST", "/api/chat", "query"),
+    Row("POST", "/agent/respond", "query"),
+    Row("GET", "/agent/health", "query"),
+    Row("POST", "/api/v1/search", "query"),
+    Row("GET", "/api/v1/search/{members_search}", "query", "NNNAN"),
+    Row("GET", "/api/auth/keys", None),
+    Row("POST", "/api/auth/keys", None),
+    Row("DELETE", "/api/auth/keys/{editors_key}", None, "NNANN"),
+    Row("POST", "/api/auth/keys/{editors_key}/rotate", None, "NNANN"),
+    Row("POST", "/api/auth/token", public=True),
+    Row("POST", "/api/auth/token/refresh", public=True),
+    Row("POST", "/api/auth/token/verify", public=True),
+    Row("POST", "/api/auth/token/revoke", public=True),
+)
+# Beside the API: the way to the admin, health, the reference, and the 404 of all other paths. Metrics have a token of
+# their own (tests/ragsite/test_metrics.py), the admin's pages a session (tests/admin/test_admin.py).
+BESIDE = {"home", "healthz", "readyz", "metrics", "schema", "docs", None}
+
+
+def expected(row: Row, role: str, kind: str, classes: str) -> str:
+    if row.public:
+        return "allowed"
+    if role not in ROLES or kind in DEAD:
+        return "401"
+    if kind != "token" and row.scope is None:
+        return "403"
+    if kind in SINGLE and row.scope and row.scope != kind:
+        return "403"
+    letter = classes[ROLES.index(role)]
+    return CLASSES[(row.elsewhere or letter) if kind == "another source" else letter]
+
+
+def class_of(status: int) -> str:
+    assert status < 500, status
+    return str(status) if status in (401, 403, 404) else "allowed"
+
+
+def test_every_endpoint_answers_every_role_with_every_credential_as_declared(world: World) -> None:
+    targets = made(world)
+    callers = [("anonymous", "none", {}), *credentials(world)]
+    wrong = []
+    client = Client()  # one: each new one reads all middleware again
+    for row, (classes, known) in product(ROWS, zip(("opened", "closed"), targets, strict=True)):
+        for role, kind, headers in callers:
+            if not (declared := getattr(row, classes)) or (classes == "closed" and kind not in ON_CLOSED):
+                continue
+            want, found = expected(row, role, kind, declared), class_of(status(client, row, known, headers))
+            if found != want:
+                wrong.append(f"{row.method} {row.path}, {role}, {kind}: {found} instead of {want}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_endpoint_has_its_row() -> None:
+    """Read from the URL configuration itself: what the reference does not list counts as well."""
+    rows = [(row.method, resolve(row.path.split("?")[0]).route) for row in ROWS]
+    assert len(rows) == len(set(rows))
+    assert set(rows) == set(endpoints())
+
+
+def endpoints() -> Iterator[tuple[str, str]]:
+    """(method, route) of whatever answers below the API's paths. HEAD is as GET (test_narrow_credentials)."""
+    for route, pattern in flattened(get_resolver().url_patterns):
+        if route.startswith("admin/") or pattern.name in BESIDE:
+            continue
+        callback: Any = pattern.callback
+        methods = getattr(callback, "actions", None) or [
+            name for name in ("get", "post", "put", "patch", "delete") if hasattr(callback.cls, name)
+        ]
+        yield from ((name.upper(), route) for name in methods if name != "head")
+
+
+def flattened(patterns: Any, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for each in patterns:
+        own = str(each.pattern)
+        route = prefix + (own.removeprefix("^") if prefix else own)  # as Django's resolver joins them
+        if isinstance(each, URLPattern):
+            yield route, each
+        else:
+            yield from flattened(each.url_patterns, route)
+
+
+def made(world: World) -> tuple[dict[str, str], dict[str, str]]:
+    """What the paths name, on a public source and on one that was opened to nobody."""
+    sources = [world.source("open"), world.source("closed", visibility=Visibility.PRIVATE)]
+    world.source("other")
+    fill(sources)
+    search = SearchRecord.objects.create(user=world.users["member"], text="zebras", time_ms=1)
+    key = world.key("editor", "query").key
+    several = [
+        {
+            "source": str(source.pk),
+            "document": str(source.documents.get().pk),
+            "job": str(source.jobs.get().pk),
+            "members_search": str(search.pk),
+            "editors_key": str(key.pk),
+        }
+        for source in sources
+    ]
+    return several[0], several[1]
+
+
+def credentials(world: World) -> list[tuple[str, str, dict[str, str]]]:
+    """(role, kind, headers). Tokens are signed here: no password is hashed for them."""
+    world.users["outsider"] = world.users["foreigner"]
+    world.users["deactivated"] = User.objects.create(email="former@home.example")
+    add_member(user=world.users["deactivated"], organization=world.home, roles=("member",))
+    elsewhere = {"home": DataSource.objects.get(slug="other"), "abroad": world.source("b", organization=world.abroad)}
+    found = []
+    for role in (*ROLES, "deactivated"):
+        home = world.abroad if role == "outsider" else world.home
+        keys: dict[str, dict[str, Any]] = {
+            **{scope: {"scopes": [scope]} for scope in SINGLE},
+            "every scope": {},
+            "another source": {"sources": [elsewhere[home.slug].pk]},
+            "expired key": {"expires_at": timezone.now() - timedelta(seconds=1)},
+            "revoked key": {},
+        }
+        token = AccessToken.for_user(world.users[role])
+        found.append((role, "token", {"Authorization": f"Bearer {token}"}))
+        if role == "deactivated":
+            keys = {"every scope": {}}
+        for kind, fields in keys.items():
+            secret = world.key(role, organization=home, **{"name": kind, **fields}).secret
+            found.append((role, kind, {"X-API-Key": secret}))
+    assert {kind for _, kind, _ in found} == set(KINDS)
+    ApiKey.objects.filter(name="revoked key").update(revoked_at=timezone.now())
+    User.objects.filter(pk=world.users["deactivated"].pk).update(is_active=False)
+    return found
+
+
+def status(client: Client, row: Row, known: dict[str, str], headers: dict[str, str]) -> int:
+    """Of an answer whose traces are taken back."""
+
+    def named(text: str) -> str:
+        for name, value in known.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    with transaction.atomic():
+        body = named(json.dumps(row.body or {}))
+        reply = client.generic(row.method, named(row.path), body, content_type="application/json", headers=headers)
+        transaction.set_rollback(True)
+    return reply.status_code

@@ -1,0 +1,71 @@
+"""RESOLUTION, "Answers": streams, while they are on their way."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.factories import World, put
+from tests.support.http import Client
+from tests.support.provider_server import ProviderServer
+
+QUESTION = "Where are the bicycles parked?"
+SAID = "Bicycles are parked in the yard [1]."
+BODIES = {
+    "/api/rag/query": {"query": QUESTION, "stream": True},
+    "/api/rag/answer": {"query_text": QUESTION, "stream": True},
+    "/api/chat": {"messages": [{"role": "user", "content": QUESTION}], "useRag": True, "stream": True},
+}
+
+
+@pytest.fixture
+def member(api: Callable[..., Client], live_world: World, language_model: ProviderServer, settings: Any) -> Client:
+    settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 60.0
+    put(live_world.source("library"), "/bikes", "Bicycles are parked in the yard. Tea is hot.", title="Bicycles")
+    language_model.goes_on = threading.Event()
+    return api("member")
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_the_first_token_is_there_before_the_last_one_is_made(
+    member: Client, language_model: ProviderServer, path: str
+) -> None:
+    """Pipeline contract, sub-contract 5: "Streaming supported"."""
+    language_model.replies = [SAID]
+    assert language_model.goes_on
+    events = member.events(path, BODIES[path])
+    assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
+    assert not language_model.goes_on.is_set()  # the model waits, and only now
+    language_model.goes_on.set()
+    rest = [name for name, _ in events]
+    assert (set(rest[:-1]), rest[-1]) == ({"token"}, "done")
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_a_client_that_leaves_ends_the_models_work(member: Client, language_model: ProviderServer, path: str) -> None:
+    """Also while the model says nothing: its endpoint sees the connection closed."""
+    language_model.replies = [SAID]
+    events = member.events(path, BODIES[path])
+    assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
+    events.close()
+    assert language_model.left.wait(8)
+
+
+@pytest.mark.parametrize(
+    ("reply", "warning"),
+    [
+        ("The emperor ordered 4711 carriages [1].", "NOT_GROUNDED"),
+        ("On the roof, I believe.", "CONTEXT_IGNORED"),
+        (f"{SAID} Tea is hot [9].", "CITATIONS_DROPPED"),
+    ],
+)
+def test_the_last_event_has_the_verdict(
+    member: Client, language_model: ProviderServer, reply: str, warning: str
+) -> None:
+    """What was sent cannot be taken back: `done` has the answer that counts, and why it is another."""
+    language_model.goes_on, language_model.replies = None, [reply]
+    *_, (name, body) = member.stream("/api/rag/query", BODIES["/api/rag/query"])
+    assert (name, body["warnings"]) == ("done", [warning])
+    assert body["answer"] != reply
+    assert (body["confidence"] == 0) is (warning != "CITATIONS_DROPPED")

@@ -1,0 +1,164 @@
+"""/api/auth/keys: making, listing and revoking API keys (RESOLUTION, "Who is calling")."""
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import serializers
+from django.utils import timezone
+from rest_framework_simplejwt.tokens import AccessToken
+
+from orgs.api_keys import service
+from orgs.api_keys.service import ApiKey
+from orgs.models import Membership
+from orgs.services import add_member
+from tests.support import snapshots
+from tests.support.factories import World
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+KEYS = "/api/auth/keys"
+WANTED = {"name": "n8n", "scopes": ["query", "ingest"]}
+
+
+@pytest.fixture
+def as_user(api: Api, live_world: World) -> Api:
+    """A client with that user's access token."""
+    return lambda name: api().with_headers(Authorization=f"Bearer {AccessToken.for_user(live_world.users[name])}")
+
+
+def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
+    """RESOLUTION: "it is shown once and stored only hashed"."""
+    editor = as_user("editor")
+    made = editor.post(KEYS, WANTED)
+    assert made.status == 201
+    assert set(made.body) == {
+        "id", "key", "name", "prefix", "scopes", "organization", "sources", "networks", "expires_at",
+        "created_at",
+    }  # fmt: skip
+    assert made.headers["cache-control"] == "no-store"
+    secret = made.body["key"]
+    assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret), "256 random bits"
+    assert made.body["prefix"] == secret[:11]
+    assert (made.body["scopes"], made.body["organization"], made.body["expires_at"]) == (WANTED["scopes"], "home", None)
+    snapshots.matches("api-key", {**made.body, "key": "rk_…", "prefix": "rk_…"})
+    listed = editor.get(KEYS + "/")
+    shown = [{**each, "prefix": "rk_…"} for each in listed.body["keys"]]
+    snapshots.matches("api-keys", {**listed.body, "keys": shown})
+    assert secret[11:] not in str(listed.body)
+    assert secret[11:] not in serializers.serialize("json", ApiKey.objects.all())
+    assert secret[11:] not in repr(service.IssuedKey(ApiKey.objects.get(), secret))
+    assert set(listed.body) == {"keys", "page", "page_size", "total"}
+    assert set(listed.body["keys"][0]) == {
+        "id", "name", "prefix", "scopes", "organization", "sources", "networks", "expires_at", "created_at",
+        "last_used_at", "revoked_at", "flagged_at",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"name": None}, "name"), ({"name": 5}, "name"), ({"name": "  "}, "name"), ({"name": "x" * 101}, "name"),
+        ({"name": "a\x00b"}, "name"), ({"scopes": None}, "scopes"), ({"scopes": []}, "scopes"),
+        ({"scopes": "query"}, "scopes"), ({"scopes": ["query"] * 11}, "scopes"), ({"scopes": ["admin"]}, "scopes[0]"),
+        ({"scopes": ["query", 1]}, "scopes[1]"), ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+        ({"expires_at": "soon"}, "expires_at"), ({"expires_at": 4102444800}, "expires_at"),
+        ({"expires_at": "9999-12-31T23:59:59-23:59"}, "expires_at"), ({"organization": "abroad"}, "organization"),
+        ({"organization": 1}, "organization"), ({"organization": ""}, "organization"),
+    ],
+)  # fmt: skip
+def test_what_a_key_must_not_be_made_of(as_user: Api, change: dict[str, Any], field: str) -> None:
+    reply = as_user("editor").post(KEYS, {**WANTED, **change})
+    assert (reply.status, reply.body["error"], reply.body["details"].get("field")) == (400, "Validation error", field)
+    assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b'"x"', b"{}"])
+def test_a_body_that_is_no_key(as_user: Api, body: bytes) -> None:
+    assert as_user("editor").post(KEYS, body).status == 400
+
+
+def test_scopes_are_named_once_and_an_expiry_is_kept(as_user: Api) -> None:
+    moment = timezone.now() + timedelta(days=1)
+    wanted = {**WANTED, "scopes": ["query", "query"], "expires_at": moment.isoformat(), "unknown": 1}
+    reply = as_user("editor").post(KEYS, wanted)
+    assert (reply.status, reply.body["scopes"]) == (201, ["query"])
+    assert ApiKey.objects.get().expires_at == moment
+    assert as_user("editor").post(KEYS, {**WANTED, "expires_at": None}).status == 201
+
+
+def test_the_organisation_of_a_key(as_user: Api, live_world: World) -> None:
+    """The body's, else the header's, else the only one, else a 400 that names the choices."""
+    add_member(user=live_world.users["editor"], organization=live_world.abroad)
+    editor = as_user("editor")
+    undecided = editor.post(KEYS, WANTED)
+    assert (undecided.status, undecided.body["details"]["field"]) == (400, "X-Organization")
+    assert "abroad" in undecided.body["message"]
+    assert "home" in undecided.body["message"]
+    by_header = editor.with_headers(X_Organization="abroad").post(KEYS, WANTED)
+    assert by_header.body["organization"] == "abroad"
+    both = editor.with_headers(X_Organization="abroad")
+    assert both.post(KEYS, {**WANTED, "organization": str(live_world.home.pk)}).body["organization"] == "home"
+    Membership.objects.filter(user=live_world.users["editor"]).update(is_active=False)
+    assert editor.post(KEYS, WANTED).status == 403
+
+
+def test_keys_are_managed_with_an_access_token_only(api: Api, live_world: World) -> None:
+    """A key that could make keys could give itself more than it has."""
+    issued = live_world.key("owner")
+    client = api().with_headers(X_API_Key=issued.secret)
+    for reply in (
+        client.get(KEYS),
+        client.post(KEYS, WANTED),
+        client.send("DELETE", f"{KEYS}/{issued.key.pk}"),
+    ):
+        assert reply.status == 403
+        assert "access token" in reply.body["message"]
+    assert ApiKey.objects.get().revoked_at is None
+    anonymous = api().get(KEYS)
+    assert (anonymous.status, anonymous.headers["www-authenticate"]) == (401, 'Bearer realm="api"')
+
+
+def test_revoking_is_final_and_only_for_the_owner(api: Api, as_user: Api, live_world: World) -> None:
+    issued = live_world.key("editor")
+    address = f"{KEYS}/{issued.key.pk}"
+    with_key = api().with_headers(X_API_Key=issued.secret)
+    assert with_key.get("/api/rag/sources").status == 200
+    foreign, unknown, malformed = (
+        as_user("owner").send("DELETE", path) for path in (address, f"{KEYS}/{live_world.home.pk}", f"{KEYS}/x")
+    )
+    assert foreign.status == unknown.status == malformed.status == 404
+    assert foreign.body == unknown.body == malformed.body
+    assert with_key.get("/api/rag/sources").status == 200
+    first = as_user("editor").send("DELETE", address)
+    assert (first.status, first.body) == (204, None)
+    revoked_at = ApiKey.objects.get().revoked_at
+    assert as_user("editor").send("DELETE", address + "/").status == 204
+    assert ApiKey.objects.get().revoked_at == revoked_at
+    assert with_key.get("/api/rag/sources").status == 401
+
+
+def test_everybody_lists_their_own_keys_page_by_page(as_user: Api, live_world: World) -> None:
+    for name in ("first", "second", "third"):
+        live_world.key("editor", name=name)
+    live_world.key("owner", name="foreign")
+    reply = as_user("editor").get(f"{KEYS}?page=2&page_size=2")
+    assert [key["name"] for key in reply.body["keys"]] == ["first"], "newest first"
+    assert {name: reply.body[name] for name in ("page", "page_size", "total")} == {
+        "page": 2, "page_size": 2, "total": 3,
+    }  # fmt: skip
+    wrong = as_user("editor").get(f"{KEYS}?page_size=1000")
+    assert (wrong.status, wrong.body["details"]["field"]) == (400, "page_size")
+
+
+def test_at_most_100_live_keys_even_when_asked_for_at_once(as_user: Api, live_world: World) -> None:
+    issued = [live_world.key("editor", "query", name=str(number)) for number in range(99)]
+    editor = as_user("editor")
+    with ThreadPoolExecutor(4) as pool:
+        statuses = sorted(pool.map(lambda _: editor.post(KEYS, WANTED).status, range(4)))
+    assert statuses == [201, 400, 400, 400]
+    assert editor.send("DELETE", f"{KEYS}/{issued[0].key.pk}").status == 204
+    assert editor.post(KEYS, WANTED).status == 201, "a revoked one does not count"

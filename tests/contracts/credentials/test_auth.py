@@ -1,0 +1,155 @@
+"""Signing in (docs/contracts.md), and what is said to those who have not."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import jwt
+import pytest
+from django.conf import settings as django_settings
+from django.test import RequestFactory
+from rest_framework.exceptions import PermissionDenied
+from rest_framework_simplejwt.settings import api_settings
+from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
+
+from accounts.authentication import refuse_clear_text
+from tests.support import snapshots
+from tests.support.factories import PASSWORD, World
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+
+
+def pair(api: Api, world: World, name: str = "member") -> dict[str, str]:
+    reply = api().post("/api/auth/token", {"email": world.users[name].email, "password": PASSWORD})
+    assert reply.status == 200
+    return dict(reply.body)
+
+
+def test_token_pair_and_rotation(api: Api, live_world: World) -> None:
+    first = pair(api, live_world)
+    assert set(first) == {"access", "refresh"}
+    snapshots.matches("token", first)
+    second = api().post("/api/auth/token/refresh", {"refresh": first["refresh"]})
+    assert second.status == 200
+    assert set(second.body) == {"access", "refresh"}
+    replayed = api().post("/api/auth/token/refresh", {"refresh": first["refresh"]})
+    assert (replayed.status, replayed.body["error"]) == (401, "Unauthorized")
+    assert api().post("/api/auth/token/revoke", {"refresh": second.body["refresh"]}).status == 200
+    assert api().post("/api/auth/token/refresh", {"refresh": second.body["refresh"]}).status == 401
+
+
+def test_a_refresh_token_works_once_even_when_sent_twice_at_once(api: Api, live_world: World) -> None:
+    refresh = {"refresh": pair(api, live_world)["refresh"]}
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: api().post("/api/auth/token/refresh", refresh).status, range(8)))
+    assert sorted(replies) == [200] + [401] * 7
+
+
+def test_the_address_is_known_in_any_case(api: Api, live_world: World) -> None:
+    assert api().post("/api/auth/token", {"email": "MEMBER@Home.example", "password": PASSWORD}).status == 200
+
+
+def test_wrong_password_and_unknown_address_look_alike(api: Api, live_world: World) -> None:
+    wrong = api().post("/api/auth/token", {"email": live_world.users["member"].email, "password": "x"})
+    unknown = api().post("/api/auth/token", {"email": "nobody@home.example", "password": "x"})
+    assert (wrong.status, wrong.body) == (unknown.status, unknown.body)
+    assert wrong.status == 401
+
+
+@pytest.mark.parametrize("path", ["/api/rag/search", "/api/rag/ingest", "/api/rag/retrieve"])
+def test_no_credentials(api: Api, path: str) -> None:
+    reply = api().post(path, {"query": "x"})
+    assert reply.status == 401
+    assert reply.headers["www-authenticate"].startswith("Bearer")
+    assert "/api/auth/token" in reply.body["message"]
+
+
+def test_tokens_that_must_not_work(api: Api, live_world: World) -> None:
+    user = live_world.users["member"]
+    good = AccessToken.for_user(user)
+    expired = AccessToken.for_user(user)
+    expired.set_exp(lifetime=-AccessToken.lifetime)
+    claims = {**good.payload, "aud": "another-service"}
+    other_audience = jwt.encode(claims, api_settings.SIGNING_KEY, algorithm=api_settings.ALGORITHM)
+    unsigned = ".".join(["eyJhbGciOiJub25lIn0", str(good).split(".")[1], ""])
+    refused = [
+        str(expired),
+        other_audience,
+        str(RefreshToken.for_user(user)),
+        unsigned,
+        str(good)[:-3] + "abc",
+        "x",
+        "a.b.c",
+    ]
+    for token in refused:
+        reply = api().with_headers(Authorization=f"Bearer {token}").post("/api/rag/search", {"query": "x"})
+        assert reply.status == 401, token
+    assert api().with_headers(Authorization=f"Bearer {good}").post("/api/rag/search", {"query": "x"}).status == 200
+
+
+def test_deactivation_and_a_new_password_end_tokens_at_once(api: Api, live_world: World) -> None:
+    member, editor = api("member"), api("editor")
+    live_world.users["member"].is_active = False
+    live_world.users["member"].save()
+    live_world.users["editor"].set_password("another good one")
+    live_world.users["editor"].save()
+    assert member.get("/api/rag/sources").status == 401
+    assert editor.get("/api/rag/sources").status == 401
+
+
+def test_a_credential_in_clear_text_is_refused_outside_loopback() -> None:
+    """RESOLUTION: "a credential that arrives over plain HTTP is refused (403 …) unless … from loopback"."""
+    assert not django_settings.DEBUG
+    requests = RequestFactory()
+    refuse_clear_text(requests.get("/", REMOTE_ADDR="127.0.0.1"))
+    refuse_clear_text(requests.get("/", REMOTE_ADDR="10.0.0.9", secure=True))
+    for address in ("10.0.0.9", "203.0.113.5", "::ffff:10.0.0.9"):
+        with pytest.raises(PermissionDenied):
+            refuse_clear_text(requests.get("/", REMOTE_ADDR=address))
+
+
+def test_unknown_paths_and_methods_answer_in_the_envelope(api: Api) -> None:
+    for method, path, status in (
+        ("GET", "/api/nowhere", 404),
+        ("POST", "/api", 404),
+        ("PUT", "/api/rag/ingest", 405),
+        ("DELETE", "/api/rag/retrieve", 405),
+    ):
+        reply = api("member").send(method, path, b"{}")
+        assert reply.status == status, path
+        assert set(reply.body) == {"error", "message", "details"}
+    form = api("member").with_headers(Content_Type="application/x-www-form-urlencoded").post("/api/rag/search", b"a=b")
+    assert (form.status, form.body["error"]) == (415, "Unsupported media type")
+
+
+def test_health(api: Api) -> None:
+    assert api().get("/healthz").body == {"status": "ok"}
+    ready = api().get("/readyz")
+    assert (ready.status, ready.body["status"]) == (200, "ok")
+    assert set(ready.body) == {"status", "database", "broker", "vector_index", "embedding_model"}
+
+
+def test_verify_says_whether_a_token_works_now(api: Api, live_world: World) -> None:
+    tokens = pair(api, live_world)
+
+    def verify(token: str) -> int:
+        return api().post("/api/auth/token/verify", {"token": token}).status
+
+    assert (verify(tokens["access"]), verify(tokens["refresh"]), verify("x")) == (200, 200, 401)
+    api().post("/api/auth/token/revoke", {"refresh": tokens["refresh"]})
+    assert verify(tokens["refresh"]) == 401
+    live_world.users["member"].set_password("another good one")
+    live_world.users["member"].save()
+    assert verify(tokens["access"]) == 401
+
+
+def test_a_new_password_ends_refreshing_too(api: Api, live_world: World) -> None:
+    tokens = pair(api, live_world)
+    live_world.users["member"].set_password("another good one")
+    live_world.users["member"].save()
+    assert api().post("/api/auth/token/refresh", {"refresh": tokens["refresh"]}).status == 401
+
+
+def test_credentials_are_short(api: Api) -> None:
+    reply = api().post("/api/auth/token", {"email": "x", "password": "y", "junk": "z" * 70_000})
+    assert reply.status == 413

@@ -1,0 +1,170 @@
+"""DELETE /api/rag/ingest/{jobId}: what is indexed stays, and nothing is indexed after the response."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.services.ingestion import leases, sweep
+from tests.conftest import Worker
+from tests.support import factories, snapshots
+from tests.support.factories import World, carry_on
+from tests.support.http import Client, Reply
+from tests.support.provider_server import ProviderServer
+
+Api = Callable[..., Client]
+Eventually = Callable[..., Any]
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=384).running() as server:
+        yield server
+
+
+def submitted(client: Client, world: World, count: int, **source: Any) -> str:
+    """A job of so many documents; its id."""
+    world.source(**source)
+    documents = [{"path": f"doc-{number}", "text": f"Zebra number {number}."} for number in range(count)]
+    reply = client.post("/api/rag/ingest", {"dataSourceId": "library", "documents": documents})
+    return str(reply.body["jobId"])
+
+
+def cancel(client: Client, job: str) -> Reply:
+    return client.send("DELETE", f"/api/rag/ingest/{job}")
+
+
+def chunks() -> set[Any]:
+    return set(Chunk.objects.values_list("pk", flat=True))
+
+
+def test_nothing_is_indexed_after_the_response(
+    api: Api, live_world: World, worker: Worker, provider: ProviderServer, eventually: Eventually
+) -> None:
+    """RESOLUTION: "what was indexed before the cancel stays, nothing is indexed after the response"."""
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    editor = api("editor")
+    job = submitted(editor, live_world, 6, embedding_model=model)
+    first = IngestionDocument.objects.get(index=0)
+    factories.run(ids=[first.pk])
+    before, asked = chunks(), len(provider.requests)
+    assert before
+    provider.stall.clear()
+    worker.start()
+    eventually(lambda: len(provider.requests) > asked)  # a worker is in the middle of a document
+    reply = cancel(editor, job)
+    assert (reply.status, reply.body["status"], reply.body["indexed"]) == (200, "cancelled", 1)
+    assert reply.body["progress"] == {"documents": 6, "done": 1, "failed": 0}
+    assert reply.body["vectorIds"] == [str(each) for each in before]
+    assert (reply.body["chunks"], reply.body["errors"]) == (1, [])
+    assert reply.body["finishedAt"]
+    provider.stall.set()
+    eventually(lambda: b"ingestion_lease_lost" in worker.log.read_bytes())  # it has finished, and found out
+    # A document that is sent now is done after everything that the workers had in hand.
+    later = editor.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "x", "text": "Oak."}]})
+    eventually(lambda: IngestionJob.objects.get(pk=later.body["jobId"]).finished_at)
+    assert set(Chunk.objects.exclude(document__path="x").values_list("pk", flat=True)) == before
+    assert cancel(editor, job).body == reply.body, "a second DELETE finds the same"
+    states = (
+        IngestionDocument.objects.filter(job=uuid.UUID(job)).order_by("index").values_list("state", "text", "lease")
+    )
+    assert [state for state, *_ in states] == ["done", *["cancelled"] * 5]
+    assert {(text, lease) for state, text, lease in states if state == "cancelled"} == {("", None)}
+
+
+def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: World, eventually: Eventually) -> None:
+    """It either comes before the response or not at all: the row's lock decides."""
+    editor = api("editor")
+    job = submitted(editor, live_world, 2)
+    row = factories.claim(IngestionDocument.objects.get(index=0).pk)
+    assert row is not None
+    replies: list[Reply] = []
+    thread = threading.Thread(target=lambda: replies.append(cancel(editor, job)))
+    with transaction.atomic():
+        carry_on(row)
+        thread.start()
+        eventually(_somebody_waits)
+    thread.join()
+    assert (replies[0].body["status"], replies[0].body["indexed"]) == ("cancelled", 1)
+    assert replies[0].body["vectorIds"] == [str(each) for each in chunks()]
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        # Of this test process's database alone; a row that is waited for is waited for by its transaction.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # what was seen first stands for the transaction
+        waiting = "SELECT pid FROM pg_locks WHERE NOT granted"
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_get_activity(NULL) AS activity JOIN pg_database ON oid = datid "
+            f"WHERE activity.pid IN ({waiting}) AND datname = current_database())"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_job_that_has_ended_stays_as_it_is(api: Api, live_world: World) -> None:
+    editor = api("editor")
+    job = submitted(editor, live_world, 1)
+    factories.run(ids=[IngestionDocument.objects.get().pk])
+    ended = editor.get(f"/api/rag/ingest/{job}").body
+    assert ended["status"] == "completed"
+    assert cancel(editor, job).body == ended
+
+
+def test_a_job_whose_documents_were_done_but_that_nobody_closed_is_completed(api: Api, live_world: World) -> None:
+    editor = api("editor")
+    job = submitted(editor, live_world, 1)
+    row = factories.claim(IngestionDocument.objects.get().pk)
+    assert row is not None
+    carry_on(row)
+    assert cancel(editor, job).body["status"] == "completed"
+
+
+def test_a_cancelled_job_is_not_taken_up_again(api: Api, live_world: World) -> None:
+    editor = api("editor")
+    job = submitted(editor, live_world, 2)
+    cancelled = cancel(editor, job).body
+    snapshots.matches("pipeline-job-cancelled", cancelled)
+    assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
+    sweep.sweep()
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    assert editor.get(f"/api/rag/ingest/{job}").body == cancelled
+    assert not chunks()
+
+
+def test_who_may_cancel(api: Api, live_world: World) -> None:
+    """Whoever may watch it: to others a job does not exist."""
+    job = submitted(api("editor"), live_world, 1)
+    for name in ("member", "foreigner"):
+        reply = cancel(api(name), job)
+        assert (reply.status, reply.body["error"]) == (404, "JOB_NOT_FOUND")
+    assert IngestionJob.objects.get().status == "queued"
+    assert cancel(api(), job).status == 401
+    assert cancel(api("owner"), "no-job").status == 404
+    assert cancel(api("owner"), job).body["status"] == "cancelled"
+
+
+def test_a_job_of_ten_thousand_documents_is_cancelled_in_a_moment(api: Api, live_world: World) -> None:
+    """A worker holds one of them meanwhile, and waits for nothing that the cancelling holds."""
+    editor = api("editor")
+    job = submitted(editor, live_world, 1)
+    (first,) = IngestionDocument.objects.all()
+    IngestionDocument.objects.bulk_create(
+        IngestionDocument(
+            job=first.job, source=first.source, index=index, path=f"doc-{index}", title="Zebra", text="Zebra. " * 200
+        )
+        for index in range(1, 10_000)
+    )
+    (held,) = leases.claim_next(1)
+    begun = time.monotonic()
+    cancelled = cancel(editor, job).body
+    assert time.monotonic() - begun < 10, "seconds, on any machine"
+    assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
+    assert leases.claim_next(8) == []
+    with pytest.raises(leases.LeaseLost):
+        carry_on(held)
+    assert not chunks()

@@ -1,0 +1,119 @@
+"""Beside the pipeline contract: the list of jobs, of a job's documents, and failed documents again."""
+
+from collections.abc import Callable
+
+import pytest
+
+from orgs.access.permissions import Scope
+from rag.models import IngestionDocument, IngestionJob
+from rag.services.ingestion import ingestion, outcomes
+from rag.services.jobs import jobs
+from rag.types import Submission
+from tests.support.factories import World, work
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+State = IngestionDocument.State
+
+
+def job_of(world: World, slug: str = "library", *, failed: int = 0, count: int = 3) -> IngestionJob:
+    """A job of so many documents, the first ones of which have failed and the others are done."""
+    source = world.home.sources.filter(slug=slug).first() or world.source(slug)
+    submissions = [Submission(path=f"doc-{each}", title="A", text=f"Zebra {each}.") for each in range(count)]
+    job = jobs.submit(
+        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+    )
+    job.documents.filter(index__lt=failed).update(state=State.RUNNING)
+    for row in job.documents.filter(index__lt=failed):
+        outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error.")
+    return job
+
+
+@pytest.fixture
+def editor(api: Api, live_world: World) -> Client:
+    return api().with_headers(X_API_Key=live_world.key("editor").secret)
+
+
+def test_each_document_of_a_job(editor: Client, live_world: World) -> None:
+    job = job_of(live_world, failed=1)
+    work()
+    address = f"/api/rag/ingest/{job.pk}/documents"
+    listed = editor.get(address).body
+    assert (listed["total"], listed["page"], listed["pageSize"]) == (3, 1, 50)
+    failed, done, _ = listed["documents"]
+    assert set(failed) == {
+        "index", "path", "status", "condition", "stage", "attempts", "error", "chunks", "documentId", "timings",
+        "retryAt",
+    }  # fmt: skip
+    assert (failed["index"], failed["path"], failed["status"], failed["condition"]) == (0, "doc-0", "failed", None)
+    assert failed["error"] == {"code": "INTERNAL_ERROR", "message": "An unexpected error."}
+    assert (done["status"], done["chunks"], done["error"], done["attempts"]) == ("done", 1, None, 1)
+    assert done["documentId"] == str(job.documents.get(index=1).document_id)
+    assert [each["index"] for each in editor.get(f"{address}?status=done").body["documents"]] == [1, 2]
+    assert [each["index"] for each in editor.get(f"{address}?pageSize=1&page=2").body["documents"]] == [1]
+    assert editor.get(f"{address}?status=finished").body["details"]["field"] == "status"
+    assert "Zebra" not in str(listed), "what was sent is not shown"
+
+
+def test_open_documents_have_a_condition(editor: Client, live_world: World) -> None:
+    job = job_of(live_world)
+    listed = editor.get(f"/api/rag/ingest/{job.pk}/documents").body["documents"]
+    assert {(each["status"], each["condition"]) for each in listed} == {("queued", "queued")}
+
+
+def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
+    first, second = job_of(live_world, failed=1), job_of(live_world, "other")
+    assert work() == 5
+    third = job_of(live_world)
+    listed = editor.get("/api/rag/ingest").body
+    assert [each["jobId"] for each in listed["jobs"]] == [str(each.pk) for each in (third, second, first)]
+    assert listed["total"] == 3
+    assert listed["jobs"][2]["progress"] == {"documents": 3, "done": 2, "failed": 1}
+    assert listed["jobs"][1]["dataSourceId"] == str(second.source_id)
+    for query, expected in (
+        ("status=completed", [second, first]),
+        ("source=other", [second]),
+        (f"source={second.source_id}&status=completed", [second]),
+        ("source=nowhere", []),
+        ("pageSize=1&page=2", [second]),
+    ):
+        found = editor.get(f"/api/rag/ingest?{query}").body["jobs"]
+        assert [each["jobId"] for each in found] == [str(each.pk) for each in expected], query
+    wrong = editor.get("/api/rag/ingest?status=done")
+    assert (wrong.status, wrong.body["error"], wrong.body["details"]["field"]) == (400, "INVALID_REQUEST", "status")
+
+
+def test_failed_documents_again(editor: Client, live_world: World) -> None:
+    job = job_of(live_world, failed=2)
+    work()
+    reply = editor.post(f"/api/rag/ingest/{job.pk}/retry")
+    assert (reply.status, reply.body["status"], reply.body["finishedAt"]) == (202, "processing", None)
+    assert reply.body["progress"] == {"documents": 3, "done": 1, "failed": 0}
+    assert reply.body["errors"] == []
+    work()
+    state = editor.get(f"/api/rag/ingest/{job.pk}").body
+    assert (state["status"], state["indexed"]) == ("completed", 3)
+    nothing = editor.post(f"/api/rag/ingest/{job.pk}/retry")
+    assert (nothing.status, nothing.body["error"]) == (409, "NOTHING_TO_RETRY")
+
+
+def test_who_may_watch_and_try_again(api: Api, live_world: World) -> None:
+    """Whoever may send to the source or manage it watches; to try again they must be allowed to send."""
+    job = job_of(live_world, failed=1)
+    live_world.home.roles.create(name="curator", permissions=["sources.manage"])
+    curator = live_world.users["supporter"].memberships.get()
+    curator.roles.set(live_world.home.roles.filter(name="curator"))
+    addresses = [("GET", f"/api/rag/ingest/{job.pk}/documents"), ("POST", f"/api/rag/ingest/{job.pk}/retry")]
+    for name, statuses, total in (
+        ("member", [404, 404], 0),
+        ("foreigner", [404, 404], 0),
+        ("supporter", [200, 403], 1),
+        ("editor", [200, 202], 1),
+    ):
+        fields = {"organization": live_world.abroad} if name == "foreigner" else {}
+        # By a key, each right needs its scope.
+        scopes = (Scope.INGEST, Scope.MANAGE) if name == "supporter" else (Scope.INGEST,)
+        client = api().with_headers(X_API_Key=live_world.key(name, *scopes, **fields).secret)
+        assert [client.send(method, address).status for method, address in addresses] == statuses, name
+        assert client.get("/api/rag/ingest").body["total"] == total, name
+    assert api().get("/api/rag/ingest").status == 401

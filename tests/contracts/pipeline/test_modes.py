@@ -1,0 +1,144 @@
+"""The gears of retrieval, over HTTP (docs/contracts.md, "Pipeline: retrieval")."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orgs.access.permissions import Visibility
+from rag.models import DataSource, EmbeddingModel
+from tests.support.factories import World, put
+from tests.support.http import Client
+from tests.support.provider_server import ProviderServer
+
+Api = Callable[..., Client]
+MODES = ("dense", "lexical", "hybrid")
+QUESTION = "What does error ZX-9041 of the pump mean?"
+
+
+@pytest.fixture
+def manuals(live_world: World) -> DataSource:
+    source = live_world.source("manuals")
+    put(source, "/pump", "What the errors of the pump mean, and what to do when the pump reports an error.", lang="en")
+    put(source, "/list", "ZX-9041: low voltage.", lang="en")
+    put(source, "/tea", "How to brew green tea.", lang="en")
+    return source
+
+
+def asked(client: Client, mode: str, question: str = QUESTION, **fields: Any) -> dict[str, Any]:
+    reply = client.post("/api/rag/retrieve", {"query": question, "mode": mode, "rerank": False, **fields})
+    assert reply.status == 200, reply.body
+    body: dict[str, Any] = reply.body
+    return body
+
+
+def paths(body: dict[str, Any]) -> list[str]:
+    return [each["path"] for each in body["documents"]]
+
+
+def scaled(values: list[float]) -> list[float]:
+    return [(value - min(values)) / (max(values) - min(values)) for value in values]
+
+
+def test_each_gear_finds_and_orders_by_what_it_says(api: Api, manuals: DataSource) -> None:
+    member = api("member")
+    dense, lexical, hybrid = (asked(member, mode, "ZX-9041 pump") for mode in MODES)
+    assert dense["scores"] == [each["score"] for each in dense["documents"]]
+    assert sorted(paths(dense)) == ["/list", "/pump", "/tea"]
+    assert paths(lexical)[0] == "/list", "it has most of the words"
+    assert sorted(paths(lexical)) == ["/list", "/pump"], "and no passage without any"
+    assert lexical["scores"][0] == 1
+    assert lexical["totalFound"] == 2
+    cosines = {each["path"]: each["score"] for each in dense["documents"]}
+    words = {**dict.fromkeys(cosines, 0.0), **dict(zip(paths(lexical), lexical["scores"], strict=True))}
+    mixed = [
+        (a + b) / 2 for a, b in zip(scaled([*cosines.values()]), scaled([words[key] for key in cosines]), strict=True)
+    ]
+    assert dict(zip(paths(hybrid), hybrid["scores"], strict=True)) == pytest.approx(
+        dict(zip(cosines, mixed, strict=True)), abs=1e-6
+    )
+    for body in (lexical, hybrid):
+        assert {each["path"]: each["score"] for each in body["documents"]}.items() <= cosines.items()
+        assert body["scores"] == sorted(body["scores"], reverse=True)
+
+
+def test_the_same_question_gets_the_same_answer(api: Api, manuals: DataSource) -> None:
+    member = api("member")
+    for mode in MODES:
+        assert asked(member, mode, topK=2) == asked(member, mode, topK=2)
+
+
+def test_hybrid_is_what_a_request_gets_that_does_not_say(api: Api, manuals: DataSource, settings: Any) -> None:
+    member = api("member")
+    request = {"query": QUESTION, "rerank": False}
+    assert member.post("/api/rag/retrieve", request).body == asked(member, "hybrid")
+    settings.RAG_RETRIEVAL_MODE = "lexical"
+    assert member.post("/api/rag/retrieve", request).body == asked(member, "lexical")
+
+
+def test_a_mode_is_one_of_three(api: Api, manuals: DataSource) -> None:
+    for path in ("retrieve", "query"):
+        for mode in ("bm25", "", 1, None):
+            reply = api("member").post(f"/api/rag/{path}", {"query": QUESTION, "mode": mode})
+            assert reply.status == 400, mode
+    assert api("member").post("/api/rag/query", {"query": QUESTION, "mode": "lexical"}).status == 200
+
+
+def test_filters_hold_in_every_gear(api: Api, manuals: DataSource) -> None:
+    put(manuals, "/liste", "ZX-9041: Unterspannung der Pumpe.", lang="de", tags=["x"])
+    for mode in MODES:
+        for field, value in (("lang", "de"), ("tags", "x")):
+            assert paths(asked(api("member"), mode, filters=[{"field": field, "value": value}])) == ["/liste"]
+
+
+def test_words_in_a_source_that_the_caller_may_not_see_change_nothing(
+    api: Api, live_world: World, manuals: DataSource
+) -> None:
+    """Neither what is found nor a single figure: rarity is that of the sources which the caller may query."""
+    member = api("member")
+    before = [asked(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
+    secret = live_world.source("secret", visibility=Visibility.PERSONAL)
+    put(secret, "/secret", "ZX-9041 is an error of the pump. " * 3)
+    put(live_world.source("abroad", organization=live_world.abroad), "/abroad", "Error ZX-9041 means nothing.")
+    after = [asked(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
+    assert after == before
+    assert paths(asked(api("owner"), "lexical"))[0] == "/secret"
+
+
+def test_a_copy_of_a_passage_does_not_take_the_place_of_another(api: Api, manuals: DataSource) -> None:
+    """Where the order is the ranking's own. What differs in a number is no copy."""
+    text = " ".join(f"The pump has part {word} at its side." for word in ("alpha", "beta", "gamma", "delta", "epsilon"))
+    put(manuals, "/one", f"{text} It weighs 12 kg.", title="One", lang="en")
+    put(manuals, "/copy", f"{text}  It weighs  12 kg!", title="Copy", lang="en")
+    put(manuals, "/other", f"{text} It weighs 13 kg.", title="Other", lang="en")
+    question = "What is the weight of the pump with part alpha?"
+    for mode in ("lexical", "hybrid"):
+        found = paths(asked(api("member"), mode, question, topK=3))
+        assert len({"/one", "/copy"} & set(found)) == 1
+        assert "/other" in found
+        assert len(found) == 3
+    assert {"/one", "/copy", "/other"} <= set(paths(asked(api("member"), "dense", question)))
+
+
+def test_a_source_whose_model_is_down_is_searched_by_its_words(
+    api: Api, live_world: World, manuals: DataSource, provider: ProviderServer, settings: Any
+) -> None:
+    """Not in silence. Where all models are down only who asks for words alone gets an answer (EMBEDDING_FAILED)."""
+    settings.EMBEDDING_MAX_RETRIES = 0
+    model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
+    put(live_world.source("remote", embedding_model=model), "/remote", "Error ZX-9041 is explained on page 3.")
+    member = api("member")
+    both = asked(member, "hybrid")
+    assert (set(paths(both)), both["warnings"]) == ({"/pump", "/list", "/tea", "/remote"}, [])
+    assert both == asked(member, "hybrid")
+    EmbeddingModel.objects.filter(pk=model.pk).update(base_url="http://127.0.0.1:9/v1")
+    hybrid, dense = asked(member, "hybrid"), asked(member, "dense")
+    assert (set(paths(hybrid)), hybrid["warnings"]) == (set(paths(both)), ["EMBEDDING_FAILED"])
+    assert (set(paths(dense)), dense["warnings"]) == ({"/pump", "/list", "/tea"}, ["EMBEDDING_FAILED"])
+    request = {"query": QUESTION, "dataSources": ["remote"], "rerank": False}
+    for mode in ("dense", "hybrid"):
+        reply = member.post("/api/rag/retrieve", {**request, "mode": mode})
+        assert (reply.status, reply.body["error"]) == (503, "EMBEDDING_FAILED")
+    lexical = asked(member, "lexical", dataSources=["remote"])
+    assert (paths(lexical), lexical["scores"], lexical["warnings"]) == (["/remote"], [1.0], ["EMBEDDING_FAILED"])
+    assert lexical["documents"][0]["score"] == 0

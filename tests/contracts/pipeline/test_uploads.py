@@ -1,0 +1,120 @@
+"""POST /api/rag/ingest as multipart/form-data: files as the documents of a job."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rag.models import Document, IngestionDocument, IngestionJob, Original
+from tests.support import factories
+from tests.support.factories import World
+from tests.support.http import Client, Reply
+
+Api = Callable[..., Client]
+BOUNDARY = "----a-boundary"
+File = tuple[str, bytes, str | None]
+
+
+def send(client: Client, files: list[File], **form: Any) -> Reply:
+    """files: name, content, type."""
+    parts = [
+        f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
+        for name, value in {"dataSourceId": "library", **form}.items()
+    ]
+    for name, content, kind in files:
+        header = f'Content-Disposition: form-data; name="files"; filename="{name}"\r\n'
+        header += f"Content-Type: {kind}\r\n" if kind else ""
+        parts.append(header.encode() + b"\r\n" + content)
+    delimiter = f"--{BOUNDARY}".encode()
+    return raw(client, b"".join(delimiter + b"\r\n" + part + b"\r\n" for part in parts) + delimiter + b"--\r\n")
+
+
+def raw(client: Client, body: bytes, boundary: str = BOUNDARY) -> Reply:
+    return client.with_headers(Content_Type=f"multipart/form-data; boundary={boundary}").post("/api/rag/ingest", body)
+
+
+def test_files_are_the_documents_of_a_job(api: Api, live_world: World) -> None:
+    live_world.source()
+    editor = api("editor")
+    files: list[File] = [
+        ("zebras.md", b"# Zebras\n\nZebras have stripes.", "text/markdown"),
+        ("../../etc/oaks.txt", "Oaks are trées.".encode(), "text/plain; charset=utf-8"),
+        ("lions.md", b"# Lions\n\nLions roar.", "application/octet-stream"),
+        ("bears", b"Bears sleep.", None),
+        ("big.txt", b"word " * 700_000, "text/plain"),
+    ]
+    reply = send(editor, files, chunkSize=64, chunkOverlap=8)
+    assert (reply.status, reply.body["progress"]["documents"]) == (202, 5), reply
+    job = IngestionJob.objects.get()
+    assert (job.chunk_size, job.chunk_overlap) == (64, 8)
+    assert list(job.documents.values_list("path", "content_type")) == [
+        ("zebras.md", "text/markdown"), ("oaks.txt", "text/plain"), ("lions.md", "application/octet-stream"),
+        ("bears", ""), ("big.txt", "text/plain"),
+    ]  # fmt: skip
+    factories.run(ids=list(job.documents.exclude(path="big.txt").values_list("pk", flat=True)))
+    assert Document.objects.get(path="oaks.txt").text == "Oaks are trées."
+    for path, heading in (("zebras.md", "Zebras"), ("lions.md", "Lions")):
+        assert Document.objects.get(path=path).chunks.get().headings == [heading]
+
+
+def test_files_that_cannot_be_read(api: Api, live_world: World) -> None:
+    """UNSUPPORTED_FORMAT refuses a job of one document; in a larger one it is the document's own, as PARSE_ERROR is."""
+    live_world.source()
+    editor = api("editor")
+    good: File = ("good.txt", b"Alpha.", "text/plain")
+    picture: File = ("a.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")
+    reply = send(editor, [picture])
+    assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
+    assert not IngestionJob.objects.exists()
+    assert not Original.objects.exists()
+    job = send(editor, [good, picture, ("bad.pdf", b"%PDF-1.7 and no more", "application/pdf")]).body
+    assert [(error["index"], error["path"], error["code"]) for error in job["errors"]] == [
+        (1, "a.png", "UNSUPPORTED_FORMAT")
+    ]
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    failed = IngestionDocument.objects.filter(state="failed").order_by("index")
+    assert list(failed.values_list("path", "error_code")) == [
+        ("a.png", "UNSUPPORTED_FORMAT"), ("bad.pdf", "PARSE_ERROR"),
+    ]  # fmt: skip
+
+
+def test_forms_that_are_refused(api: Api, live_world: World, settings: Any) -> None:
+    live_world.source()
+    editor = api("editor")
+    good: File = ("good.txt", b"Alpha.", "text/plain")
+    settings.RAG_MAX_DOCUMENTS_PER_JOB, settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3, 5
+    refused: dict[str, Reply] = {
+        "files": send(editor, []),
+        "files[0]": send(editor, [("empty.txt", b" \n", "text/plain")]),
+        "files ": send(editor, [good, good]),
+        "files  ": send(editor, [(f"{number}.txt", b"x", "text/plain") for number in range(4)]),
+        "files   ": send(editor, [(f"{number}.txt", b"x", "text/plain") for number in range(6)]),
+        "chunkSize": send(editor, [good], chunkSize="many"),
+        "chunkOverlap": send(editor, [good], chunkSize=100, chunkOverlap=60),
+        "dataSourceId": send(editor, [good], dataSourceId=""),
+        "dataSourceId ": raw(editor, b"this is no form"),
+        "body": raw(editor, b"x", boundary=""),
+        "body ": raw(editor, b'--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n'
+                     b"Content-Transfer-Encoding: base64\r\n\r\n!\r\n--b--\r\n", boundary="b"),
+    }  # fmt: skip
+    for field, reply in refused.items():
+        assert (reply.status, reply.body["details"].get("field")) == (400, field.strip()), (field, reply)
+        assert set(reply.body) == {"error", "message", "details"}
+    assert not IngestionJob.objects.exists()
+
+
+def test_who_may_upload(api: Api, live_world: World) -> None:
+    """PERMISSION_DENIED: "User cannot ingest to this data source"."""
+    live_world.source()
+    file: File = ("a.txt", b"Alpha.", "text/plain")
+    refused = send(api("member"), [file])
+    assert (refused.status, refused.body["error"]) == (403, "PERMISSION_DENIED")
+    assert send(api("foreigner"), [file]).status == 404
+    assert send(api(), [file]).status == 401
+    assert not IngestionDocument.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "multipart/mixed; boundary=b"])
+def test_other_types_of_a_body_are_refused(api: Api, kind: str) -> None:
+    reply = api("editor").with_headers(Content_Type=kind).post("/api/rag/ingest", b"dataSourceId=library")
+    assert reply.status == 415

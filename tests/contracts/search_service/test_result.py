@@ -1,0 +1,165 @@
+"""the search service contract, section 2: GET /api/v1/search/{query_id}, over HTTP."""
+
+import datetime
+import json
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from orgs.access.permissions import Visibility
+from orgs.models import Membership
+from orgs.services import add_member
+from rag.models import DataSource, Document, Grant, SearchRecord
+from tests.support import snapshots
+from tests.support.factories import World, put
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+PATH = "/api/v1/search"
+NOT_FOUND = {"error": "query_not_found", "message": "No search results found with the provided query ID", "details": {}}
+
+
+def titles(client: Client, query_id: str) -> list[str]:
+    reply = client.get(f"{PATH}/{query_id}")
+    assert reply.status == 200, reply
+    assert reply.body["total_results"] == len(reply.body["results"])
+    return [result["metadata"]["title"] for result in reply.body["results"]]
+
+
+def test_the_same_results_with_the_question_and_its_time(api: Api, live_world: World) -> None:
+    """2, Response (Success): the results in the shape and order of the search."""
+    source = live_world.source()
+    for name in ("zebra", "lion", "oak"):
+        put(source, name, f"About the {name}.", uri=f"https://example.com/{name}", tags=("a",))
+    member = api("member")
+    before = timezone.now()
+    asked = member.post(PATH, {"query": "Where is the zebra?", "top_k": 2}).body
+    for path in (f"{PATH}/{asked['query_id']}", f"{PATH}/{asked['query_id']}/"):
+        reply = member.get(path)
+        assert reply.status == 200
+        snapshots.matches("search-service-details", {**reply.body, "results": reply.body["results"][:1]})
+        created = reply.body.pop("created_at")
+        assert reply.body == {
+            "query_id": asked["query_id"],
+            "query_text": "Where is the zebra?",
+            "results": asked["results"],
+            "total_results": 2,
+            "search_time_ms": asked["search_time_ms"],
+        }
+        assert before <= datetime.datetime.fromisoformat(created) <= timezone.now()
+
+
+def test_a_search_that_found_nothing_is_kept_too(api: Api) -> None:
+    foreigner = api("foreigner")
+    query_id = foreigner.post(PATH, {"query": "nodes"}).body["query_id"]
+    reply = foreigner.get(f"{PATH}/{query_id}")
+    assert (reply.status, reply.body["results"], reply.body["total_results"]) == (200, [], 0)
+
+
+def test_only_its_owner_reads_a_search(api: Api, live_world: World) -> None:
+    """2, Response (Error): what is another's, unknown or no id at all gets the same answer."""
+    put(live_world.source(), "a", "Nodes compute.")
+    query_id = api("member").post(PATH, {"query": "nodes"}).body["query_id"]
+    User.objects.filter(pk=live_world.users["owner"].pk).update(is_superuser=True, is_staff=True)
+    for name in ("owner", "editor", "foreigner"):
+        reply = api(name).get(f"{PATH}/{query_id}")
+        assert (reply.status, reply.body) == (404, NOT_FOUND)
+    member = api("member")
+    for odd in (str(uuid.uuid4()), "nonsense", "1", "%00", "%FF", query_id + "0"):
+        reply = member.get(f"{PATH}/{odd}")
+        assert (reply.status, reply.body) == (404, NOT_FOUND), odd
+
+
+def closed(world: World, source: DataSource) -> None:
+    DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
+
+
+def revoked(world: World, source: DataSource) -> None:
+    Grant.objects.filter(source=source).delete()
+
+
+def deleted(world: World, source: DataSource) -> None:
+    DataSource.objects.filter(pk=source.pk).update(deleted_at=timezone.now())
+
+
+def purged(world: World, source: DataSource) -> None:
+    source.delete()
+
+
+def left(world: World, source: DataSource) -> None:
+    Membership.objects.filter(user=world.users["editor"], organization=world.home).update(is_active=False)
+
+
+def shut_down(world: World, source: DataSource) -> None:
+    world.home.is_active = False
+    world.home.save()
+
+
+def rewritten(world: World, source: DataSource) -> None:
+    put(source, "secret", "Nodes are forgotten.", title="Secret")
+
+
+def document_deleted(world: World, source: DataSource) -> None:
+    Document.objects.filter(source=source).update(deleted_at=timezone.now())
+
+
+@pytest.mark.parametrize(
+    "change", [closed, revoked, deleted, purged, left, shut_down, rewritten, document_deleted], ids=lambda f: f.__name__
+)
+def test_what_may_not_be_read_any_more_is_left_out(
+    api: Api, live_world: World, change: Callable[[World, DataSource], None]
+) -> None:
+    """docs/contracts.md: access is decided when the results are read, and the rest is still there. For an editor, who
+    may send documents to the source all the while."""
+    source = live_world.source("granted", visibility=Visibility.PRIVATE)
+    Grant.objects.create(source=source, user=live_world.users["editor"])
+    put(source, "secret", "Nodes compute.", title="Secret")
+    add_member(user=live_world.users["editor"], organization=live_world.abroad)
+    put(live_world.source("other", organization=live_world.abroad), "kept", "Nodes compute too.", title="Kept")
+    editor = api("editor")
+    query_id = editor.post(PATH, {"query": "nodes"}).body["query_id"]
+    assert set(titles(editor, query_id)) == {"Secret", "Kept"}
+    change(live_world, source)
+    assert titles(editor, query_id) == ["Kept"]
+
+
+def test_what_is_opened_again_is_there_again_and_a_new_title_shows(api: Api, live_world: World) -> None:
+    source = live_world.source()
+    put(source, "a", "Nodes compute.", title="Old")
+    member = api("member")
+    query_id = member.post(PATH, {"query": "nodes"}).body["query_id"]
+    closed(live_world, source)
+    assert titles(member, query_id) == []
+    DataSource.objects.update(visibility=Visibility.PUBLIC)
+    assert put(source, "a", "Nodes compute.", title="New").status == "unchanged"
+    assert titles(member, query_id) == ["New"]
+
+
+def test_x_organization_narrows_what_is_shown(api: Api, live_world: World) -> None:
+    add_member(user=live_world.users["member"], organization=live_world.abroad)
+    put(live_world.source(), "a", "Nodes compute.", title="Home")
+    put(live_world.source(organization=live_world.abroad), "b", "Nodes compute.", title="Abroad")
+    member = api("member")
+    query_id = member.post(PATH, {"query": "nodes"}).body["query_id"]
+    assert set(titles(member, query_id)) == {"Home", "Abroad"}
+    assert titles(member.with_headers(X_Organization="abroad"), query_id) == ["Abroad"]
+    searched = member.with_headers(X_Organization="home").post(PATH, {"query": "nodes"}).body
+    assert titles(member, searched["query_id"]) == ["Home"]
+    assert member.with_headers(X_Organization="nowhere").get(f"{PATH}/{query_id}").status == 400
+
+
+def test_of_what_was_found_only_ids_and_scores_are_kept(api: Api, live_world: World) -> None:
+    put(live_world.source(), "a", "The launch code is 1234.", title="Codes", metadata={"key": "1234"})
+    api("member").post(PATH, {"query": "launch code"})
+    record = SearchRecord.objects.get()
+    assert record.text == "launch code"
+    assert [set(each) for each in record.results] == [{"chunk", "score"}]
+    assert "1234" not in json.dumps(record.results)
+
+
+def test_a_refused_search_is_not_kept(api: Api) -> None:
+    api("member").post(PATH, {"query": "nodes", "top_k": 99})
+    assert not SearchRecord.objects.exists()

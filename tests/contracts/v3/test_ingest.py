@@ -1,0 +1,216 @@
+"""The v3 contract, 1 (upsertDocumentWithChunks) and 2.1: POST /api/rag/ingest with one document, over HTTP."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orgs.access.permissions import Visibility
+from orgs.services import add_member
+from rag.models import Chunk, DataSource, Document, IngestionDocument
+from tests.support import factories, snapshots
+from tests.support.factories import World
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras have stripes."}
+
+
+def test_the_three_outcomes_and_no_extra_field(api: Api) -> None:
+    """2.1: "DO NOT add extra fields to response (breaks n8n parsing)"."""
+    editor = api("editor")
+    created = editor.post("/api/rag/ingest", DOCUMENT)
+    assert created.status == 200
+    assert created.body == {"status": "created", "documentId": created.body["documentId"], "chunkCount": 1}
+    again = editor.post("/api/rag/ingest", DOCUMENT)
+    assert again.body == {**created.body, "status": "unchanged"}
+    snapshots.matches("v3-ingest", created.body)
+    changed = editor.post("/api/rag/ingest", {**DOCUMENT, "text": "Zebras have black and white stripes."})
+    assert changed.body == {**created.body, "status": "updated"}
+    assert Chunk.objects.get().text == "Zebras have black and white stripes."
+
+
+def test_a_given_hash_decides(api: Api) -> None:
+    """1: "If `hash` matches existing document, return `unchanged`"."""
+    editor = api("editor")
+    editor.post("/api/rag/ingest", {**DOCUMENT, "hash": "v1"})
+    assert editor.post("/api/rag/ingest", {**DOCUMENT, "hash": "v1", "text": "Other."}).body["status"] == "unchanged"
+    assert Document.objects.get().text == DOCUMENT["text"]
+    assert editor.post("/api/rag/ingest", {**DOCUMENT, "hash": "v2"}).body["status"] == "updated"
+
+
+def test_what_a_job_has_cut_to_other_sizes_is_unchanged(api: Api, live_world: World) -> None:
+    """1: "If `hash` matches existing document, return `unchanged`", whatever sizes its chunks have."""
+    editor = api("editor")
+    live_world.source("github")
+    document = {name: DOCUMENT[name] for name in ("path", "title", "text")}
+    editor.post("/api/rag/ingest", {"dataSourceId": "github", "documents": [document], "chunkSize": 64})
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    assert editor.post("/api/rag/ingest", DOCUMENT).body["status"] == "unchanged"
+    assert editor.post("/api/rag/ingest", {**DOCUMENT, "text": "Other."}).body["status"] == "updated"
+    assert Document.objects.get().chunk_size == 64
+
+
+def test_without_a_hash_the_texts_own_stands_in(api: Api) -> None:
+    """RESOLUTION: "no `hash` given → SHA-256 of the text stands in"."""
+    editor, own = api("editor"), hashlib.sha256(DOCUMENT["text"].encode()).hexdigest()
+    sent = [DOCUMENT, {**DOCUMENT, "hash": own}, DOCUMENT, {**DOCUMENT, "hash": "0cc175b9c0f1b6a831c399e269772661"}]
+    statuses = [editor.post("/api/rag/ingest", each).body["status"] for each in sent]
+    assert statuses == ["created", "unchanged", "unchanged", "updated"]
+
+
+def test_the_identity_is_source_and_path(api: Api) -> None:
+    """RESOLUTION: "A document's identity is (data source, `path`)"; "v3's `source` string is that slug"."""
+    editor = api("editor")
+    for change in ({}, {"source": "Con-fluence_2"}, {"path": "/other"}):
+        assert editor.post("/api/rag/ingest", {**DOCUMENT, **change}).body["status"] == "created"
+    assert editor.post("/api/rag/ingest", {**DOCUMENT, "title": "Other", "hash": "x"}).body["status"] == "updated"
+    assert sorted(DataSource.objects.values_list("slug", flat=True)) == ["Con-fluence_2", "github"]
+
+
+def test_the_contracts_own_commands(api: Api) -> None:
+    """7: the three calls, for a caller with credentials, and the expected answer."""
+    editor = api("editor")
+    document = {"source": "test", "path": "/doc", "title": "Test", "text": "Content"}
+    ingested = editor.post("/api/rag/ingest", document)
+    assert ingested.body == {"status": "created", "documentId": ingested.body["documentId"], "chunkCount": 1}
+    assert editor.post("/api/rag/search", {"query": "test query", "topK": 5}).body["resultCount"] == 1
+    chat = {"model": "llama2", "messages": [{"role": "user", "content": "Hi"}], "useRag": True}
+    assert editor.post("/api/chat", chat).body["ragUsed"] is True
+
+
+def test_new_title_and_tags_are_saved_and_answer_unchanged(api: Api) -> None:
+    """RESOLUTION: "saved without embedding again and still answers `unchanged`"."""
+    editor = api("editor")
+    editor.post("/api/rag/ingest", DOCUMENT)
+    before = Chunk.objects.get().pk
+    reply = editor.post("/api/rag/ingest", {**DOCUMENT, "title": "Animals", "tags": ["striped"], "metadata": {"a": 1}})
+    assert reply.body["status"] == "unchanged"
+    document = Document.objects.get()
+    assert (document.title, document.tags, document.metadata) == ("Animals", ["striped"], {"a": 1})
+    assert Chunk.objects.get().pk == before
+    found = editor.post("/api/rag/search", {"query": "zebra", "filters": {"tags": ["striped", "spotted"]}})
+    assert found.body["resultCount"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "message"),
+    [
+        ({"source": None}, "source", "source must be a string"),
+        ({"source": "a b"}, "source", "source must match ^[a-zA-Z0-9_-]+$ (letters, digits, -, _)"),
+        ({"source": "a\n"}, "source", "source must match ^[a-zA-Z0-9_-]+$ (letters, digits, -, _)"),
+        ({"source": 5}, "source", "source must be a string"),
+        ({"text": ""}, "text", "text must not be empty"),
+        ({"text": " \n"}, "text", "text must not be empty"),
+        ({"text": ["x"]}, "text", "text must be a string"),
+        ({"title": True}, "title", "title must be a string"),
+        ({"path": "x" * 2001}, "path", "path must have at most 2,000 bytes"),
+        ({"tags": "x"}, "tags", "tags must be an array of strings"),
+        ({"tags": [1]}, "tags", "tags must be an array of strings"),
+        ({"tags": [""]}, "tags", "tags must not be empty"),
+        ({"metadata": []}, "metadata", "metadata must be an object"),
+        ({"path": "a\x00b"}, "path", "Null characters are not allowed."),
+        ({"metadata": {"a": ["\x00"]}}, "metadata", "metadata must not hold NUL characters"),
+    ],
+)
+def test_wrong_fields_are_named(api: Api, change: dict[str, Any], field: str, message: str) -> None:
+    reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, **change})
+    assert reply.status == 400
+    assert reply.body["error"] == "Validation error"
+    assert (reply.body["details"]["field"], reply.body["details"]["message"]) == (field, message)
+    assert not Document.objects.exists()
+    assert not DataSource.objects.exists()
+
+
+@pytest.mark.parametrize("missing", ["source", "path", "title", "text"])
+def test_required_fields(api: Api, missing: str) -> None:
+    """2.1, Response (400): the words of the example."""
+    body = {name: value for name, value in DOCUMENT.items() if name != missing}
+    reply = api("editor").post("/api/rag/ingest", body)
+    assert reply.status == 400
+    message = f"{missing} is required"
+    assert reply.body == {
+        "error": "Validation error",
+        "message": message,
+        "details": {"field": missing, "message": message},
+    }
+
+
+def test_all_wrong_fields_are_listed(api: Api) -> None:
+    """RESOLUTION: "`details` … of the first invalid field; further ones under `details.errors`"."""
+    details = api("editor").post("/api/rag/ingest", {"tags": "x"}).body["details"]
+    assert (details["field"], details["message"]) == ("source", "source is required")
+    assert [each["field"] for each in details["errors"]] == ["source", "path", "title", "text", "tags"]
+    assert {frozenset(each) for each in details["errors"]} == {frozenset({"field", "message"})}
+
+
+def test_text_too_long_to_wait_for(api: Api, settings: Any) -> None:
+    settings.RAG_MAX_SYNC_TEXT_BYTES = 1000
+    reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "word " * 201})
+    assert reply.status == 413
+    assert "documents" in reply.body["message"]
+    assert not DataSource.objects.exists()
+
+
+def test_ten_megabytes_are_told_the_other_way_in(api: Api) -> None:
+    """Far above Django's own bound on bodies, whose answer would be a bare 400."""
+    reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "word " * 2_000_000})
+    assert (reply.status, reply.body["error"]) == (413, "Payload too large")
+    assert not Document.objects.exists()
+    assert not DataSource.objects.exists()
+
+
+def test_oversize_body(api: Api, settings: Any) -> None:
+    settings.RAG_MAX_BODY_BYTES = 1000
+    reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "x" * 1000})
+    assert (reply.status, reply.body["error"]) == (413, "Payload too large")
+
+
+def test_a_new_source_needs_the_right_to_make_one(api: Api, live_world: World) -> None:
+    """RESOLUTION: "creates the source (if the caller may create sources; else 403)"; an unseen one: the same words."""
+    member = api("member")
+    refused = member.post("/api/rag/ingest", DOCUMENT)
+    assert (refused.status, refused.body["error"]) == (403, "Forbidden")
+    assert not DataSource.objects.exists()
+    live_world.source("secret", visibility=Visibility.PRIVATE)
+    live_world.source("open")
+    assert member.post("/api/rag/ingest", {**DOCUMENT, "source": "secret"}).body == refused.body
+    assert member.post("/api/rag/ingest", {**DOCUMENT, "source": "open"}).status == 403
+    assert not Document.objects.exists()
+
+
+def test_a_new_source_takes_the_organisations_visibility(api: Api, live_world: World) -> None:
+    live_world.home.default_visibility = "personal"
+    live_world.home.save()
+    api("editor").post("/api/rag/ingest", DOCUMENT)
+    source = DataSource.objects.get()
+    assert (source.visibility, source.owner, source.organization) == (
+        "personal", live_world.users["editor"], live_world.home,
+    )  # fmt: skip
+
+
+def test_paths_answer_with_and_without_a_slash_and_never_redirect(api: Api) -> None:
+    for path in ("/api/rag/ingest", "/api/rag/ingest/"):
+        assert api("editor").post(path, DOCUMENT).status == 200
+
+
+def test_two_organisations_need_a_choice_for_writing(api: Api, live_world: World) -> None:
+    """RESOLUTION: "if that is not decidable, 400 naming the choices"."""
+    add_member(user=live_world.users["editor"], organization=live_world.abroad, roles=("editor",))
+    editor = api("editor")
+    reply = editor.post("/api/rag/ingest", DOCUMENT)
+    assert (reply.status, reply.body["details"]["field"]) == (400, "X-Organization")
+    assert "abroad, home" in reply.body["message"]
+    assert editor.with_headers(X_Organization="abroad").post("/api/rag/ingest", DOCUMENT).status == 200
+    assert DataSource.objects.get().organization == live_world.abroad
+
+
+def test_an_embedder_that_fails_leaves_no_empty_source(api: Api, settings: Any) -> None:
+    settings.RAG_EMBEDDING_MODEL = "text-embedding-3-small"
+    os.environ.pop("OPENAI_API_KEY", None)
+    reply = api("editor").post("/api/rag/ingest", DOCUMENT)
+    assert (reply.status, reply.body["error"]) == (503, "Service unavailable")
+    assert reply.body["details"]["request_id"]
+    assert not DataSource.objects.exists()

@@ -1,0 +1,157 @@
+"""The v3 contract, 1 (searchSimilarChunks) and 2.2: POST /api/rag/search with `query`, over HTTP."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from rag.models import DataSource, Embedding384
+from tests.support import snapshots
+from tests.support.factories import World, put
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras have stripes."}
+
+
+def test_search_has_exactly_the_contracts_fields(api: Api, live_world: World) -> None:
+    outcome = put(live_world.source(), "/zebra", "Zebras have stripes.", title="Zebras", tags=("animal",))
+    reply = api("member").post("/api/rag/search", {"query": "What do zebras look like?"})
+    assert reply.status == 200
+    snapshots.matches("v3-search", reply.body)
+    (result,) = reply.body["results"]
+    score = result.pop("score")
+    assert 0.3 < score <= 1
+    assert reply.body == {
+        "query": "What do zebras look like?",
+        "resultCount": 1,
+        "results": [
+            {
+                "text": "Zebras have stripes.",
+                "metadata": {
+                    "documentId": str(outcome.document_id),
+                    "source": "library",
+                    "path": "/zebra",
+                    "title": "Zebras",
+                    "chunkIndex": 0,
+                    "tags": ["animal"],
+                },
+            }
+        ],
+    }
+
+
+def test_search_is_sorted_bounded_and_filtered(api: Api, live_world: World) -> None:
+    """1: "Return top K results sorted by score descending"; topK, minScore and both filters."""
+    animals, plants = live_world.source("animals"), live_world.source("plants")
+    for name in ("zebra", "lion", "horse"):
+        put(animals, name, f"The {name} is an animal.", tags=(name, "animal"))
+    put(plants, "oak", "The oak is a tree.", tags=("tree",))
+    put(plants, "elm", "The elm is a tree.")
+    put(plants, "ash", "The ash is a tree.")
+    member = api("member")
+
+    def paths(**options: Any) -> list[str]:
+        reply = member.post("/api/rag/search", {"query": "Tell me about the zebra", **options})
+        assert reply.status == 200, reply
+        scores = [result["score"] for result in reply.body["results"]]
+        assert all(0 <= score <= 1 for score in scores)
+        assert scores == sorted(scores, reverse=True)
+        assert reply.body["resultCount"] == len(scores)
+        return [result["metadata"]["path"] for result in reply.body["results"]]
+
+    assert paths()[0] == "zebra"
+    assert len(paths()) == 5, "topK, unless given"
+    assert len(paths(topK=20)) == 6
+    assert paths(topK=1) == ["zebra"]
+    assert sorted(paths(filters={"source": "plants"})) == ["ash", "elm", "oak"]
+    assert paths(filters={"source": "plants", "tags": ["tree", "zebra"]}) == ["oak"]
+    assert paths(filters={"source": "nowhere"}) == []
+    assert sorted(paths(filters={"tags": ["lion", "tree"]})) == ["lion", "oak"]
+    assert paths(minScore=0.99) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"topK": 0}, "topK"),
+        ({"topK": 21}, "topK"),
+        ({"topK": "5"}, "topK"),
+        ({"topK": 2.5}, "topK"),
+        ({"topK": True}, "topK"),
+        ({"minScore": 1.1}, "minScore"),
+        ({"minScore": -0.1}, "minScore"),
+        ({"minScore": "0.5"}, "minScore"),
+        ({"query": ""}, "query"),
+        ({"query": 7}, "query"),
+        ({"query": "x" * 2001}, "query"),
+        ({"filters": []}, "filters"),
+        ({"filters": {"tags": "x"}}, "filters.tags"),
+    ],
+)
+def test_search_validation(api: Api, change: dict[str, Any], field: str) -> None:
+    """2.2, Validation Rules."""
+    reply = api("member").post("/api/rag/search", {"query": "zebra", **change})
+    assert (reply.status, reply.body["error"], reply.body["details"]["field"]) == (400, "Validation error", field)
+
+
+def test_a_whole_number_may_be_written_as_5_0(api: Api, live_world: World) -> None:
+    """JSON has one kind of number (docs/contracts.md)."""
+    assert api("member").post("/api/rag/search", {"query": "zebra", "topK": 5.0}).status == 200
+    for wrong in (b"5.5", b"1e400", b"21.0"):
+        reply = api("member").post("/api/rag/search", b'{"query": "zebra", "topK": ' + wrong + b"}")
+        assert (reply.status, reply.body["details"]["field"]) == (400, "topK")
+
+
+def test_empty_search_is_told_that_query_is_required(api: Api) -> None:
+    reply = api("member").post("/api/rag/search", {})
+    assert reply.body["details"] == {"field": "query", "message": "query is required"}
+
+
+def test_a_negative_similarity_is_reported_as_0(api: Api, live_world: World) -> None:
+    """RESOLUTION: "cosine similarity in 0…1 (negative is reported as 0)"; a document without tags has an empty list."""
+    put(live_world.source(), "a", "Zebras have stripes.")
+    row = Embedding384.objects.get()
+    row.embedding = [-value for value in row.embedding]
+    row.save()
+    (result,) = api("member").post("/api/rag/search", {"query": "Zebras have stripes."}).body["results"]
+    assert (result["score"], result["metadata"]["tags"]) == (0, [])
+
+
+def test_two_users_who_must_not_see_each_others_data(api: Api, live_world: World) -> None:
+    put(live_world.source(), "/secret", "The launch code is 1234.")
+    assert api("member").post("/api/rag/search", {"query": "launch code"}).body["resultCount"] == 1
+    abroad = api("foreigner")
+    assert abroad.post("/api/rag/search", {"query": "launch code"}).body["resultCount"] == 0
+    hidden = {"query": "launch code", "filters": {"source": "library"}}
+    assert abroad.post("/api/rag/search", hidden).body["resultCount"] == 0
+    # The same slug abroad is another source.
+    reply = abroad.post("/api/rag/ingest", {**DOCUMENT, "source": "library"})
+    assert reply.body["status"] == "created"
+    assert DataSource.objects.filter(slug="library").count() == 2
+
+
+def test_a_reader_finds_the_old_or_the_new_while_a_document_is_replaced(api: Api, live_world: World) -> None:
+    """RESOLUTION: "a reader sees the old set or the new, never a mixture or nothing"."""
+    source = live_world.source()
+    put(source, "/zebra", "Zebras have stripes, version 0.")
+    member, ended = api("member"), threading.Event()
+
+    def replace() -> None:
+        try:
+            for version in range(1, 60):
+                put(source, "/zebra", f"Zebras have stripes, version {version}.")
+        finally:
+            ended.set()
+            connection.close()
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    seen = []
+    while not ended.is_set():
+        seen.append(member.post("/api/rag/search", {"query": "zebra"}).body["resultCount"])
+    writer.join()
+    assert len(seen) > 5
+    assert set(seen) == {1}

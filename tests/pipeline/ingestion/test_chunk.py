@@ -1,0 +1,132 @@
+"""Chunking: what must hold for every text."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.parsing import registry as parsers
+from rag.pipeline.ingestion.chunk import chunk
+from rag.text.tokens import count_tokens
+from rag.types import ChunkingOptions
+
+_alphabet = st.sampled_from("ab é日本。.!?\n\n# *-`|>🦓\t\r\u0301")
+_words = st.lists(st.text(_alphabet, max_size=12), max_size=300).map(" ".join)
+_texts = st.one_of(_words, st.text(max_size=600), st.text("x", min_size=1, max_size=3000))
+
+
+@settings(deadline=None, max_examples=150)
+@given(text=_texts, size=st.integers(32, 200), part=st.integers(0, 50), markdown=st.booleans())
+def test_chunks_are_bounded_exact_and_whole(text: str, size: int, part: int, markdown: bool) -> None:
+    parsed = parsers.parse(text, content_type="text/markdown" if markdown else "text/plain", path="")
+    drafts = list(chunk(parsed, ChunkingOptions(size=size, overlap=size * part // 100)))
+    covered = 0
+    for position, draft in enumerate(drafts):
+        assert draft.position == position
+        assert draft.text == parsed.text[draft.start : draft.end]
+        assert draft.text.strip()
+        assert draft.tokens == count_tokens(draft.text) <= size
+        # Between two chunks lies nothing but white space; they come in reading order.
+        assert not parsed.text[covered : draft.start].strip()
+        assert position == 0 or draft.start > drafts[position - 1].start
+        covered = max(covered, draft.end)
+    assert not parsed.text[covered:].strip()
+
+
+def test_neighbours_overlap() -> None:
+    text = " ".join(f"Sentence number {number} is about zebras." for number in range(200))
+    drafts = list(chunk(parsers.parse(text, content_type="", path="a.txt"), ChunkingOptions(128, 30)))
+    for before, after in pairwise(drafts):
+        shared = count_tokens(text[after.start : before.end])
+        assert 0 < shared <= 30
+        assert after.text.startswith("Sentence")  # whole sentences
+
+
+def test_paragraphs_are_kept_together() -> None:
+    paragraphs = [f"Paragraph {number}. " + "It is about zebras. " * 12 for number in range(10)]
+    text = "\n\n".join(paragraphs)
+    drafts = list(chunk(parsers.parse(text, content_type="", path="a.txt"), ChunkingOptions(100, 0)))
+    assert [draft.text for draft in drafts] == [paragraph.strip() for paragraph in paragraphs]
+
+
+def test_markdown_is_cut_at_its_headings_and_knows_them() -> None:
+    sections = ["# Animals\n\n" + "Intro. " * 40, "## Zebras\n\n" + "Stripes. " * 40, "## Lions\n\n" + "Manes. " * 40]
+    text = "\n\n".join([*sections, "# Plants\n\nOaks."])
+    drafts = list(chunk(parsers.parse(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
+    paths = {draft.headings: draft.text for draft in drafts}
+    assert list(paths) == [("Animals",), ("Animals", "Zebras"), ("Animals", "Lions"), ("Plants",)]
+    assert paths["Animals", "Lions"].startswith("## Lions")
+
+
+def test_a_heading_without_much_under_it_stays_with_what_follows() -> None:
+    text = "# Animals\n\nIntro.\n\n## Zebras\n\n" + "Stripes. " * 40
+    drafts = list(chunk(parsers.parse(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
+    assert [draft.headings for draft in drafts] == [("Animals",)]
+
+
+def test_what_looks_like_a_heading_in_code_is_none() -> None:
+    text = "# Real\n\n```\n# not a heading\n```\n\nText\r\n\r\nAlso real\r\n=========\r\n\r\nEnd."
+    headings = parsers.parse(text, content_type="text/markdown; charset=utf-8", path="").headings
+    assert [(heading.title, heading.level) for heading in headings] == [("Real", 1), ("Also real", 1)]
+    assert text[headings[1].start :].startswith("Also real")
+
+
+HOSTILE = {
+    "one letter": "x",
+    "CJK without an end": "日本語の文章です",
+    "words": "word ",
+    "line ends": "\n",
+    "vertical tabs": "\v",
+    "lines of one letter": "x\n",
+    "dots": ".",
+    "quotes": '"',
+    "lists": "- a\n",
+    "nested quotes": "> ",
+    "nested lists": "- - - - - - - - ",
+    "underlined headings": "a\n===\n",
+    "links": "[a](",
+    "fences": "```\n",
+    "combining": "e\u0301",
+    "emoji": "🦓",
+    "far apart": " " * 5000 + "x",
+    "dots far apart": "." * 5000 + "x",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("content_type", ["text/plain", "text/markdown"])
+def test_hostile_texts_cost_time_in_proportion_to_their_length(name: str, content_type: str) -> None:
+    """Twice the text, about twice the time: no stretch makes a worker hang."""
+
+    def seconds(length: int) -> float:
+        text = (HOSTILE[name] * length)[:length] + "end"
+        begun = time.process_time()
+        drafts = list(chunk(parsers.parse(text, content_type=content_type, path=""), ChunkingOptions(512, 50)))
+        assert all(draft.tokens <= 512 for draft in drafts)
+        assert drafts[-1].end == len(text)
+        return time.process_time() - begun
+
+    seconds(1000)
+    # Other work on the machine may disturb one measurement; what grows with the square fails all three.
+    assert any(seconds(120_000) < 6 * seconds(30_000) + 0.5 for _ in range(3))
+
+
+def test_a_line_that_gains_a_token_when_its_end_is_stripped_fits_still() -> None:
+    """ "<>();" with its line end is one token and without it two: a line of exactly the size once hung."""
+    assert (count_tokens("<>();\n"), count_tokens("<>();")) == (1, 2)
+    text = "x" + " x" * 510 + "<>();\nnext line"
+    drafts = list(chunk(parsers.parse(text, content_type="", path="a.txt"), ChunkingOptions(512, 50)))
+    assert all(draft.tokens <= 512 for draft in drafts)
+    assert drafts[-1].end == len(text)
+
+
+@pytest.mark.parametrize("sentences", range(20, 60, 3))
+def test_a_heading_does_not_stand_alone(sentences: int) -> None:
+    text = "".join(
+        f"# Shed {number}\n\nBicycles are parked here. {'It is dry. ' * sentences}\n\n" for number in range(3)
+    )
+    parsed = parsers.parse(text, content_type="text/markdown", path="")
+    for draft in chunk(parsed, ChunkingOptions(128, 32)):
+        assert "dry" in draft.text

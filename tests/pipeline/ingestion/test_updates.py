@@ -1,0 +1,153 @@
+"""A new version of a document: only what changed is embedded, and the result is the one of a first ingestion."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, IngestionDocument
+from rag.pipeline.ingestion import index, prepare
+from rag.services.jobs import jobs
+from rag.types import ChunkingOptions, Submission
+from ragsite.postgres.models import uuid7
+from tests.support import factories
+from tests.support.factories import World, put
+from tests.support.provider_server import ProviderServer
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=384).running() as server:
+        yield server
+
+
+@pytest.fixture
+def source(live_world: World, provider: ProviderServer) -> DataSource:
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    return live_world.source(embedding_model=model)
+
+
+def paragraphs(count: int) -> list[str]:
+    return [f"# Part {number}\n\n" + f"Zebra number {number} drinks water. " * 60 for number in range(count)]
+
+
+def texts(provider: ProviderServer) -> list[str]:
+    found = [text for request in provider.requests for text in request["input"]]
+    provider.requests.clear()
+    return found
+
+
+def stored(path: str) -> list[tuple[Any, ...]]:
+    """Its chunks with their vectors, without ids."""
+    vectors = {row.chunk_id: tuple(row.embedding) for row in Embedding384.objects.filter(document__path=path)}
+    chunks = Chunk.objects.filter(document__path=path).order_by("position")
+    rows = chunks.values_list("pk", "position", "start", "end", "text", "headings", "tokens", "digest")
+    return [(*row, vectors[key]) for key, *row in rows]
+
+
+def test_an_edit_to_one_paragraph_embeds_only_its_chunks(source: DataSource, provider: ProviderServer) -> None:
+    parts = paragraphs(12)
+    put(source, "long.md", "\n\n".join(parts), title="Long")
+    before = dict(Chunk.objects.values_list("digest", "pk"))
+    assert len(texts(provider)) == len(before) >= 12
+    parts[4] = parts[4].replace("Zebra", "Giraffe")
+    assert put(source, "long.md", "\n\n".join(parts), title="Long").status == "updated"
+    embedded = texts(provider)
+    assert embedded
+    assert all("Giraffe" in text for text in embedded)
+    after = dict(Chunk.objects.values_list("digest", "pk"))
+    kept = before.keys() & after.keys()
+    assert len(kept) == len(before) - len(embedded)
+    assert all(before[each] == after[each] for each in kept), "their rows stay, and with them their ids"
+
+
+def test_text_before_the_others_moves_them_without_embedding_them(source: DataSource, provider: ProviderServer) -> None:
+    parts = paragraphs(6)
+    put(source, "long.md", "\n\n".join(parts), title="Long")
+    texts(provider)
+    put(source, "long.md", "\n\n".join(["# New\n\n" + "A lion came. " * 80, *parts]), title="Long")
+    assert all("lion" in text for text in texts(provider))
+    document = Document.objects.get()
+    for chunk in Chunk.objects.all():
+        assert chunk.text == document.text[chunk.start : chunk.end]
+    assert sorted(Chunk.objects.values_list("position", flat=True)) == list(range(document.chunk_count))
+
+
+def test_text_that_is_there_twice_is_embedded_once(source: DataSource, provider: ProviderServer) -> None:
+    part = "# Same\n\n" + "The same words again. " * 90
+    put(source, "twice.md", "\n\n".join([part] * 4), title="Twice")
+    embedded = texts(provider)
+    assert len(embedded) == len(set(embedded)) < Chunk.objects.count() == Embedding384.objects.count()
+
+
+def test_a_new_title_with_new_content_embeds_all_anew(source: DataSource, provider: ProviderServer) -> None:
+    """The title is a part of what is embedded."""
+    parts = paragraphs(3)
+    put(source, "long.md", "\n\n".join(parts), title="Old title")
+    texts(provider)
+    put(source, "long.md", "\n\n".join([*parts, "The end."]), title="New title")
+    assert len(texts(provider)) == Chunk.objects.count()
+
+
+def test_small_documents_of_a_message_share_a_call(
+    source: DataSource, live_world: World, provider: ProviderServer
+) -> None:
+    submissions = [Submission(path=f"{number}", title=f"{number}", text=f"Zebra {number}.") for number in range(8)]
+    options = ChunkingOptions(512, 50)
+    job = jobs.submit(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
+    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+    assert len(provider.requests) == 1
+    rows = IngestionDocument.objects.all()
+    assert {row.state for row in rows} == {IngestionDocument.State.DONE}
+    assert all(set(row.timings) == {"parsing", "embedding", "indexing"} for row in rows)
+
+
+def test_two_writers_of_one_path_end_with_the_version_of_one(source: DataSource, provider: ProviderServer) -> None:
+    """Whoever finds that the version is gone whose vectors were to be kept begins anew."""
+    parts = paragraphs(4)
+    put(source, "x.md", "\n\n".join(parts), title="X")
+    versions = ["\n\n".join([*parts, f"Ending {number}. " * 40]) for number in range(4)]
+
+    def write(text: str) -> None:
+        try:
+            put(source, "x.md", text, title="X")
+        finally:
+            connection.close()
+
+    provider.stall.clear()
+    threads = [threading.Thread(target=write, args=(text,)) for text in versions]
+    for thread in threads:
+        thread.start()
+    provider.stall.set()
+    for thread in threads:
+        thread.join()
+    assert Document.objects.get().text in versions
+    found = stored("x.md")
+    put(source, "fresh.md", Document.objects.get(path="x.md").text, title="X")
+    assert found == stored("fresh.md")
+
+
+pieces = st.lists(
+    st.sampled_from(["# One\n\n" + "alpha. " * 60, "# Two\n\n" + "gamma delta. " * 45, "plain text. " * 20, "\n\n"]),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(versions=st.lists(pieces, min_size=2, max_size=4))
+def test_however_it_came_about_a_version_is_stored_alike(source: DataSource, versions: list[list[str]]) -> None:
+    path, options = str(uuid.uuid4()), ChunkingOptions(64, 16)
+    for version in versions:
+        text = "\n\n".join([*version, "end"])
+        for each in (path, "fresh-" + path) if version is versions[-1] else (path,):
+            submission = Submission(path=each, title="T", text=text)
+            prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
+            with transaction.atomic():
+                index.index({uuid7(): prepared}, source=source)
+    assert stored(path) == stored("fresh-" + path)

@@ -1,0 +1,124 @@
+"""The vector index comes when it pays, and everything is found before, meanwhile and after."""
+
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.db import connection
+
+from rag.models import Document, EmbeddingModel
+from rag.providers.base import Version
+from rag.providers.stores.pgvector import hnsw
+from rag.providers.stores.pgvector.store import PgVectorStore
+from rag.services.maintenance import vector_index
+from rag.types import ChunkDraft, Scope
+from ragsite.postgres import identity
+from tests.support.factories import World
+
+DIMENSIONS = 768  # other tests use the local model's
+
+
+@pytest.fixture(autouse=True)
+def without_index(live_world: World) -> Iterator[None]:
+    hnsw.drop(DIMENSIONS)
+    cache.clear()
+    yield
+    hnsw.drop(DIMENSIONS)
+    cache.clear()
+
+
+def state() -> hnsw.IndexState:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+    return next(each for each in hnsw.states() if each.dimensions == DIMENSIONS)
+
+
+def load(world: World, count: int) -> tuple[Scope, np.ndarray]:
+    model, _ = EmbeddingModel.objects.get_or_create(
+        name="remote", provider="openai", dimensions=DIMENSIONS, base_url="http://127.0.0.1:9/v1"
+    )
+    source = world.source(f"load-{count}", embedding_model=model)
+    document = Document.objects.create(
+        source=source, path="load", title="load", text="", content_hash="", chunk_size=1, chunk_overlap=0,
+        chunk_count=count, revision=uuid.uuid4(), source_type="doc",
+    )  # fmt: skip
+    vectors = np.random.default_rng(1).standard_normal((count, DIMENSIONS)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    PgVectorStore(dimensions=DIMENSIONS, exact_limit=0).replace(
+        [
+            Version(
+                document,
+                [ChunkDraft(number, number, number + 1, "x", (), 1) for number in range(count)],
+                [uuid.uuid4() for _ in range(count)],
+                range(count),
+                vectors.astype(np.float16),
+            )
+        ],
+        model_id=model.pk,
+    )
+    return Scope((source.pk,), model.pk), vectors
+
+
+def test_searches_of_any_size_are_right_without_an_index(live_world: World) -> None:
+    scope, vectors = load(live_world, 500)
+    assert not state().is_there
+    hits = PgVectorStore(dimensions=DIMENSIONS, exact_limit=0).search(vectors[7], scope, 10)
+    assert np.allclose([hit.score for hit in hits], np.sort(vectors @ vectors[7])[::-1][:10], atol=2e-3)
+
+
+def test_it_is_built_when_the_table_is_large_and_its_load_has_calmed_down(live_world: World, settings: Any) -> None:
+    settings.RAG_EXACT_SEARCH_LIMIT = 400
+    load(live_world, 500)
+    assert state().rows >= 500
+    vector_index.tend()
+    assert not state().is_there, "at the first look nobody knows whether a load is going on"
+    cache.set(f"vector-index/{DIMENSIONS}", [state().inserted - 5000, time.time() - 10])
+    vector_index.tend()
+    assert not state().is_there, "500 rows a second came since the last look"
+    cache.set(f"vector-index/{DIMENSIONS}", [state().inserted - 50, time.time() - 10])
+    vector_index.tend()
+    assert state().is_there
+
+
+def test_a_small_table_needs_none(live_world: World) -> None:
+    load(live_world, 50)
+    cache.set(f"vector-index/{DIMENSIONS}", [state().inserted, time.time() - 10])
+    vector_index.tend()
+    assert not state().is_there
+
+
+def test_what_a_killed_build_left_is_no_index_and_is_replaced(live_world: World) -> None:
+    load(live_world, 50)
+    assert hnsw.build(DIMENSIONS)
+    with (
+        identity.acting(identity.OWNER),
+        connection.cursor() as cursor,
+    ):  # as PostgreSQL marks one whose build did not end
+        cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'embedding768_hnsw'::regclass")
+    assert not state().is_there
+    assert hnsw.build(DIMENSIONS)
+    assert state().is_there
+
+
+def test_one_builds_at_a_time(live_world: World) -> None:
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [f"hnsw/{DIMENSIONS}"])
+            assert not hnsw.build(DIMENSIONS)
+    finally:
+        other.close()
+
+
+def test_the_command_shows_drops_and_builds(live_world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("vector_index", "build", "--dimensions", str(DIMENSIONS))
+    assert state().is_there
+    call_command("vector_index", "drop", "--dimensions", str(DIMENSIONS))
+    assert not state().is_there
+    assert "not there" in capsys.readouterr().out

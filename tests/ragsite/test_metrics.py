@@ -1,0 +1,79 @@
+"""GET /metrics: what an operator's Prometheus reads, and who may."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+from rag.services.ingestion import ingestion
+from rag.services.jobs import jobs
+from rag.services.operations import metrics
+from rag.types import Submission
+from tests.support.factories import World, put
+
+
+def read(client: Client, **headers: str) -> dict[tuple[str, str], float]:
+    reply = client.get("/metrics", headers=headers)
+    assert reply.status_code == 200
+    assert reply.headers["Content-Type"].startswith("text/plain")
+    families = list(text_string_to_metric_families(reply.content.decode()))
+    return {
+        (sample.name, next(iter(sample.labels.values()), "")): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_what_is_told(world: World, client: Client) -> None:
+    before = read(client)
+    for component in ("database", "broker", "vector_index", "embedding_model"):
+        assert before["ragsite_up", component] == 1
+    assert before["ragsite_open_documents", "queued"] == before["ragsite_oldest_open_document_seconds", ""] == 0
+    submissions = [Submission(path=path, title=path, text="Zebras.") for path in "ab"]
+    options = ingestion.default_options()
+    jobs.submit(source=world.source(), submissions=submissions, options=options, actor=world.users["editor"])
+    after = read(client)
+    assert after["ragsite_open_jobs", "queued"] == 1
+    assert after["ragsite_open_documents", "queued"] == 2
+    assert after["ragsite_oldest_open_document_seconds", ""] > 0
+    assert ("ragsite_queue_messages", "") in after
+
+
+@pytest.mark.django_db
+def test_a_token_where_one_is_set(client: Client, settings: Any) -> None:
+    settings.METRICS_TOKEN = "scrape-secret"
+    for header in ({}, {"authorization": "Bearer wrong"}, {"authorization": "scrape-secret"}):
+        refused = client.get("/metrics", headers=header)
+        assert (refused.status_code, refused.json()["error"]) == (401, "Unauthorized")
+        assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    assert read(client, authorization="Bearer scrape-secret")
+    assert (
+        client.get("/metrics/", headers={"authorization": "Bearer scrape-secret"}, REMOTE_ADDR="192.0.2.1").status_code
+        == 200
+    )
+
+
+@pytest.mark.django_db
+def test_without_a_token_this_machine_alone(client: Client) -> None:
+    assert client.get("/metrics", REMOTE_ADDR="::1").status_code == 200
+    assert client.get("/metrics", REMOTE_ADDR="192.0.2.1").status_code == 401
+    for name in ("x-forwarded-for", "x-forwarded-proto", "forwarded"):
+        assert client.get("/metrics", headers={name: "x"}).status_code == 401, "a proxy's requests all come from here"
+
+
+def test_what_organisations_store_by_their_slugs(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that store most: a platform of ten thousand must not make ten thousand series."""
+    put(world.source(), "a", "Zebras.")
+    world.home.max_bytes = 1000
+    world.home.save()
+    for number in range(2):
+        put(world.source(f"abroad-{number}", organization=world.abroad), "a", "Lions.")
+    told = read(client)
+    assert told["ragsite_organization_chunks", "abroad"] == 2
+    assert told["ragsite_organization_bytes", "home"] == 7
+    assert told["ragsite_organization_max_bytes", "home"] == 1000
+    assert ("ragsite_organization_max_bytes", "abroad") not in told
+    monkeypatch.setattr(metrics, "_NAMED", 1)
+    told = read(client)
+    assert [label for name, label in told if name == "ragsite_organization_chunks"] == ["abroad"]

@@ -1,0 +1,84 @@
+"""Calibration on golden questions, in the database and the admin."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from orgs.models import Organization
+from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion, SourceTerm
+from tests.support.factories import World, put
+from tests.support.provider_server import ProviderServer
+
+pytestmark = pytest.mark.django_db
+
+
+def test_few_golden_questions_are_no_measure() -> None:
+    EmbeddingModel.objects.default()
+    with pytest.raises(CommandError, match="Nothing was calibrated"):
+        call_command("calibrate")
+
+
+def test_golden_questions_give_a_rising_curve_and_thresholds_that_are_adopted_on_request(world: World) -> None:
+    """Each question once with what was found, once without the documents that it expects."""
+    with ProviderServer().running() as server:
+        model = EmbeddingModel.objects.create(name="told", provider="openai", dimensions=384, base_url=server.base_url)
+        source = world.source(embedding_model=model)
+        for number in range(30):
+            put(source, f"{number}.txt", f"Animal{number} lives in forest{number} and eats fruit{number}.")
+            GoldenQuestion.objects.create(
+                source=source, question=f"What does animal{number} of forest{number} eat?", path=f"{number}.txt"
+            )
+        call_command("calibrate", "told", gear=["dense+rerank"])
+        row = Calibration.objects.get(model=model, gear="dense+rerank")
+        model.refresh_from_db()
+        assert (row.questions, row.slope > 0, model.confidence_high) == (30, True, None)
+        assert row.calibration_error < 0.2
+        call_command("calibrate", "told", gear=["dense+rerank"], adopt=True)
+        model.refresh_from_db()
+        assert model.confidence_high is not None
+        assert model.confidence_medium is not None
+        assert model.confidence_high >= model.confidence_medium
+
+
+def test_labelled_sets_calibrate_and_leave_nothing_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "retrieval" / "animals"
+    folder.mkdir(parents=True)
+    kept = (Organization, DataSource, Document, Chunk, GoldenQuestion, SourceTerm)
+    before = [table.objects.count() for table in kept]
+    with ProviderServer().running() as server:
+        model = EmbeddingModel.objects.create(name="told", provider="openai", dimensions=384, base_url=server.base_url)
+        texts = [
+            {"id": f"d{number}", "title": "", "text": f"Animal{number} lives in forest{number} and eats fruit{number}."}
+            for number in range(30)
+        ]
+        asked = [
+            {"id": f"q{number}", "text": f"What does animal{number} of forest{number} eat?"} for number in range(30)
+        ]
+        for name, rows in (("corpus", texts), ("queries", asked)):
+            (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        grades = "".join(f"q{number}\td{number}\t1\n" for number in range(30))
+        (folder / "qrels.tsv").write_text(f"question\tdocument\tgrade\n{grades}")
+        call_command("calibrate", "told", gear=["dense+rerank"], sets=str(tmp_path), stdout=(out := StringIO()))
+    row = Calibration.objects.get(model=model, gear="dense+rerank")
+    assert (row.questions, row.slope > 0) == (30, True)
+    assert f"expected calibration error {row.calibration_error:.3f} on 30 questions" in out.getvalue()
+    assert "wrong among the surest: 12%: 0%" in out.getvalue()
+    assert [table.objects.count() for table in kept] == before
+    with pytest.raises(CommandError, match="has no sets"):
+        call_command("calibrate", "told", sets=str(folder))
+
+
+def test_the_curve_is_shown_and_not_changed(admin_client: Client) -> None:
+    row = Calibration.objects.create(
+        model=EmbeddingModel.objects.default(), gear="dense", slope=2, offset=-4, questions=40, calibration_error=0.04,
+        reliability=[[0.2, 0.25, 40.0], [0.8, 0.7, 40.0]], risk=[[0.1, 0.0], [1.0, 0.4]],
+    )  # fmt: skip
+    page = admin_client.get(f"/admin/rag/calibration/{row.pk}/change/").content.decode()
+    assert "0.040" in page
+    assert "<polyline" in page
+    assert "<td>0.80</td><td>0.70</td><td>40</td>" in page
+    assert admin_client.get("/admin/rag/calibration/add/").status_code == 403

@@ -1,0 +1,306 @@
+"""Golden questions: figures that can be checked by hand, the gate of a re-embedding, import and export."""
+
+import datetime
+import math
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+import structlog
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+from structlog.testing import capture_logs
+
+from orgs.access.permissions import Visibility
+from rag.errors import EmbeddingFailed, InvalidRequest, RerankFailed
+from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
+from rag.services.evaluation import golden_questions, quality
+from rag.services.reembedding import reembedding, worker
+from tests.support.factories import World, put
+from tests.support.provider_server import ProviderServer
+
+State = Reembedding.State
+ANIMALS = ("zebra", "lion", "otter", "heron", "badger", "lynx", "stoat", "raven", "perch", "viper", "gecko", "moose")
+
+
+class Blind(ProviderServer):
+    """Its vectors have nothing to do with the texts."""
+
+    given = 0
+
+    def _vector(self, text: str) -> np.ndarray:
+        self.given += 1
+        return np.random.default_rng(self.given).standard_normal(self.dimensions)
+
+
+@pytest.fixture
+def models(world: World) -> Iterator[dict[str, EmbeddingModel]]:
+    with ProviderServer().running() as sees, Blind().running() as blind:
+        yield {
+            name: EmbeddingModel.objects.create(name=name, provider="openai", dimensions=384, base_url=server.base_url)
+            for name, server in (("old", sees), ("equal", sees), ("blind", blind))
+        }
+
+
+@pytest.fixture
+def source(world: World, models: dict[str, EmbeddingModel]) -> DataSource:
+    source = world.source(embedding_model=models["old"])
+    for animal in ANIMALS:
+        put(source, f"{animal}.txt", f"Everything about the {animal}.\nWhere the   {animal} lives.")
+    return source
+
+
+def ask(source: DataSource, question: str, path: str = "", passage: str = "") -> GoldenQuestion:
+    return GoldenQuestion.objects.create(source=source, question=question, path=path, passage=passage)
+
+
+def measured(source: DataSource) -> QualityRun:
+    run = quality.measure(source)
+    assert run is not None
+    return run
+
+
+def test_figures_are_those_of_the_definitions(source: DataSource) -> None:
+    ask(source, "zebra", "zebra.txt")
+    run = measured(source)
+    assert (run.recall_at_10, run.ndcg_at_10, run.mrr_at_10, run.questions) == (1, 1, 1, 1)
+    assert run.details[0]["ranks"] == [1]
+    ask(source, "lion", "nowhere.txt")
+    run = measured(source)
+    assert (run.recall_at_10, run.ndcg_at_10, run.mrr_at_10, run.questions) == (0.5, 0.5, 0.5, 2)
+
+
+def test_several_things_of_one_question_count_once_each(source: DataSource) -> None:
+    """nDCG@10 = (1/log2(2) + 1/log2(r+1)) / (1/log2(2) + 1/log2(3) + 1/log2(4)), r the rank of the second."""
+    for path in ("zebra.txt", "otter.txt", "nowhere.txt"):
+        ask(source, "zebra and otter", path)
+    ask(source, "switched off", "nowhere.txt")
+    GoldenQuestion.objects.filter(question="switched off").update(active=False)
+    run = measured(source)
+    ranks = run.details[0]["ranks"]
+    assert sorted(ranks[:2]) == [1, 2]
+    assert ranks[2] is None
+    ideal = 1 + 1 / math.log2(3) + 1 / 2
+    assert run.ndcg_at_10 == pytest.approx((1 + 1 / math.log2(3)) / ideal)
+    assert run.recall_at_10 == pytest.approx(2 / 3)
+    assert run.questions == 1
+
+
+def test_a_passage_is_found_whatever_its_white_space_and_only_in_its_document(source: DataSource) -> None:
+    ask(source, "Where does the heron live?", passage="the heron. Where the\nheron  lives")
+    ask(source, "Where does the lynx live?", path="heron.txt", passage="Where the lynx lives")
+    run = measured(source)
+    assert [each["ranks"] for each in run.details] == [[1], [None]]
+    assert "heron lives" not in str(run.details), "paths and ranks; never a document's text"
+
+
+def test_a_source_is_measured_alone(world: World, source: DataSource) -> None:
+    put(world.source("other", embedding_model=source.embedding_model), "platypus.txt", "A platypus.")
+    ask(source, "platypus", "platypus.txt")
+    assert measured(source).recall_at_10 == 0
+
+
+def test_nothing_to_ask_is_nothing_measured(source: DataSource) -> None:
+    assert quality.measure(source) is None
+    assert not QualityRun.objects.exists()
+
+
+def test_figures_of_two_rankings_are_not_compared(source: DataSource, settings: Any) -> None:
+    settings.RERANK_MODEL, settings.RERANK_BASE_URL = "gone", "http://127.0.0.1:9"
+    ask(source, "zebra", "zebra.txt")
+    with pytest.raises(RerankFailed):
+        quality.measure(source)
+
+
+def test_a_source_that_takes_too_long_does_not_stop_the_night(source: DataSource, settings: Any) -> None:
+    settings.RAG_QUALITY_SECONDS = -1
+    ask(source, "zebra", "zebra.txt")
+    with capture_logs() as logs:
+        structlog.get_logger("test")
+        quality.measure_in_turn(source.pk)
+    assert not QualityRun.objects.exists()
+    assert [each["reason"] for each in logs if each["event"] == "quality_not_measured"] == ["TOO_SLOW"]
+
+
+def test_once_a_night_and_whenever_somebody_asks(source: DataSource) -> None:
+    ask(source, "zebra", "zebra.txt")
+    assert [each.pk for each in quality.measurable()] == [source.pk]
+    for again in (False, False, True):
+        quality.measure_in_turn(source.pk, again=again)
+    assert QualityRun.objects.count() == 2
+    QualityRun.objects.update(at=timezone.now() - datetime.timedelta(hours=20))
+    quality.measure_in_turn(source.pk)
+    assert QualityRun.objects.count() == 3
+
+
+def test_a_fall_is_logged(source: DataSource) -> None:
+    ask(source, "zebra", "zebra.txt")
+    quality.measure_now(source)
+    ask(source, "lion", "nowhere.txt")
+    with capture_logs() as logs:
+        quality.measure_now(source)
+        quality.measure_now(source)
+    assert [each["event"] for each in logs] == ["quality_fell"]
+    assert quality.latest(10) == {"home/library": 0.5}
+
+
+def test_metrics_tell_the_last_figure(source: DataSource, client: Client) -> None:
+    ask(source, "zebra", "zebra.txt")
+    quality.measure_now(source)
+    assert 'ragsite_quality_ndcg10{source="home/library"} 1.0' in client.get("/metrics").content.decode()
+
+
+def start(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedding:
+    row = reembedding.start(source, model, **options)
+    worker.work()
+    row.refresh_from_db()
+    return row
+
+
+def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
+    source: DataSource, models: dict[str, EmbeddingModel]
+) -> None:
+    # More than are reranked: with few candidates their words alone would find what vectors did not.
+    filler = "\n\n".join(f"# Plant {number}\n\n" + f"Fern number {number}. " * 40 for number in range(200))
+    put(source, "plants.md", filler, content_type="text/markdown")
+    for animal in ANIMALS:
+        ask(source, f"Where does the {animal} live?", f"{animal}.txt")
+    row = start(source, models["blind"], switches_itself=True)
+    assert row.state == State.READY, "it did not switch itself"
+    assert row.old_quality is not None
+    assert row.new_quality is not None
+    assert (row.old_quality.ndcg_at_10, row.old_quality.is_live, row.new_quality.is_live) == (1.0, True, False)
+    assert row.new_quality.ndcg_at_10 < 0.98
+    with pytest.raises(InvalidRequest, match=r"finds less .* 1\.000 with old"):
+        reembedding.switch(row)
+    with pytest.raises(InvalidRequest):
+        reembedding.switch(row, forced_because="  ")
+    assert DataSource.objects.get().embedding_model == models["old"]
+    assert [run.model for run in quality.trend(source)] == [models["old"]], "the gate's figures are not the trend's"
+    assert reembedding.switch(row, forced_because="The old endpoint closes.")
+    row.refresh_from_db()
+    assert (row.state, row.forced_because) == (State.SWITCHED, "The old endpoint closes.")
+    back = reembedding.roll_back(row)
+    worker.work()
+    back.refresh_from_db()
+    assert back.state == State.SWITCHED, "the way back has no gate"
+
+
+def test_an_equal_model_passes_and_switches_itself(source: DataSource, models: dict[str, EmbeddingModel]) -> None:
+    ask(source, "zebra", "zebra.txt")
+    row = start(source, models["equal"], switches_itself=True)
+    assert row.state == State.SWITCHED
+    assert DataSource.objects.get().embedding_model == models["equal"]
+
+
+def test_questions_that_were_added_after_measuring_are_asked_first(
+    source: DataSource, models: dict[str, EmbeddingModel]
+) -> None:
+    row = start(source, models["equal"])
+    assert reembedding.refusal(row) == "", "without questions the gate has nothing to say"
+    ask(source, "zebra", "zebra.txt")
+    with pytest.raises(InvalidRequest, match="Measure again"):
+        reembedding.switch(row)
+    reembedding.resume(row)
+    worker.work()
+    row.refresh_from_db()
+    assert row.new_quality is not None
+    assert reembedding.switch(row)
+
+
+def test_a_question_expects_something(source: DataSource) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ask(source, "zebra")
+
+
+def csv(*lines: str) -> bytes:
+    return "\r\n".join(lines).encode()
+
+
+def test_what_was_exported_can_be_imported(world: World, source: DataSource) -> None:
+    member = world.users["member"]
+    content = csv("question,path,passage", '"Where, then?",zebra.txt,', 'otter?,,"Where the\notter lives"')
+    assert golden_questions.import_csv(source, content, by=member) == 2
+    assert golden_questions.import_csv(source, content, by=member) == 0, "what is there stays as it is"
+    other = world.source("other")
+    assert (
+        golden_questions.import_csv(other, golden_questions.export_csv(source, member).encode("utf-8-sig"), by=member)
+        == 2
+    )
+    same = [list(each.golden_questions.values_list("question", "path", "passage")) for each in (source, other)]
+    assert same[0] == same[1]
+    assert golden_questions.import_csv(other, csv("Question;Path", "lion;lion.txt"), by=member) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "Line 1: the columns"),
+        (csv("q,path", "a,b"), "Line 1: the columns"),
+        (csv("question,path", "a,b", "", "c,", ",d"), "Line 4: path or passage is missing"),
+        (csv("question,path", "a,b", "c,d,e"), "Line 3: 3 values under 2 columns"),
+        (csv("question,path", '"a\nb",', "c,"), "Line 4: path or passage"),
+        (csv("question,path", "a" * 2001 + ",b"), "Line 2: question and passage have at most 2,000"),
+        (csv("question,path", "a," + "é" * 1001), "Line 2: path has at most 2,000 bytes"),
+        (csv("question,path", "a\x00,b"), "Line 2: NUL"),
+        (b"question,path\nok,b\n\xff,b", "Line 3: not UTF-8"),
+        (csv("question,path", "a," + "b" * 140_000), "Line 2: this is no CSV"),
+        (csv("question,path", *[f"q{number},p" for number in range(502)]), "at most 500"),
+        (b"x" * (golden_questions.MOST_BYTES + 1), "bytes; at most"),
+    ],
+)
+def test_a_wrong_file_is_refused_whole_and_by_line(
+    world: World, source: DataSource, content: bytes, words: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        golden_questions.import_csv(source, content, by=world.users["member"])
+    assert words in " ".join([refused.value.message, *refused.value.data["errors"]])
+    assert not GoldenQuestion.objects.exists()
+
+
+def test_passages_are_for_readers(world: World, source: DataSource) -> None:
+    """Whether a text is found says whether it stands there, and MANAGE alone does not open documents."""
+    reader, manager = world.users["member"], world.users["owner"]
+    golden_questions.import_csv(source, csv("question,path,passage", "a,zebra.txt,", "b,,secret words"), by=reader)
+    DataSource.objects.update(visibility=Visibility.PERSONAL, owner=reader)
+    with pytest.raises(InvalidRequest) as refused:
+        golden_questions.import_csv(source, csv("question,passage", "c,guess"), by=manager)
+    assert "Line 2" in refused.value.data["errors"][0]
+    assert "secret words" in golden_questions.export_csv(source, reader)
+    assert golden_questions.export_csv(source, manager).split() == ["question,path,passage", "a,zebra.txt,"]
+
+
+def test_the_commands(source: DataSource, models: dict[str, EmbeddingModel]) -> None:
+    ask(source, "zebra", "zebra.txt")
+    out = StringIO()
+    call_command("measure_quality", "home/library", stdout=out)
+    call_command("measure_quality", stdout=out)
+    assert out.getvalue().count("nDCG@10 1.000") == 2
+    call_command("reembed", "library", "equal", "--wait", stdout=(out := StringIO()))
+    assert "Ready, 12 of 12" in out.getvalue()
+    call_command("reembed", "library", "--switch", stdout=(out := StringIO()))
+    assert "Switched" in out.getvalue()
+    call_command("reembed", str(source.pk), "--roll-back", "--wait", stdout=(out := StringIO()))
+    assert "equal → old: Switched" in out.getvalue()
+    call_command("reembed", "library", "--drop", stdout=(out := StringIO()))
+    Reembedding.objects.update(due_at=None)
+    call_command("reembed", "library", "--wait", stdout=(out := StringIO()))
+    call_command("reembed", "library", "blind", "--no-gate", "An experiment.", "--wait", stdout=(out := StringIO()))
+    assert "Switched" in out.getvalue()
+    assert Reembedding.objects.latest("pk").forced_because == "An experiment."
+    for wrong in (("library", "unknown"), ("nowhere", "old"), ("library", "--cancel"), ("library", "old")):
+        with pytest.raises(CommandError):
+            call_command("reembed", *wrong)
+
+
+def test_a_failing_model_is_the_commands_failure(source: DataSource) -> None:
+    ask(source, "zebra", "zebra.txt")
+    EmbeddingModel.objects.filter(name="old").update(api_key_variable="NOT_SET_API_KEY")
+    with pytest.raises(EmbeddingFailed):
+        quality.measure(DataSource.objects.get())
+    with pytest.raises(CommandError, match="1 of 1"):
+        call_command("measure_quality", stderr=StringIO())

@@ -1,0 +1,64 @@
+"""Small documents are embedded and written together; what befalls one of them befalls no other."""
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from rag.models import DataSource, Document, IngestionDocument, IngestionJob
+from rag.services.ingestion import ingestion, leases
+from rag.services.jobs import jobs
+from rag.types import Submission
+from tests.support.factories import World, work
+
+State = IngestionDocument.State
+
+
+def submit(world: World, source: DataSource, texts: dict[str, str]) -> IngestionJob:
+    submissions = [Submission(path=path.split("#")[0], title="T", text=text) for path, text in texts.items()]
+    return jobs.submit(
+        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+    )
+
+
+def statements(world: World, source: DataSource, count: int) -> int:
+    submit(world, source, {f"{count}-{number}": f"Zebra {number}." for number in range(count)})
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        assert work(at_once=count) == count
+    return len(queries)
+
+
+def test_many_documents_cost_as_many_statements_as_few(world: World) -> None:
+    source = world.source()
+    few = statements(world, source, 2)
+    assert statements(world, source, 24) <= few
+    assert Document.objects.count() == 26
+
+
+def test_a_cancelled_document_takes_no_other_with_it(world: World) -> None:
+    source = world.source()
+    cancelled = submit(world, source, {"a": "Alpha.", "b": "Beta."})
+    kept = submit(world, source, {"c": "Gamma.", "d": "Delta."})
+    rows = leases.claim_next(8)
+    assert len(rows) == 4
+    jobs.cancel(world.users["owner"], cancelled.pk)
+    ingestion.work_on(rows)
+    assert sorted(Document.objects.values_list("path", flat=True)) == ["c", "d"]
+    assert set(kept.documents.values_list("state", flat=True)) == {State.DONE}
+    assert set(cancelled.documents.values_list("state", flat=True)) == {State.CANCELLED}
+
+
+def test_a_path_that_was_sent_twice_holds_what_was_sent_last(world: World) -> None:
+    job = submit(world, world.source(), {"a": "Alpha, alpha.", "b": "Beta.", "a#again": "Gamma."})
+    work()
+    assert dict(Document.objects.values_list("path", "text")) == {"a": "Gamma.", "b": "Beta."}
+    assert not job.documents.exclude(state=State.DONE).exists()
+
+
+def test_of_a_group_that_does_not_fit_those_get_in_that_do(world: World) -> None:
+    world.home.max_chunks = 2
+    world.home.save()
+    job = submit(world, world.source(), {"a": "Alpha.", "b": "Beta.", "c": "Gamma."})
+    work()
+    assert Document.objects.count() == 2
+    assert list(job.documents.filter(state=State.FAILED).values_list("error_code", flat=True)) == ["INDEX_FULL"]

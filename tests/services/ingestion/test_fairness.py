@@ -1,0 +1,132 @@
+"""Whose documents a worker takes next: organisations take turns, and no document is taken twice."""
+
+import datetime
+import itertools
+import threading
+from collections import Counter
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from rag.models import DataSource, IngestionDocument
+from rag.services.ingestion import ingestion, leases, sweep
+from rag.services.jobs import jobs
+from rag.types import Submission
+from tests.support.factories import World
+
+State = IngestionDocument.State
+SECOND = datetime.timedelta(seconds=1)
+
+
+def queue(world: World, source: DataSource, count: int, *, name: str = "doc") -> None:
+    submissions = [Submission(path=f"{name}-{each}", title="Zebras", text=f"Zebra {each}.") for each in range(count)]
+    jobs.submit(
+        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+    )
+
+
+def two_tenants(world: World) -> tuple[DataSource, DataSource]:
+    return world.source("large"), world.source("small", organization=world.abroad)
+
+
+def done(rows: list[IngestionDocument]) -> None:
+    IngestionDocument.objects.filter(pk__in=[row.pk for row in rows]).update(state=State.DONE, due_at=None)
+
+
+def test_a_large_job_does_not_keep_another_organisations_single_document_waiting(world: World) -> None:
+    large, small = two_tenants(world)
+    queue(world, large, 200)
+    assert {row.source_id for row in leases.claim_next(8)} == {large.pk}
+    queue(world, small, 1)
+    (only,) = leases.claim_next(8)
+    assert only.source_id == small.pk
+
+
+def test_organisations_take_turns_with_a_single_worker(world: World) -> None:
+    """Nothing is at work between two of its takes: then it counts who was served longest ago."""
+    large, small = two_tenants(world)
+    queue(world, large, 40)
+    queue(world, small, 40)
+    served = []
+    while rows := leases.claim_next(4):
+        served.append(rows[0].source_id)
+        done(rows)
+    assert len(served) == 20
+    assert all(one != other for one, other in itertools.pairwise(served))
+
+
+def test_who_has_less_at_work_comes_first(world: World) -> None:
+    large, small = two_tenants(world)
+    queue(world, large, 100)
+    leases.claim_next(8)
+    queue(world, small, 100)
+    share = Counter(leases.claim_next(4)[0].source_id for _ in range(6))
+    assert share == {small.pk: 4, large.pk: 2}, "8 + 8 against 16"
+
+
+def test_what_is_taken_is_of_one_source_in_the_order_in_which_it_was_sent(world: World) -> None:
+    queue(world, world.source("a"), 3)
+    queue(world, world.source("b"), 3)
+    for _ in range(2):
+        rows = leases.claim_next(8)
+        assert [row.index for row in rows] == [0, 1, 2]
+        assert len({row.job_id for row in rows}) == 1
+        assert all(row.state == State.RUNNING and row.lease and row.attempts == 1 and row.claimed_at for row in rows)
+    assert leases.claim_next(8) == []
+
+
+def test_what_waits_for_its_time_or_has_ended_is_not_taken(world: World) -> None:
+    queue(world, world.source("a"), 4)
+    postponed, cancelled, failed, free = IngestionDocument.objects.all()
+    IngestionDocument.objects.filter(pk=postponed.pk).update(due_at=postponed.queued_at)
+    IngestionDocument.objects.filter(pk=cancelled.pk).update(state=State.CANCELLED)
+    IngestionDocument.objects.filter(pk=failed.pk).update(state=State.FAILED)
+    assert [row.pk for row in leases.claim_next(8)] == [free.pk]
+    sweep.sweep()
+    assert [row.pk for row in leases.claim_next(8)] == [postponed.pk]
+
+
+def test_no_document_is_taken_twice(live_world: World) -> None:
+    large, small = two_tenants(live_world)
+    queue(live_world, large, 150)
+    queue(live_world, small, 50)
+    taken: list[IngestionDocument] = []
+    ready = threading.Barrier(6)
+
+    def take() -> None:
+        try:
+            ready.wait()
+            while rows := leases.claim_next(3):
+                taken.extend(rows)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=take) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    taken += leases.claim_next(200) + leases.claim_next(200)  # what was locked by others the moment they all looked
+    assert len(taken) == 200
+    assert len({row.pk for row in taken}) == 200
+    held = dict(IngestionDocument.objects.values_list("pk", "lease"))
+    assert {row.pk: row.lease for row in taken} == held
+
+
+def test_a_document_that_kills_its_worker_takes_no_other_with_it(world: World, settings: Any) -> None:
+    """What was lost with a worker before is taken alone: only the one that is the cause uses up its attempts."""
+    source = world.source()
+    queue(world, source, 200)
+    poison = IngestionDocument.objects.order_by("pk")[3]
+    for _ in range(40):
+        rows = leases.claim_next(8)
+        if not rows:
+            break
+        if poison.pk in [row.pk for row in rows]:  # and its worker dies
+            IngestionDocument.objects.filter(state=State.RUNNING).update(due_at=timezone.now() - SECOND)
+            sweep.sweep()
+        else:
+            done(rows)
+    lost = IngestionDocument.objects.filter(state=State.FAILED)
+    assert [(row.pk, row.error_code) for row in lost] == [(poison.pk, "WORKER_LOST")]

@@ -1,0 +1,230 @@
+"""Jobs survive what happens to processes: real workers, really killed."""
+
+import datetime
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from rag import queue
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.services.ingestion import leases, sweep
+from rag.services.jobs import jobs
+from rag.types import ChunkingOptions, Submission
+from ragsite.postgres import identity
+from tests.conftest import Worker, empty_queue
+from tests.support import factories
+from tests.support.factories import World, carry_on, work
+from tests.support.provider_server import ProviderServer
+
+Eventually = Callable[..., Any]
+OPTIONS = ChunkingOptions(512, 50)
+State, Status = IngestionDocument.State, IngestionJob.Status
+
+
+def documents(count: int, words: int = 300) -> list[Submission]:
+    return [
+        Submission(path=f"doc-{number}", title=f"Document {number}", text=f"Zebra number {number}. " * words)
+        for number in range(count)
+    ]
+
+
+def submit(world: World, submissions: list[Submission]) -> IngestionJob:
+    source = world.source()
+    return jobs.submit(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
+
+
+def indexed() -> dict[str, list[tuple[Any, ...]]]:
+    """path → its chunks, without ids."""
+    rows = Chunk.objects.order_by("document__path", "position").values_list(
+        "document__path", "position", "start", "end", "text"
+    )
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for path, *chunk in rows:
+        found.setdefault(path, []).append(tuple(chunk))
+    return found
+
+
+def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: Worker, eventually: Eventually) -> None:
+    """The job completes, no document is missing, no chunk is double."""
+    submissions = documents(20, words=150)
+    job = submit(live_world, submissions)
+    worker.start()
+    for done in (2, 8):
+        eventually(lambda done=done: IngestionDocument.objects.filter(state=State.DONE).count() >= done)
+        worker.kill()
+        assert IngestionDocument.objects.filter(state__in=[State.QUEUED, State.RUNNING]).exists()
+        worker.start()
+    eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
+    job.refresh_from_db()
+    assert job.status == Status.COMPLETED
+    assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+    # As an undisturbed run would have left it, and nobody else has a part in that one.
+    worker.stop()
+    after_faults = indexed()
+    assert set(after_faults) == {submission.path for submission in submissions}
+    Document.objects.all().delete()
+    source = live_world.home.sources.get()
+    jobs.submit(source=source, submissions=submissions, options=OPTIONS, actor=live_world.users["editor"])
+    work()
+    assert after_faults == indexed()
+
+
+def test_a_broker_that_forgot_its_queue_loses_nothing(
+    live_world: World, worker: Worker, eventually: Eventually
+) -> None:
+    job = submit(live_world, documents(5, words=3))
+    empty_queue()
+    worker.start()
+    eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
+    assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+
+
+def test_the_sweep_tells_again_what_no_message_tells(live_world: World, worker: Worker) -> None:
+    job = submit(live_world, documents(5, words=3))
+    told = queue.waiting()
+    assert told
+    sweep.sweep()
+    assert queue.waiting() == told, "while there are messages none is added"
+    empty_queue()
+    sweep.sweep()
+    assert queue.waiting() == told
+    assert set(job.documents.values_list("state", flat=True)) == {State.QUEUED}
+
+
+def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
+    """Who was silent too long and wakes up later writes nothing."""
+    job = submit(live_world, documents(1, words=3))
+    row = job.documents.get()
+    slow = factories.claim(row.pk)
+    assert slow is not None
+    assert factories.claim(row.pk) is None
+    IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
+    sweep.sweep()
+    quick = factories.claim(row.pk)
+    assert quick is not None
+    with pytest.raises(leases.LeaseLost):
+        carry_on(slow)
+    assert not Document.objects.exists()
+    carry_on(quick)
+    assert Document.objects.count() == 1
+
+
+def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, settings: Any) -> None:
+    job = submit(live_world, documents(2, words=3))
+    poison, good = job.documents.all()
+    for _ in range(settings.RAG_MAX_ATTEMPTS):
+        assert factories.claim(poison.pk) is not None  # and its worker dies
+        IngestionDocument.objects.filter(pk=poison.pk).update(due_at=timezone.now() - datetime.timedelta(seconds=1))
+        sweep.sweep()
+    poison.refresh_from_db()
+    assert (poison.state, poison.error_code) == (State.FAILED, "WORKER_LOST")
+    factories.run(ids=[good.pk, poison.pk])
+    job.refresh_from_db()
+    assert (job.status, Document.objects.count()) == (Status.COMPLETED, 1)
+
+
+def test_an_older_submission_that_finishes_later_does_not_win(live_world: World) -> None:
+    older = submit(live_world, [Submission(path="a", title="A", text="Old text.")]).documents.get()
+    source = live_world.home.sources.get()
+    newer = jobs.submit(
+        source=source,
+        submissions=[Submission(path="a", title="A", text="New text.")],
+        options=OPTIONS,
+        actor=live_world.users["editor"],
+    ).documents.get()
+    factories.run(ids=[newer.pk])
+    factories.run(ids=[older.pk])
+    assert Document.objects.get().text == "New text."
+
+
+def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_world: World) -> None:
+    job = submit(live_world, documents(1, words=3))
+    row = factories.claim(job.documents.get().pk)
+    assert row is not None
+    carry_on(row)
+    sweep.sweep()
+    job.refresh_from_db()
+    assert job.status == Status.COMPLETED
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=384).running() as server:
+        yield server
+
+
+def remote_source(world: World, provider: ProviderServer) -> DataSource:
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    return world.source(embedding_model=model)
+
+
+def test_a_document_that_takes_longer_than_its_lease_keeps_it(
+    live_world: World, provider: ProviderServer, settings: Any, eventually: Eventually
+) -> None:
+    settings.RAG_LEASE_SECONDS = 1
+    source = remote_source(live_world, provider)
+    job = jobs.submit(
+        source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
+    )
+    row = job.documents.get()
+    provider.stall.clear()
+
+    def work() -> None:
+        try:
+            factories.run(ids=[row.pk])
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    eventually(lambda: provider.requests)
+    first_end = IngestionDocument.objects.get(pk=row.pk).due_at
+    assert first_end is not None
+    eventually(lambda: timezone.now() > first_end + datetime.timedelta(seconds=0.2))
+    sweep.sweep()
+    row.refresh_from_db()
+    assert (row.state, row.attempts) == (State.RUNNING, 1)
+    provider.stall.set()
+    thread.join()
+    row.refresh_from_db()
+    assert (row.state, row.attempts) == (State.DONE, 1)
+
+
+def test_a_database_that_goes_away_fails_no_document(live_world: World, provider: ProviderServer) -> None:
+    """RESOLUTION: a job survives "a database failover: no document is lost"."""
+    source = remote_source(live_world, provider)
+    job = jobs.submit(
+        source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
+    )
+    row = job.documents.get()
+    provider.stall.clear()
+    backend: list[int] = []
+
+    def work() -> None:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_backend_pid()")
+                backend.append(cursor.fetchone()[0])
+            factories.run(ids=[row.pk])
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not provider.requests:
+        thread.join(0.01)
+    with identity.acting(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", backend)
+    provider.stall.set()
+    thread.join()
+    row.refresh_from_db()
+    assert row.state == State.RUNNING, "its lease will end, and the sweep brings it back"
+    IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
+    sweep.sweep()
+    factories.run(ids=[row.pk])
+    row.refresh_from_db()
+    assert row.state == State.DONE

@@ -1,0 +1,226 @@
+"""An embedding endpoint that is down is waited for: without hammering it, and without blaming documents or workers."""
+
+import datetime
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from rag.errors import EmbeddingFailed
+from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
+from rag.providers import registry
+from rag.services.ingestion import ingestion, leases, outages, outcomes, sweep
+from rag.services.jobs import jobs
+from rag.types import Submission
+from tests.support.factories import World, work
+from tests.support.provider_server import ProviderServer
+
+State = IngestionDocument.State
+
+
+@pytest.fixture(autouse=True)
+def asked_once(settings: Any) -> None:
+    settings.EMBEDDING_MAX_RETRIES = 0
+    registry._remote_embedder.cache_clear()
+
+
+def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
+    model, _ = EmbeddingModel.objects.get_or_create(
+        name="remote", defaults={"provider": "openai", "dimensions": 384, "base_url": provider.base_url}
+    )
+    source = DataSource.objects.filter(slug="remote").first() or world.source("remote", embedding_model=model)
+    submissions = [Submission(path=f"doc-{each}", title="Zebras", text=f"Zebra {each}.") for each in range(count)]
+    return jobs.submit(
+        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+    )
+
+
+def time_passes() -> None:
+    """Everything that was put off is due."""
+    past = timezone.now() - datetime.timedelta(seconds=1)
+    IngestionDocument.objects.exclude(due_at=None).update(due_at=past)
+    ModelOutage.objects.update(until=past)
+    sweep.sweep()
+
+
+def test_a_dead_endpoint_is_asked_a_few_times_and_not_once_for_each_document(
+    world: World, provider: ProviderServer
+) -> None:
+    job = queue(world, provider, 200)
+    for _ in range(1000):
+        provider.fail(503)
+    work()
+    at_first = len(provider.requests)
+    assert 1 <= at_first <= 8, "those that were taken together"
+    for pauses in range(1, 11):
+        time_passes()
+        work()
+        assert len(provider.requests) <= at_first + pauses, "one a pause, to see"
+    open_now = job.documents.filter(state=State.QUEUED)
+    assert (open_now.count(), open_now.filter(attempts=0).count()) == (200, 200)
+    provider.faults.clear()
+    time_passes()
+    work()
+    time_passes()
+    work()
+    assert job.documents.filter(state=State.DONE).count() == 200
+    assert not job.documents.exclude(error_code="").exists()
+    assert not ModelOutage.objects.exists()
+
+
+def test_outages_use_up_no_attempts_and_have_an_end(world: World, provider: ProviderServer, settings: Any) -> None:
+    settings.RAG_MAX_OUTAGES = 5
+    job = queue(world, provider, 1)
+    for number in range(1, 6):
+        provider.fail(503)
+        assert work() == 1
+        row = job.documents.get()
+        assert row.outages == min(number, 4)
+        if number < 5:
+            assert (row.state, row.attempts, row.error_code) == (State.QUEUED, 0, "EMBEDDING_FAILED")
+            assert row.due_at
+            assert row.due_at > timezone.now()
+            assert work() == 0, "not before its time"
+            time_passes()
+    assert (row.state, row.error_code, row.text) == (State.FAILED, "EMBEDDING_FAILED", "Zebra 0.")
+
+
+def test_the_usual_patience_is_about_an_hour() -> None:
+    assert datetime.timedelta(minutes=45) < outages.patience() < datetime.timedelta(minutes=75)
+    pauses = [outages.pause(times).total_seconds() for times in range(1, 40)]
+    assert 10 <= pauses[0] <= 15
+    assert 20 <= pauses[1] <= 30
+    assert max(pauses) <= 360
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: ProviderServer, status: int) -> None:
+    job = queue(world, provider, 2)
+    provider.fail(status, Retry_After="600")
+    (row, _) = leases.claim_next(2)
+    ingestion.work_on([row])
+    row = job.documents.get(index=0)
+    in_9_minutes = timezone.now() + datetime.timedelta(minutes=9)
+    assert row.due_at
+    assert row.due_at > in_9_minutes
+    assert ModelOutage.objects.get().until > in_9_minutes
+    assert work() == 0
+
+
+def test_a_provider_does_not_put_us_off_for_days() -> None:
+    assert outages.pause(1, asked=10**9) == datetime.timedelta(hours=1)
+
+
+def test_a_wrong_key_fails_at_once(world: World, provider: ProviderServer) -> None:
+    job = queue(world, provider, 1)
+    provider.fail(401)
+    work()
+    assert job.documents.get().state == State.FAILED
+    assert not ModelOutage.objects.exists()
+
+
+def test_other_models_go_on(world: World, provider: ProviderServer) -> None:
+    queue(world, provider, 3)
+    provider.fail(503)
+    (row, *_) = leases.claim_next(1)
+    ingestion.work_on([row])
+    local = jobs.submit(
+        source=world.source("local"),
+        submissions=[Submission(path="a", title="A", text="Zebras.")],
+        options=ingestion.default_options(),
+        actor=world.users["editor"],
+    )
+    assert work() == 1
+    assert local.documents.get().state == State.DONE
+
+
+def test_one_document_sees_whether_the_model_is_back_and_the_others_follow(
+    world: World, provider: ProviderServer
+) -> None:
+    queue(world, provider, 10)
+    provider.fail(503)
+    (row,) = leases.claim_next(1)
+    ingestion.work_on([row])
+    time_passes()
+    (probe,) = leases.claim_next(8)
+    assert leases.claim_next(8) == []
+    ingestion.work_on([probe])
+    assert len(leases.claim_next(8)) == 8
+
+
+def test_a_document_that_did_not_come_to_ask_lets_another_one_ask(world: World, provider: ProviderServer) -> None:
+    queue(world, provider, 3)
+    provider.fail(503)
+    (row,) = leases.claim_next(1)
+    ingestion.work_on([row])
+    time_passes()
+    (probe,) = leases.claim_next(8)
+    outcomes.fail(probe, "PARSE_ERROR", "It is empty.")
+    (other,) = leases.claim_next(8)
+    assert other.pk != probe.pk
+
+
+def test_what_fails_at_the_same_time_counts_once(world: World, provider: ProviderServer) -> None:
+    queue(world, provider, 5)
+    rows = leases.claim_next(5)
+    for row in rows:
+        outcomes.refuse(row, EmbeddingFailed("It cannot be reached."))
+    outage = ModelOutage.objects.get()
+    assert outage.tries == 1
+    assert outage.until < timezone.now() + datetime.timedelta(seconds=16)
+
+
+def test_documents_that_waited_all_the_time_fail_without_asking_for_each(
+    world: World, provider: ProviderServer
+) -> None:
+    waiting = queue(world, provider, 30)
+    provider.fail(503)
+    (row,) = leases.claim_next(1)
+    ingestion.work_on([row])
+    later = queue(world, provider, 2)
+    long_ago = timezone.now() - outages.patience() - datetime.timedelta(seconds=1)
+    ModelOutage.objects.update(since=long_ago)
+    IngestionDocument.objects.filter(job=waiting).update(queued_at=long_ago)
+    sweep.sweep()
+    assert len(provider.requests) == 1
+    waiting.refresh_from_db()
+    assert waiting.status == IngestionJob.Status.FAILED
+    assert waiting.documents.filter(error_code="EMBEDDING_FAILED").exclude(text="").count() == 30
+    assert later.documents.filter(state=State.QUEUED).count() == 2, "its hour is not over"
+
+
+def test_an_outage_that_nothing_was_tried_in_for_long_is_forgotten(world: World, provider: ProviderServer) -> None:
+    """Else documents that come weeks later would fail without having been tried."""
+    queue(world, provider, 2)
+    provider.fail(503)
+    ingestion.work_on(leases.claim_next(1))
+    ModelOutage.objects.update(until=timezone.now() - outages.patience() - datetime.timedelta(seconds=1))
+    sweep.sweep()
+    assert not ModelOutage.objects.exists()
+
+
+def test_a_text_that_a_model_cannot_embed_is_set_aside_and_keeps_nobody_waiting(
+    world: World, provider: ProviderServer, settings: Any
+) -> None:
+    settings.RAG_MAX_ATTEMPTS = 2
+    job = queue(world, provider, 6)
+    provider.break_on = "Zebra 3."
+    work()
+    assert job.documents.filter(state=State.DONE).count() == 5
+    row = job.documents.exclude(state=State.DONE).get()
+    assert (row.path, row.state, row.attempts) == ("doc-3", State.QUEUED, 1)
+    assert not ModelOutage.objects.exists()
+    time_passes()
+    work()
+    row.refresh_from_db()
+    assert (row.state, row.error_code, row.text) == (State.FAILED, "EMBEDDING_FAILED", "Zebra 3.")
+    assert not ModelOutage.objects.exists()
+
+
+def test_a_model_that_can_embed_nothing_is_asked_a_few_times(world: World, provider: ProviderServer) -> None:
+    job = queue(world, provider, 30)
+    provider.break_on = "Zebra"
+    work()
+    assert len(provider.requests) <= 4
+    assert ModelOutage.objects.exists()
+    assert set(job.documents.values_list("state", "attempts")) == {(State.QUEUED, 0)}

@@ -1,0 +1,182 @@
+"""Quotas are exact: never over, and what fits is in; and the counters they go by can be checked and repaired."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from rag.errors import IndexFull
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Original, Usage
+from rag.pipeline.ingestion import quota
+from rag.services.ingestion import ingestion
+from rag.services.jobs import jobs
+from rag.services.maintenance import usage
+from rag.services.sources import documents
+from rag.types import Submission
+from tests.support import factories
+from tests.support.factories import World, put
+from tests.support.provider_server import ProviderServer
+
+OPTIONS = ingestion.default_options()
+
+
+def limit(world: World, **most: int | None) -> None:
+    for name, value in most.items():
+        setattr(world.home, name, value)
+    world.home.save()
+
+
+def at_once(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Each task in a thread and on a connection of its own, begun together: what each gave, IndexFull included."""
+    ready, results = threading.Barrier(len(tasks)), []
+
+    def run(task: Callable[[], Any]) -> None:
+        try:
+            ready.wait(20)
+            results.append(task())
+        except IndexFull as error:
+            results.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=[task]) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def refused(results: list[Any]) -> int:
+    return sum(isinstance(each, IndexFull) for each in results)
+
+
+def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh") -> IngestionJob:
+    sent = [Submission(path=path, title=path, text=text) for path, text in zip(paths, texts, strict=False)]
+    return jobs.submit(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
+
+
+def work() -> None:
+    factories.run(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
+
+
+@pytest.mark.parametrize("most", [{"max_chunks": 3}, {"max_bytes": 30}], ids=["chunks", "bytes"])
+def test_of_many_writers_exactly_those_get_in_that_fit(live_world: World, most: dict[str, int]) -> None:
+    """Each brings one chunk of ten bytes; into sources that are there already, so that all get as far as the commit."""
+    limit(live_world, **most)
+    sources = [live_world.source(f"source-{number}") for number in range(7)]
+    results = at_once([partial(put, each, "a", "0123456789") for each in sources])
+    assert (refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
+    assert Usage.objects.values_list("chunks", "bytes").get() == (3, 30)
+    assert usage.check() == []
+
+
+def test_writers_and_deleters_side_by_side_leave_the_counter_right(live_world: World) -> None:
+    source = live_world.source()
+    for number in range(6):
+        put(source, f"{number}", "Zebras.")
+
+    def rewrite(path: str) -> None:
+        for round_ in range(4):
+            put(source, path, "Lions have manes. " * (round_ * 60 + 1))
+
+    def delete(path: str) -> None:
+        documents.delete_document(Document.objects.live().get(source=source, path=path))
+
+    tasks = [partial(rewrite, path) for path in ("0", "1", "2", "new", "new")]
+    tasks += [partial(delete, path) for path in ("3", "4", "5")]
+    at_once(tasks)
+    assert usage.check() == []
+    assert Usage.objects.get().chunks == Chunk.objects.filter(document__deleted_at=None).count()
+
+
+def test_a_job_must_fit_with_all_that_are_still_open(live_world: World) -> None:
+    """In bytes: chunks are known only once it is cut. Nothing of a refused job is stored."""
+    limit(live_world, max_bytes=25)
+    source = live_world.source()
+    results = at_once([partial(submit, live_world, source, "0123456789", paths=f"{n}") for n in range(6)])
+    assert (refused(results), IngestionJob.objects.count(), IngestionDocument.objects.count()) == (4, 2, 2)
+    work()
+    assert set(IngestionDocument.objects.values_list("state", flat=True)) == {"done"}, "what was accepted fits"
+    with pytest.raises(IndexFull) as error:
+        submit(live_world, source, "0123456789", paths="9")
+    assert error.value.data == {"maxBytes": 25}
+    submit(live_world, source, "01234", paths="9")
+
+
+def test_what_is_replaced_makes_room_for_what_replaces_it(live_world: World) -> None:
+    limit(live_world, max_bytes=20, max_chunks=20)
+    source = live_world.source()
+    submit(live_world, source, "0123456789", "0123456789")
+    work()
+    submit(live_world, source, "9876543210", "9876543210")  # the whole source again, full as it is
+    work()
+    assert set(Document.objects.values_list("text", flat=True)) == {"9876543210"}
+    with pytest.raises(IndexFull):
+        submit(live_world, source, "9876543210!")
+    assert put(source, "a", "short").status == "updated"
+    assert Usage.objects.get().bytes == 15
+
+
+def test_a_cancelled_or_failed_document_waits_for_no_room(live_world: World) -> None:
+    limit(live_world, max_bytes=10)
+    source = live_world.source()
+    job = submit(live_world, source, "0123456789")
+    jobs.cancel(live_world.users["editor"], job.pk)
+    submit(live_world, source, "0123456789")
+
+
+def test_nothing_is_embedded_that_cannot_be_stored(live_world: World, provider: ProviderServer) -> None:
+    """A document of a job that does not fit fails alone."""
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    source = live_world.source(embedding_model=model)
+    limit(live_world, max_chunks=2)
+    job = submit(live_world, source, "Zebras.", "Lions have manes. " * 400, "Bears.")
+    work()
+    job.refresh_from_db()
+    rows = {row.path: (row.state, row.error_code) for row in job.documents.all()}
+    assert rows == {"a": ("done", ""), "b": ("failed", "INDEX_FULL"), "c": ("done", "")}
+    assert not any("manes" in str(request) for request in provider.requests)
+    seen = len(provider.requests)
+    with pytest.raises(IndexFull):
+        put(source, "d", "Lions.")
+    assert len(provider.requests) == seen
+
+
+@pytest.fixture
+def provider() -> Any:
+    with ProviderServer(dimensions=384).running() as server:
+        yield server
+
+
+def test_a_file_counts_with_its_text(world: World) -> None:
+    original = Original.objects.create(source=world.source(), file="x", name="x.pdf", size=1000, sha256="x")
+    assert quota.size_of("Grün", original.pk) == 1005
+    assert quota.size_of("Grün") == 5
+    Document.objects.create(
+        source=original.source, path="old", title="x", text="old", content_type="text/plain", source_type="doc",
+        content_hash="x", chunk_size=1, chunk_overlap=0, chunk_count=2, bytes=1003, original=original,
+        revision="0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11",
+    )  # fmt: skip
+    put(original.source, "old", "new")
+    assert Usage.objects.get().bytes == 3 - 1003, "what is replaced counts as it was counted"
+
+
+def test_counters_are_checked_and_repaired(world: World) -> None:
+    put(world.source(), "a", "Zebras.")
+    put(world.source("abroad", organization=world.abroad), "a", "Lions.")
+    call_command("check_usage", stdout=(out := StringIO()))
+    assert out.getvalue() == "The counters are what is stored.\n"
+    Usage.objects.filter(organization=world.home).update(chunks=7)
+    Usage.objects.filter(organization=world.abroad).delete()
+    with pytest.raises(CommandError, match="differs: 2"):
+        call_command("check_usage", stdout=(out := StringIO()))
+    assert "home: counted 7 chunks and 7 bytes, stored 1 chunks and 7 bytes" in out.getvalue()
+    call_command("check_usage", "--repair", stdout=StringIO())
+    assert usage.check() == []
+    assert Usage.objects.get(organization=world.abroad).bytes == len("Lions.")

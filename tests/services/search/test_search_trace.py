@@ -1,0 +1,116 @@
+"""How a search came to its passages, for those who manage what was searched, and what others never learn."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from orgs.access.permissions import Visibility
+from orgs.services import add_member
+from rag.models import DataSource, Document
+from tests.support.factories import World, put
+
+pytestmark = pytest.mark.django_db
+QUESTION = "How do zebras sleep?"
+TEXTS = {
+    "zebras.md": "Zebras sleep standing up. A zebra sleeps for an hour at most.",
+    "copy.md": "Zebras sleep standing up. A zebra sleeps for an hour at most.",
+    "tea.md": "Tea is brewed with boiling water in a warm pot.",
+}
+
+
+@pytest.fixture
+def library(world: World) -> DataSource:
+    source = world.source("library")
+    for path, text in TEXTS.items():
+        put(source, path, text, title="Animals")
+    return source
+
+
+def ask(world: World, asker: str, *scopes: str, status: int = 200, **fields: Any) -> Any:
+    key = world.key(asker, *scopes).secret
+    body = {"query": QUESTION, "topK": 1, **fields}
+    reply = Client().post("/api/rag/explain", body, content_type="application/json", headers={"X-API-Key": key})
+    assert reply.status_code == status, reply.json()
+    return reply.json()
+
+
+def document(path: str) -> str:
+    return str(Document.objects.get(path=path).pk)
+
+
+def test_each_step_tells_what_it_left(world: World, library: DataSource) -> None:
+    found = ask(world, "admin", user="member@home.example")
+    assert found["funnel"] == {
+        "sources": 1, "chunks": 3, "byMeaning": 3, "byWords": 2, "candidates": 3, "aboveThreshold": 3,
+        "distinct": 2, "ranked": 1, "grounded": 1,
+    }  # fmt: skip
+    assert (found["isMember"], found["isGroundable"], found["dataSources"]) == (True, True, [str(library.pk)])
+    (first,) = found["documents"]
+    assert (first["countsForAnswer"], first["text"]) == (True, TEXTS[first["path"]])
+    near = ask(world, "admin", minScore=0.3)["funnel"]
+    assert (near["candidates"], near["aboveThreshold"]) == (3, 2)
+    narrow = ask(world, "admin", filters=[{"field": "tags", "value": "none"}])["funnel"]
+    assert (narrow["sources"], narrow["chunks"], narrow["candidates"]) == (1, 0, 0)
+
+
+def test_a_document_is_told_where_it_fell_out(world: World, library: DataSource) -> None:
+    fates = {path: ask(world, "admin", document=document(path))["document"] for path in TEXTS}
+    found = next(path for path, fate in fates.items() if fate["isFound"])
+    copy = ({"zebras.md", "copy.md"} - {found}).pop()
+    assert (fates[found]["stage"], fates[copy]["stage"], fates["tea.md"]["stage"]) == ("grounded", "distinct", "ranked")
+    assert "repeats what a better one says" in fates[copy]["reason"]
+    assert "number 2, and 1 were asked for" in fates["tea.md"]["reason"]
+    assert ask(world, "admin", document=document("tea.md"), minScore=0.3)["document"]["stage"] == "aboveThreshold"
+    assert ask(world, "admin", document=document("tea.md"), topK=3)["document"]["stage"] == "grounded"
+    lexical = ask(world, "admin", document=document("tea.md"), mode="lexical")["document"]
+    assert (lexical["stage"], lexical["isFound"]) == ("candidates", False)
+    Document.objects.filter(path="tea.md").update(tags=["t"])
+    tagged = ask(world, "admin", document=document("zebras.md"), filters=[{"field": "tags", "value": "t"}])
+    assert tagged["document"]["stage"] == "chunks"
+    DataSource.objects.update(visibility=Visibility.PERSONAL)
+    closed = ask(world, "admin", document=document("zebras.md"), user="member@home.example")
+    assert (closed["document"]["stage"], closed["funnel"]["sources"]) == ("sources", 0)
+    assert ask(world, "admin", document="0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", status=404)
+
+
+def test_whoever_manages_nothing_learns_nothing(world: World, library: DataSource) -> None:
+    for name in ("member", "editor"):
+        refused = ask(world, name, status=403)
+        assert "library" not in str(refused)
+    assert ask(world, "member", dataSources=["library"], status=403)["message"].startswith("You may see")
+    DataSource.objects.update(visibility=Visibility.PERSONAL)
+    hidden = ask(world, "member", dataSources=["library"], status=404)
+    assert hidden["message"] == ask(world, "member", dataSources=["nothing"], status=404)["message"]
+    ask(world, "admin", "query", "ingest", status=403)
+
+
+def test_what_the_asker_does_not_manage_is_neither_counted_nor_named(world: World, library: DataSource) -> None:
+    """The person queries a source abroad, too; and a document there does not exist for the asker."""
+    abroad = world.source("abroad", organization=world.abroad)
+    put(abroad, "there.md", "Zebras sleep abroad.")
+    add_member(user=world.users["member"], organization=world.abroad)
+    add_member(user=world.users["admin"], organization=world.abroad)
+    found = ask(world, "admin", user="member@home.example", topK=10)
+    assert (found["funnel"]["sources"], found["funnel"]["chunks"]) == (1, 3)
+    for hidden in ("abroad", str(abroad.pk)):
+        assert hidden not in str(found)
+    ask(world, "admin", document=document("there.md"), status=404)
+
+
+def test_whoever_is_not_a_member_is_like_nobody(world: World, library: DataSource) -> None:
+    foreign, unknown = (ask(world, "admin", user=each) for each in ("foreigner@abroad.example", "no@where.example"))
+    assert foreign == unknown
+    assert (foreign["isMember"], set(foreign["funnel"].values()), foreign["documents"]) == (False, {0}, [])
+
+
+def test_managing_is_not_reading(world: World, library: DataSource) -> None:
+    """No text, and no words that are missing in it, of what the asker may not query; nor to a key that may not."""
+    unread = ask(world, "admin", "manage")
+    assert [each["text"] for each in unread["documents"]] == [None]
+    library.grants.create(user=world.users["member"])
+    DataSource.objects.update(visibility=Visibility.PRIVATE)
+    found = ask(world, "admin", user="member@home.example", query="How do purple zebras sleep?")
+    assert found["funnel"]["ranked"] == 1
+    assert ([each["text"] for each in found["documents"]], found["gaps"]) == ([None], [])
+    assert "standing" not in str(found)

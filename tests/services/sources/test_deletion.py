@@ -1,0 +1,291 @@
+"""What is deleted is found no more, what is not stays as it is, and what is counted is what is there."""
+
+import datetime
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import Sum
+from django.utils import timezone
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from orgs.services import found_organization
+from rag.errors import UnknownDocument, UnknownSource
+from rag.models import (
+    EMBEDDING_TABLES,
+    Chunk,
+    DataSource,
+    Document,
+    EmbeddingModel,
+    IngestionDocument,
+    IngestionJob,
+    Usage,
+)
+from rag.pipeline.retrieval import retrieve
+from rag.services.ingestion import ingestion
+from rag.services.jobs import jobs, retries
+from rag.services.maintenance import usage
+from rag.services.sources import deletion, documents
+from rag.types import ChunkingOptions, Question, Scope, Submission
+from tests.support import factories
+from tests.support.factories import World, put
+from tests.support.provider_server import ProviderServer
+
+TEXTS = ("Zebras.", "Lions have manes.", "Ünïcödé beasts. " * 3, "Zebras and lions. " * 110)
+OPTIONS = ChunkingOptions(64, 8)
+# An action on a path of one of the sources. None: the path is deleted; a number: that text is sent.
+steps = st.lists(
+    st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.none() | st.integers(0, len(TEXTS) - 1), st.booleans()),
+    min_size=3,
+    max_size=8,
+)
+
+
+def found(source: DataSource) -> dict[str, set[str]]:
+    """What a search of the source alone finds: path → passages."""
+    scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    answer: dict[str, set[str]] = {}
+    for passage in retrieve.find(Question("lions and zebras", top_k=200), [scope]).passages:
+        assert passage.source_id == source.pk
+        answer.setdefault(passage.path, set()).add(passage.text)
+    return answer
+
+
+def sums() -> tuple[int, int]:
+    live = Document.objects.live().filter(source__deleted_at=None)
+    counted = live.aggregate(chunks=Sum("chunk_count", default=0), size=Sum("bytes", default=0))
+    return counted["chunks"], counted["size"]
+
+
+def counted() -> tuple[int, int]:
+    rows = Usage.objects.aggregate(chunks=Sum("chunks", default=0), size=Sum("bytes", default=0))
+    return rows["chunks"], rows["size"]
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.mark.django_db
+@given(taken=steps)
+@settings(max_examples=12, deadline=None, phases=set(Phase) - {Phase.explain})
+def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
+    taken: list[tuple[str, str, int | None, bool]],
+) -> None:
+    """The same path in two sources is two documents, whatever happens to either, and the counters follow."""
+    with rolled_back():
+        home = found_organization(name="Model", slug="model")
+        model = EmbeddingModel.objects.default()
+        sources = {
+            name: DataSource.objects.create(organization=home, slug=name, name=name, embedding_model=model)
+            for name in "ab"
+        }
+        expected: dict[str, dict[str, str]] = {"a": {}, "b": {}}
+        for name, path, text, purged in taken:
+            if text is not None:
+                put(sources[name], path, TEXTS[text])
+                expected[name][path] = TEXTS[text]
+            elif path in expected[name]:
+                documents.delete_document(Document.objects.live().get(source=sources[name], path=path))
+                del expected[name][path]
+            if purged:
+                deletion.purge()
+            for each, source in sources.items():
+                passages = found(source)
+                assert set(passages) == set(expected[each])
+                for key, texts in passages.items():
+                    assert all(piece in expected[each][key] for piece in texts)
+                chunks = Chunk.objects.filter(source=source, document__deleted_at=None)
+                assert sum(map(len, passages.values())) <= chunks.count()
+            assert counted() == sums()
+            stored = [text for texts in expected.values() for text in texts.values()]
+            assert counted()[1] == sum(len(text.encode()) for text in stored)
+        assert usage.check() == []
+        for source in sources.values():
+            deletion.delete_source(source)
+        assert counted() == (0, 0)
+
+
+def rows_left(document: Document) -> int:
+    tables: list[Any] = [Chunk, *EMBEDDING_TABLES.values()]
+    return sum(table.objects.filter(document=document.pk).count() for table in tables)
+
+
+def test_a_purge_goes_in_batches_and_may_be_interrupted(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion, "_BATCH", 3)
+    source = live_world.source()
+    for path in ("a", "b", "c", "d", "kept"):
+        put(source, path, "Zebras and lions. " * (600 if path == "a" else 1))
+    long, *_ = gone = list(Document.objects.exclude(path="kept").order_by("path"))
+    assert long.chunk_count > 4
+    for document in gone:
+        documents.delete_document(document)
+    sizes = []
+    while deletion._purge_documents():  # each is a transaction; stopping after any of them loses nothing
+        sizes.append(Chunk.objects.count())
+        assert set(found(source)) == {"kept"}
+    steps_down = [before - after for before, after in itertools.pairwise(sizes)]
+    assert len(sizes) > 3
+    assert max(steps_down) <= 3
+    assert [rows_left(document) for document in gone] == [0] * 4
+    assert set(Document.objects.filter(pk__in=[each.pk for each in gone]).values_list("text", "title")) == {("", "")}
+    assert set(found(source)) == {"kept"}
+
+
+def test_several_purges_at_once_do_no_harm(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion, "_BATCH", 2)
+    source, whole = live_world.source(), live_world.source("whole")
+    for number in range(8):
+        put(source, f"{number}", f"Zebra {number}.")
+        put(whole, f"{number}", f"Zebra {number}.")
+    for document in Document.objects.filter(source=source)[:6]:
+        documents.delete_document(document)
+    deletion.delete_source(whole)
+    ready, errors = threading.Barrier(4), []
+
+    def purge() -> None:
+        try:
+            ready.wait(20)
+            deletion.purge()
+        except Exception as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    run_all([purge] * 4)
+    deletion.purge()
+    assert errors == []
+    assert (Chunk.objects.count(), DataSource.objects.count(), Document.objects.live().count()) == (2, 1, 2)
+    assert not Document.objects.unpurged().exists()
+
+
+def run_all(tasks: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=384).running() as server:
+        yield server
+
+
+@pytest.mark.parametrize("is_job", [True, False])
+def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
+    live_world: World, provider: ProviderServer, is_job: bool
+) -> None:
+    """It is being embedded meanwhile; by a worker, or while somebody waits for the answer."""
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    source = live_world.source(embedding_model=model)
+    put(source, "a", "Zebras.")
+    newer = Submission(path="a", title="A", text="Lions.")
+    if is_job:
+        jobs.submit(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
+    ids = list(IngestionDocument.objects.values_list("pk", flat=True))
+
+    def work() -> None:
+        try:
+            if is_job:
+                factories.run(ids=ids)
+            else:
+                ingestion.ingest_now(source=source, submission=newer)
+        finally:
+            connection.close()
+
+    seen = len(provider.requests)
+    provider.stall.clear()
+    thread = threading.Thread(target=work)
+    thread.start()
+    while len(provider.requests) == seen:
+        thread.join(0.01)
+    documents.delete_document(Document.objects.get())
+    provider.stall.set()
+    thread.join()
+    assert not Document.objects.live().exists()
+    assert found(source) == {}
+    if is_job:
+        row = IngestionDocument.objects.get()
+        assert (row.state, row.outcome, row.chunk_count, row.job.status) == ("done", "unchanged", 0, "completed")
+    assert put(source, "a", "Lions.").status == "created", "what is sent afterwards is new"
+    assert counted() == sums()
+
+
+def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(live_world: World) -> None:
+    source = live_world.source()
+    put(source, "a", "Zebras.")
+    put(source, "b", "Zebras.")
+    waiting = Submission(path="a", title="A", text="Lions.")
+    jobs.submit(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
+    for document in Document.objects.all():
+        documents.delete_document(document)
+    deletion.purge()
+    assert Document.objects.count() == 2, "for an hour"
+    Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(hours=2))
+    deletion.purge()
+    assert list(Document.objects.values_list("path", flat=True)) == ["a"]
+    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    assert (found(source), IngestionJob.objects.get().status) == ({}, "completed")
+    deletion.purge()
+    assert not Document.objects.exists()
+
+
+def test_a_document_is_deleted_once(live_world: World) -> None:
+    """However many ask at the same moment: its room is given back once."""
+    source = live_world.source()
+    put(source, "a", "Zebras.")
+    put(source, "kept", "Lions.")
+    document = Document.objects.get(path="a")
+    ready, refused = threading.Barrier(5), []
+
+    def delete() -> None:
+        try:
+            ready.wait(20)
+            documents.delete_document(document)
+        except UnknownDocument:
+            refused.append(1)
+        finally:
+            connection.close()
+
+    run_all([delete] * 5)
+    assert (len(refused), counted()) == (4, (1, len("Lions.")))
+    deletion.delete_source(source)
+    with pytest.raises(UnknownSource):
+        documents.delete_document(Document.objects.get(path="kept"))
+    assert counted() == (0, 0)
+
+
+def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) -> None:
+    source = live_world.source()
+    put(source, "nearest", "Zebras have stripes.")
+    put(source, "next", "Oaks are trees.")
+    documents.delete_document(Document.objects.get(path="nearest"))
+    scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    answer = retrieve.find(Question("zebras with stripes", top_k=1), [scope])
+    assert ([passage.path for passage in answer.passages], answer.total_found) == (["next"], 1)
+
+
+def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back(live_world: World) -> None:
+    """However long after the deletion it is tried."""
+    source = live_world.source()
+    put(source, "a", "Zebras.")
+    options, editor = OPTIONS, live_world.users["editor"]
+    sent = Submission(path="a", title="A", text="Lions.")
+    job = jobs.submit(source=source, submissions=[sent], options=options, actor=editor)
+    job.documents.update(state=IngestionDocument.State.FAILED, finished_at=timezone.now())
+    documents.delete_document(Document.objects.get())
+    Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))
+    deletion.purge()
+    assert retries.retry_documents(job.documents.all()) == 1
+    factories.work()
+    assert found(source) == {}

@@ -1,0 +1,22 @@
+"""The server's worker with short patience, and an application that reads what it is sent: for
+tests/ragsite/test_gunicorn_worker.py."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ragsite.run import gunicorn_worker
+
+gunicorn_worker.ARRIVAL_SECONDS = 1
+gunicorn_worker.STALL_SECONDS = 30
+gunicorn_worker.SLOWEST = 10**9
+
+Worker = gunicorn_worker.Worker
+
+
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    try:
+        said = f"{environ['PATH_INFO']} {len(environ['wsgi.input'].read())}"
+    except OSError:
+        said = "broken off"
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(said)))])
+    return [said.encode()]

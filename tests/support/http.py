@@ -1,0 +1,73 @@
+"""A small HTTP client: what goes over the wire is what is tested, against the OpenAPI schema too."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.support import conformance
+from tests.support.factories import PASSWORD
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass(frozen=True)
+class Client:
+    address: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def signed_in(self, email: str) -> "Client":
+        pair = self.post("/api/auth/token", {"email": email, "password": PASSWORD})
+        assert pair.status == 200, pair
+        return self.with_headers(Authorization=f"Bearer {pair.body['access']}")
+
+    def with_headers(self, **headers: str) -> "Client":
+        return Client(
+            self.address, {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        )
+
+    def get(self, path: str) -> Reply:
+        return self.send("GET", path)
+
+    def post(self, path: str, body: Any = None) -> Reply:
+        """body: bytes go as they are, everything else as JSON."""
+        return self.send("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+    def stream(self, path: str, body: Any) -> list[tuple[str, Any]]:
+        """The server-sent events of the answer, each with its data."""
+        return [*self.events(path, body)]
+
+    def events(self, path: str, body: Any) -> Generator[tuple[str, Any], None, None]:
+        """The same as they come. Closed, the connection is closed too."""
+        headers = {"Content-Type": "application/json", **self.headers}
+        request = urllib.request.Request(self.address + path, json.dumps(body).encode(), headers, method="POST")
+        with urllib.request.urlopen(request, timeout=60) as response:
+            assert response.headers["Content-Type"] == "text/event-stream"
+            lines = (line.decode().rstrip("\n") for line in response)
+            for line in lines:
+                if line.startswith("event: "):
+                    yield line.removeprefix("event: "), json.loads(next(lines).removeprefix("data: "))
+
+    def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
+        headers = {"Content-Type": "application/json", **self.headers}
+        request = urllib.request.Request(self.address + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return _reply(request, response.status, response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _reply(request, error.code, error)
+
+
+def _reply(request: urllib.request.Request, status: int, response: Any) -> Reply:
+    content = response.read()
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    conformance.check(request.get_method(), request.selector, status, headers, content)
+    return Reply(status, headers, json.loads(content or b"null"))

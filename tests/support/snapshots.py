@@ -1,0 +1,44 @@
+"""Success bodies, frozen in files: a field that appears, goes or changes its type fails a test.
+
+`make test ARGS=tests/contracts UPDATE_SNAPSHOTS=1` writes the files anew; the diff says what changed.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "contracts" / "snapshots"
+_VOLATILE = {
+    "<id>": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
+    "<time>": r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)",
+    "<jwt>": r"eyJ[\w-]+\.[\w-]+\.[\w-]+",
+}
+
+
+def matches(name: str, body: Any) -> None:
+    """Compare the body with snapshots/<name>.json, its volatile values replaced by words for their kind."""
+    file = FOLDER / f"{name}.json"
+    text = json.dumps(steady(body), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    if os.environ.get("UPDATE_SNAPSHOTS") == "1":
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(text)
+    assert file.exists(), f"There is no {file}; UPDATE_SNAPSHOTS=1 writes it."
+    assert json.loads(file.read_text()) == json.loads(text), (
+        f"{file.name} has another body; see tests/support/snapshots.py"
+    )
+
+
+def steady(value: Any) -> Any:
+    """Ids, times and tokens by their form; fractions (scores, durations) by being fractions."""
+    if isinstance(value, dict):
+        return {steady(name): steady(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [steady(each) for each in value]
+    if isinstance(value, float):
+        return "<number>"
+    if isinstance(value, str):
+        for word, pattern in _VOLATILE.items():
+            value = re.sub(pattern, word, value)
+    return value

@@ -1,0 +1,128 @@
+"""The whole product on services of its own: web server, worker and keeper, and two models that can be made to hang."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+from ragsite.embedded import postgres
+from ragsite.embedded.redis import stop as stop_redis
+from ragsite.run import processes
+from tests.support.provider_server import ProviderServer
+from tests.system.chaos.site import Site
+
+# Seconds for a call of a model and for a statement: the product's defaults are 30 to 60, and faults shall not take
+# minutes. Two statements of one request may wait, and 1,000 at once for each other.
+MODEL_TIMEOUT, STATEMENT_TIMEOUT = 4, 8
+
+
+class Product(Site):
+    """Ready while it is entered. Ends only what it has started itself."""
+
+    def __init__(
+        self, folder: Path, *, embeddings: ProviderServer, language_model: ProviderServer, workers: bool = True
+    ) -> None:
+        super().__init__(folder)
+        self._has_workers = workers
+        self._models = {"LLM_MODEL": "abuse", "LLM_BASE_URL": language_model.base_url, "LLM_API_KEY": "none"}
+        self.embeddings, self.language_model = embeddings, language_model
+        self._web: subprocess.Popen[bytes] | None = None
+        self.revived = 0
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        os.environ.update(
+            self._models,
+            LLM_TIMEOUT=str(MODEL_TIMEOUT),
+            EMBEDDING_TIMEOUT=str(MODEL_TIMEOUT),
+            DATABASE_STATEMENT_SECONDS=str(STATEMENT_TIMEOUT),
+            RAG_RATE_LIMITS="off",
+            RAG_LEASE_SECONDS="5",
+        )
+        for command in (["migrate", "--verbosity=0"], ["collectstatic", "--noinput", "--verbosity=0"]):
+            subprocess.run([sys.executable, "manage.py", *command], check=True)
+        self.port = _free_port()
+        self.start_web()
+        if self._has_workers:
+            self.start_worker()
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *others: object) -> None:
+        self.stop_web()
+        super().__exit__(error, *others)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def web_log(self) -> Path:
+        return self.folder / "web.log"
+
+    def start_web(self) -> None:
+        with open(self.web_log, "ab") as log:
+            command = processes.web(host="127.0.0.1", port=self.port)
+            self._web = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while not self._ready():
+            if self._web.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the web server did not become ready; see {self.web_log}")
+            time.sleep(0.1)
+
+    def stop_web(self) -> None:
+        if self._web is None:
+            return
+        self._web.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._web.wait(15)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._web.pid, signal.SIGKILL)
+        self._web.wait()
+        self._web = None
+
+    def web_processes(self) -> list[psutil.Process]:
+        """Those that serve requests."""
+        return psutil.Process(self._web.pid).children() if self._web else []
+
+    def web_memory(self) -> int:
+        """Bytes of both together that belong to them alone."""
+        return sum(each.memory_full_info().uss for each in self.web_processes())
+
+    def keep_worker_running(self) -> None:
+        """What systemd does; and it is counted."""
+        if not self.worker_runs():
+            self.revived += 1
+            self.start_worker()
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.address}/readyz", timeout=5):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+    # The services.
+
+    def stop_postgres(self) -> None:
+        postgres.stop(self.folder)
+
+    def stop_redis(self) -> None:
+        stop_redis(self.folder)
+
+    def start_services(self) -> None:
+        self._started()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

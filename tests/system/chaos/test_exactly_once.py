@@ -1,0 +1,55 @@
+"""Exactly once, seen from outside: what is stored after real faults is what an undisturbed run stores.
+
+One run of `make chaos` without its long part, in a process of its own: the servers that it breaks are its own too.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.system.chaos.stages import STAGES
+
+HIDDEN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "RAGSITE_LOCAL", "RAGSITE_DATA", "DJANGO_SETTINGS_MODULE"}
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("chaos")
+    report = folder / "report.json"
+    environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    environment |= {"CHAOS_SECONDS": "0", "CHAOS_SEED": "4", "CHAOS_REPORT": str(report)}
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.system.chaos", str(folder / "site")],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert report.exists(), ended.stderr[-3000:]
+    return {**json.loads(report.read_text()), "code": ended.returncode, "output": ended.stdout}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_fault_at_this_stage_was_injected(figures: dict[str, Any], stage: str) -> None:
+    """It was seen to be there before it was struck (tests/system/chaos/stages.py); else the run ends without
+    figures."""
+    assert figures["faults"][stage] == 1
+
+
+def test_nothing_is_lost_doubled_or_different(figures: dict[str, Any]) -> None:
+    verdict = figures["verdict"]
+    assert verdict["documents"] >= 40
+    assert {name: verdict[name] for name in ("lost", "doubled", "different")} == {
+        "lost": [],
+        "doubled": [],
+        "different": [],
+    }, figures["output"]
+    assert (verdict["spare"], figures["unfinished"], figures["code"]) == (0, 0, 0)
+
+
+def test_readers_saw_the_old_or_the_new_version_and_never_a_mixture(figures: dict[str, Any]) -> None:
+    assert figures["snapshots"] >= 10
+    assert figures["mixtures"] == []

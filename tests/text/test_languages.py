@@ -1,0 +1,132 @@
+"""Languages are told apart without a network, and named as PostgreSQL and Snowball name them."""
+
+import pytest
+import snowballstemmer
+from django.db import connection
+
+from rag.text import languages
+
+PARAGRAPHS = {
+    "en": [
+        "The desk in the hall keeps the spare keys until six in the evening.",
+        "Anyone who arrives late should ring the bell twice and wait for the porter.",
+        "Bicycles are parked in the yard behind the kitchen, never in the corridor.",
+    ],
+    "de": [
+        "Die Fahrräder stehen im Hof hinter der Küche und nicht im Flur.",
+        "Wer nach zehn Uhr kommt, klingelt bitte zweimal und wartet auf den Pförtner.",
+        "Ersatzschlüssel gibt es am Empfang gegen Vorlage eines Ausweises.",
+    ],
+    "fr": [
+        "Les vélos sont garés dans la cour, derrière la cuisine.",
+        "Après dix heures du soir, il faut sonner deux fois et attendre le gardien.",
+        "Les clés de rechange se trouvent à l'accueil jusqu'à dix-huit heures.",
+    ],
+    "es": [
+        "Las bicicletas se dejan en el patio, detrás de la cocina.",
+        "Quien llegue después de las diez debe llamar dos veces al timbre.",
+        "Las llaves de repuesto están en la recepción hasta las seis de la tarde.",
+    ],
+    "it": [
+        "Le biciclette si lasciano nel cortile dietro la cucina.",
+        "Chi arriva dopo le dieci deve suonare due volte e aspettare il portiere.",
+        "Le chiavi di riserva si trovano all'ingresso fino alle sei di sera.",
+    ],
+    "pt": [
+        "As bicicletas ficam no pátio, atrás da cozinha, e nunca no corredor.",
+        "Quem chegar depois das dez deve tocar duas vezes à campainha.",
+        "As chaves de reserva estão na receção até às seis da tarde.",
+    ],
+    "nl": [
+        "De fietsen staan op de binnenplaats achter de keuken.",
+        "Wie na tien uur komt, belt twee keer en wacht op de portier.",
+        "Reservesleutels liggen tot zes uur bij de balie in de hal.",
+    ],
+    "sv": [
+        "Cyklarna står på gården bakom köket och aldrig i korridoren.",
+        "Den som kommer efter klockan tio ringer två gånger och väntar på vakten.",
+        "Reservnycklarna finns i receptionen fram till klockan sex.",
+    ],
+    "pl": [
+        "Rowery stoją na podwórzu za kuchnią, nigdy na korytarzu.",
+        "Kto przychodzi po dziesiątej, dzwoni dwa razy i czeka na portiera.",
+        "Zapasowe klucze leżą w recepcji do szóstej wieczorem.",
+    ],
+    "fi": [
+        "Polkupyörät jätetään pihalle keittiön taakse, ei koskaan käytävään.",
+        "Kymmenen jälkeen saapuva soittaa kelloa kahdesti ja odottaa vahtimestaria.",
+        "Vara-avaimet ovat vastaanotossa kello kuuteen asti.",
+    ],
+    "tr": [
+        "Bisikletler mutfağın arkasındaki avluya bırakılır, koridora değil.",
+        "Saat ondan sonra gelenler zili iki kez çalıp kapıcıyı bekler.",
+        "Yedek anahtarlar akşam altıya kadar danışmada bulunur.",
+    ],
+    "ru": [
+        "Велосипеды стоят во дворе за кухней, а не в коридоре.",
+        "Кто приходит после десяти, звонит два раза и ждёт привратника.",
+        "Запасные ключи хранятся на стойке до шести часов вечера.",
+    ],
+    "el": [
+        "Τα ποδήλατα μένουν στην αυλή πίσω από την κουζίνα.",
+        "Όποιος έρχεται μετά τις δέκα χτυπά δύο φορές το κουδούνι.",
+        "Τα εφεδρικά κλειδιά βρίσκονται στην υποδοχή μέχρι τις έξι.",
+    ],
+    "ja": [
+        "自転車は台所の裏の中庭に置いてください。",
+        "十時以降に着いた人は、ベルを二回鳴らして待ってください。",
+        "予備の鍵は夕方六時まで受付にあります。",
+    ],
+    "ar": [
+        "توضع الدراجات في الفناء خلف المطبخ وليس في الممر.",
+        "من يصل بعد العاشرة يقرع الجرس مرتين وينتظر البواب.",
+        "المفاتيح الاحتياطية موجودة في الاستقبال حتى السادسة مساء.",
+    ],
+}
+KNOWN = [(lang, paragraph) for lang, paragraphs in PARAGRAPHS.items() for paragraph in paragraphs]
+
+
+def test_short_paragraphs_in_fifteen_languages_are_told_apart() -> None:
+    wrong = [(lang, paragraph) for lang, paragraph in KNOWN if languages.detect(paragraph) != lang]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "Zebra", "4711 0815", "https://example.org/de/die-seite", "x = y + 1", "OK", "\ud800", "a@b.example"],
+)
+def test_too_little_to_tell_is_no_language(text: str) -> None:
+    assert languages.detect(text) == ""
+
+
+def test_code_addresses_and_numbers_do_not_hide_a_language() -> None:
+    noise = "```python\nfor each in the_list: print(each)\n```\nhttps://example.org/where/the/keys/are 4711 x_y_z\n"
+    assert languages.detect(noise * 3 + PARAGRAPHS["de"][0]) == "de"
+
+
+def test_a_long_text_is_judged_by_more_than_its_beginning_and_in_bounded_time() -> None:
+    title_page = "ISBN 4711-0815 / 2024\n" * 300
+    assert languages.detect(title_page + " ".join(PARAGRAPHS["fr"]) * 5_000) == "fr"
+
+
+def test_every_configuration_is_one_that_postgresql_has(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT cfgname FROM pg_ts_config WHERE cfgnamespace = 'pg_catalog'::regnamespace")
+        shipped = {name for (name,) in cursor.fetchall()}
+    names = set(languages._by_code().values())
+    assert {languages.text_search_config(name) for name in names} == shipped
+    assert {languages.snowball(name) for name in names} <= set(snowballstemmer.algorithms())
+
+
+@pytest.mark.parametrize("lang", ["de", "DE", "de-AT", "de_CH", "deu", "ger", "German", " german ", "de-Latn-DE-1996"])
+def test_a_language_is_known_however_clients_write_it(lang: str) -> None:
+    assert (languages.text_search_config(lang), languages.snowball(lang)) == ("german", "german")
+
+
+@pytest.mark.parametrize("lang", ["", "ja", "zh-Hans", "xx", "simple", "deutsch; DROP TABLE", "-", "d"])
+def test_other_languages_are_simple(lang: str) -> None:
+    assert (languages.text_search_config(lang), languages.snowball(lang)) == ("simple", "")
+
+
+def test_what_snowball_alone_has() -> None:
+    assert (languages.text_search_config("pl"), languages.snowball("pl")) == ("simple", "polish")
