@@ -12,8 +12,8 @@ from orgs.models import Organization, Role, Team
 from orgs.services import add_member, found_organization
 from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.documents import content_hash
-from rag.services.ingestion import ingestion
-from rag.services.jobs import jobs
+from rag.services.ingestion import processing
+from rag.services.jobs import queries as jobs
 from rag.types import Submission
 
 DOCS = Path(settings.BASE_DIR) / "docs"
@@ -51,9 +51,9 @@ class Source:
 
 
 SOURCES = (
-    Source("acme", "handbook", "User handbook", Visibility.PUBLIC, ("user.md", "contracts.md")),
-    Source("acme", "administration", "Admin handbook", Visibility.ROLE, ("admin.md",), role="owner"),
-    Source("acme", "operations", "Operations handbook", Visibility.TEAM, ("operations.md",), team="support"),
+    Source("acme", "handbook", "User handbook", Visibility.PUBLIC, ("user/README.md", "contracts/README.md")),
+    Source("acme", "administration", "Admin handbook", Visibility.ROLE, ("admin/README.md",), role="owner"),
+    Source("acme", "operations", "Operations handbook", Visibility.TEAM, ("operations/README.md",), team="support"),
     Source(
         "acme",
         "engineering",
@@ -70,7 +70,7 @@ SOURCES = (
         ("architecture.md",),
         owner="editor@acme.example",
     ),
-    Source("globex", "handbook", "User handbook", Visibility.PUBLIC, ("user.md",), owner="member@globex.example"),
+    Source("globex", "handbook", "User handbook", Visibility.PUBLIC, ("user/README.md",), owner="member@globex.example"),
 )
 
 
@@ -126,7 +126,7 @@ def _handbooks(source: DataSource, names: tuple[str, ...]) -> IngestionJob | Non
     changed = [_submission(name) for name in names if known.get(f"docs/{name}") != content_hash(_text(name))]
     if not changed or source.owner is None:
         return None
-    return jobs.submit(source=source, submissions=changed, options=ingestion.default_options(), actor=source.owner)
+    return jobs.submit(source=source, submissions=changed, options=processing.default_options(), actor=source.owner)
 
 
 def _submission(name: str) -> Submission:
