@@ -38,7 +38,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
     from accounts.models import User
     from orgs.services import add_member, found_organization
     from rag.models import DataSource, EmbeddingModel
-    from rag.services.ingestion import ingestion
+    from rag.services.ingestion import processing
     from rag.services.search import queries
     from rag.types import Submission
 
@@ -50,9 +50,9 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
         model = EmbeddingModel.objects.default()
         source = DataSource.objects.create(organization=organization, slug="town", name="Town", embedding_model=model)
         for title, text in _sections():
-            ingestion.ingest_now(source=source, submission=Submission(path=text[:80], title=title, text=text))
+            processing.ingest_now(source=source, submission=Submission(path=text[:80], title=title, text=text))
         dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
-        reader = queries.Reader(user)
+        reader = queries.SourceSelection(user)
         return {
             f"{way}, {gear}": [
                 _figures([_rank(each, ask, reader, gear) for each in dialogues if bool(each.get("alone")) is alone])

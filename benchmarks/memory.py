@@ -61,16 +61,16 @@ _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 
 def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> None:
-    from rag.services.ingestion import ingestion
-    from rag.services.jobs import jobs, uploads
+    from rag.services.ingestion import processing
+    from rag.services.jobs import queries, uploads
     from rag.services.jobs.uploads import Upload
     from rag.types import Submission
 
     with _peaks() as peaks:
         begun = time.perf_counter()
-        options = ingestion.default_options()
+        options = processing.default_options()
         if isinstance(documents[0], Submission):
-            job = jobs.submit(source=source, submissions=documents, options=options, actor=setting.user)
+            job = queries.submit(source=source, submissions=documents, options=options, actor=setting.user)
         else:
             submission = Submission(path="long.txt", title="", text="", content_type="text/plain")
             upload = Upload(submission, lambda: uploads.rewound(documents[0]), "long.txt")

@@ -7,7 +7,7 @@ from celery import shared_task
 from accounts.audit import events
 
 from .services.evaluation import quality
-from .services.ingestion import ingestion, sweep
+from .services.ingestion import processing, sweep
 from .services.jobs import retries
 from .services.maintenance import (
     bm25_index,
@@ -25,7 +25,7 @@ from .services.sources import deletion
 # when Redis goes away, and a task that then acknowledged to the closed channel would end the whole worker.
 @shared_task(name="rag.ingest_documents", acks_late=True)
 def ingest_documents(count: int) -> None:
-    ingestion.run(count=count)
+    processing.run(count=count)
 
 
 @shared_task(name="rag.sweep_ingestion")

@@ -20,8 +20,8 @@ from orgs.access.permissions import QueryHistory, Visibility
 from orgs.policies.retention import retention_for
 from orgs.services import add_member, service_user
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
-from rag.services.ingestion import ingestion
-from rag.services.jobs import jobs, originals
+from rag.services.ingestion import processing
+from rag.services.jobs import queries as jobs, originals
 from rag.services.maintenance import history_retention
 from rag.services.search import conversations, history, queries
 from rag.services.sources import deletion
@@ -39,15 +39,15 @@ def keep(world: World, history: str = "full", days: int | None = None) -> None:
     world.home.save()
 
 
-def reader(world: World, name: str = "member") -> queries.Reader:
-    return queries.Reader(user=world.users[name])
+def reader(world: World, name: str = "member") -> queries.SourceSelection:
+    return queries.SourceSelection(user=world.users[name])
 
 
 def ask(world: World, name: str = "member") -> None:
     """A search and an exchange of a chat, kept as its organisation wants it."""
     history.search(Question(SECRET, top_k=5), reader(world, name))
     turn = conversations.Turn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
-    queries.whole(conversations.chat(turn, reader(world, name)))
+    queries.run_to_completion(conversations.chat(turn, reader(world, name)))
 
 
 @pytest.mark.parametrize(("kept", "texts", "talks"), [("full", [SECRET], 1), ("redacted", [""], 0), ("none", [], 0)])
@@ -155,7 +155,7 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
     job = jobs.submit(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions.")],
-        options=ingestion.default_options(),
+        options=processing.default_options(),
         actor=member,
     )
     ask(world)
@@ -193,7 +193,7 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
     job = jobs.submit(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions roar.")],
-        options=ingestion.default_options(),
+        options=processing.default_options(),
         actor=world.users["owner"],
     )
     work()

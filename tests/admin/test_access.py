@@ -1,4 +1,4 @@
-"""The admin's part in who may what: grants with an end, teams within teams, keys that end (docs/admin.md)."""
+"""The admin's part in who may what: grants with an end, teams within teams, keys that end (docs/admin/README.md)."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,8 +9,8 @@ from django.utils import timezone
 from orgs.access.permissions import Visibility
 from orgs.models import Team
 from rag.models import Action, DataSource, Grant
-from rag.services.sources import source_settings
-from rag.services.sources.source_settings import AccessLists, SourceSettings
+from rag.services.sources import editing
+from rag.services.sources.editing import AccessLists, SourceSettings
 from tests.admin.test_admin import browser
 from tests.support.factories import World
 
@@ -81,19 +81,19 @@ def test_a_grant_that_has_ended_is_shown_as_such_and_can_be_renewed(world: World
 
 
 def test_a_list_of_the_api_renews_what_has_ended_and_keeps_what_lasts(world: World, grant: Grant) -> None:
-    """docs/contracts.md, "Pipeline: data sources": the lists show whom a source is open to now."""
+    """docs/contracts/pipeline.md, "Pipeline: data sources": the lists show whom a source is open to now."""
     admin, owner = world.users["admin"], world.users["owner"]
     again = SourceSettings(access=AccessLists(users=("member@home.example",)))
     Grant.objects.update(expires_at=timezone.now() + AHEAD)
-    source_settings.change(admin, "closed", again)
+    editing.change(admin, "closed", again)
     kept = Grant.objects.get()
     assert (kept.pk, kept.granted_by, kept.expires_at is None) == (grant.pk, owner, False)
     Grant.objects.update(expires_at=timezone.now())
-    assert source_settings.access_lists(owner, [grant.source])[grant.source_id].users == ()
-    source_settings.change(admin, "closed", again)
+    assert editing.access_lists(owner, [grant.source])[grant.source_id].users == ()
+    editing.change(admin, "closed", again)
     renewed = Grant.objects.get()
     assert (renewed.granted_by, renewed.expires_at) == (admin, None)
-    assert source_settings.access_lists(owner, [grant.source])[grant.source_id].users == ("member@home.example",)
+    assert editing.access_lists(owner, [grant.source])[grant.source_id].users == ("member@home.example",)
     assert readable(world)
 
 
@@ -125,7 +125,7 @@ def test_a_team_is_part_of_another_of_its_organisation_and_never_of_itself(world
 
 
 def test_keys_are_ended_with_time_to_replace_them(world: World) -> None:
-    """docs/admin.md: no key is made in the admin, for whoever makes one reads it."""
+    """docs/admin/README.md: no key is made in the admin, for whoever makes one reads it."""
     long, short, revoked = (world.key("editor").key for _ in range(3))
     soon = timezone.now() + timedelta(hours=1)
     type(short).objects.filter(pk=short.pk).update(expires_at=soon)

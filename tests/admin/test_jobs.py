@@ -8,8 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument, IngestionJob
-from rag.services.ingestion import ingestion, outcomes
-from rag.services.jobs import jobs
+from rag.services.ingestion import processing, outcomes
+from rag.services.jobs import queries
 from rag.types import Submission
 from tests.admin.test_admin import browser
 from tests.support.factories import World
@@ -20,8 +20,8 @@ DOCUMENTS, JOBS = "/admin/rag/ingestiondocument/", "/admin/rag/ingestionjob/"
 
 def job_of(world: World, source: DataSource, *paths: str) -> IngestionJob:
     submissions = [Submission(path=path, title=path, text=f"Secret text of {path}.") for path in paths]
-    return jobs.submit(
-        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+    return queries.submit(
+        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
     )
 
 

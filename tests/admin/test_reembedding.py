@@ -9,7 +9,7 @@ from django.test import Client
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
 from rag.services.evaluation import quality
-from rag.services.reembedding import reembedding, worker
+from rag.services.reembedding import lifecycle, worker
 from tests.admin.test_admin import browser
 from tests.support.factories import World, put
 from tests.support.provider_server import ProviderServer
@@ -41,7 +41,7 @@ def text(client: Client, where: str) -> str:
 
 
 def act(client: Client, source: DataSource, action: str, **values: Any) -> str:
-    row = reembedding.current(source)
+    row = lifecycle.current(source)
     values = {"action": action, "row": row.pk if row else "", **values}
     reply = client.post(address(source, "reembed"), values, follow=True)
     assert reply.status_code == 200
@@ -108,10 +108,10 @@ def test_the_whole_way_by_its_buttons(world: World, source: DataSource, second: 
 
 def test_an_outdated_page_does_nothing(world: World, source: DataSource, second: EmbeddingModel) -> None:
     client = browser(world.users["owner"])
-    first = reembedding.start(source, second)
-    reembedding.cancel(first)
+    first = lifecycle.start(source, second)
+    lifecycle.cancel(first)
     worker.work()
-    reembedding.start(source, second)
+    lifecycle.start(source, second)
     assert "look again" in act(client, source, "cancel", row=first.pk)
     assert Reembedding.objects.latest("pk").state == State.BUILDING
     assert client.post(address(source, "reembed"), {"action": "start", "model": "x"}).status_code == 400
@@ -125,7 +125,7 @@ def test_a_refused_switch_asks_for_a_reason_and_shows_it(
 ) -> None:
     GoldenQuestion.objects.create(source=source, question="zebras", path="zebras.txt")
     client = browser(world.users["owner"])
-    row = reembedding.start(source, second)
+    row = lifecycle.start(source, second)
     worker.work()
     QualityRun.objects.filter(model=second).update(ndcg_at_10=0.5)
     where = address(source, "reembed")

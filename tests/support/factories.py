@@ -17,7 +17,7 @@ from orgs.api_keys import service
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import prepare
-from rag.services.ingestion import batch, ingestion, leases
+from rag.services.ingestion import batch, processing, leases
 from rag.services.ingestion.timings import Clock
 from rag.types import IndexOutcome, Submission
 
@@ -100,13 +100,13 @@ def _all(model: Any, rows: list[dict[str, Any]]) -> list[Any]:
 def put(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:
     """A document that is searchable when this returns."""
     submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
-    return ingestion.ingest_now(source=source, submission=submission)
+    return processing.ingest_now(source=source, submission=submission)
 
 
 def carry_on(row: IngestionDocument) -> None:
     """What the worker does that claimed the row, up to writing it. Raises LeaseLost if it is not its any more."""
     source = row.job.source
-    cut = prepare.cut(ingestion._submission(row), source=source, options=ingestion._options(row))
+    cut = prepare.cut(processing._submission(row), source=source, options=processing._options(row))
     (prepared,) = prepare.embed([cut], source.embedding_model, on_batch=lambda done: None)
     batch.write([batch.Work(row, cut, Clock())], [prepared])
 
@@ -127,13 +127,13 @@ def run(*, ids: Sequence[uuid.UUID]) -> None:
     """What a worker does that was given just these, in this order; those that cannot be taken are left."""
     rows = [row for each in ids if (row := claim(each))]
     for _, some in groupby(rows, key=lambda row: row.source_id):
-        ingestion.work_on(list(some))
+        processing.work_on(list(some))
 
 
 def work(at_once: int = 8) -> int:
     """What a worker would do until there is nothing to take now; how many documents it took."""
     taken = 0
     while rows := leases.claim_next(at_once):
-        ingestion.work_on(rows)
+        processing.work_on(rows)
         taken += len(rows)
     return taken

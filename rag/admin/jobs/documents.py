@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from rag.models import Condition, IngestionDocument
-from rag.services.jobs import jobs
+from rag.services.jobs import queries
 
 from .jobs import ConditionFilter, ReadOnlyAdmin
 
@@ -84,7 +84,7 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
     @admin.display(description="what to do")
     def what_to_do(self, row: IngestionDocument) -> str:
         return (
-            jobs.STARVED_ADVICE if row.condition == Condition.STARVED else _ADVICE.get(row.condition or row.state, "–")
+            queries.STARVED_ADVICE if row.condition == Condition.STARVED else _ADVICE.get(row.condition or row.state, "–")
         )
 
     @admin.display(description="next try, not before")
@@ -116,7 +116,7 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
 
 _ADVICE: dict[str, str] = {
     Condition.QUEUED: "Nothing: a worker takes it when it is its turn.",
-    Condition.STARVED: jobs.STARVED_ADVICE,
+    Condition.STARVED: queries.STARVED_ADVICE,
     Condition.RUNNING: "Nothing: a worker is at it.",
     Condition.LOST: "Nothing: the next sweep, within seconds, gives it to another worker.",
     Condition.WAITING: "See the error: the embedding model did not answer. It is tried again by itself.",

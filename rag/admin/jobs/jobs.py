@@ -14,7 +14,7 @@ from accounts.models import User
 from rag.admin.base import SourceContentAdmin
 from rag.errors import RagError
 from rag.models import Action, Condition, DataSource, IngestionDocument, IngestionJob
-from rag.services.jobs import jobs, retries
+from rag.services.jobs import queries, retries
 
 _DOCUMENTS = "admin:rag_ingestiondocument_changelist"
 
@@ -31,7 +31,7 @@ class ConditionFilter(admin.SimpleListFilter):
             return queryset
         if queryset.model is IngestionDocument:
             return queryset.filter(condition=self.value())
-        rows: Any = IngestionDocument.objects.filter(state__in=jobs.OPEN_STATES).with_condition()
+        rows: Any = IngestionDocument.objects.filter(state__in=queries.OPEN_STATES).with_condition()
         return queryset.filter(pk__in=rows.filter(condition=self.value()).order_by().values("job"))
 
 
@@ -62,10 +62,10 @@ class ReadOnlyAdmin(SourceContentAdmin):
         visible = IngestionDocument.objects.filter(pk__in=self.open_documents(request).values("pk"))
         rows: Any = visible.with_condition()
         if rows.filter(condition=Condition.STARVED).exists():
-            messages.warning(request, jobs.STARVED_ADVICE)
+            messages.warning(request, queries.STARVED_ADVICE)
 
     def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
-        found = IngestionDocument.objects.filter(state__in=jobs.OPEN_STATES)
+        found = IngestionDocument.objects.filter(state__in=queries.OPEN_STATES)
         if self.model is IngestionJob:
             return found.filter(job__in=self.visible(request))
         return found.filter(pk__in=self.visible(request))
@@ -107,7 +107,7 @@ class IngestionJobAdmin(ReadOnlyAdmin):
         chosen = [job.pk for job in queryset]
         before = IngestionJob.objects.filter(pk__in=chosen, status=IngestionJob.Status.CANCELLED).count()
         for job in chosen:
-            jobs.cancel(request.user, job)
+            queries.cancel(request.user, job)
         cancelled = IngestionJob.objects.filter(pk__in=chosen, status=IngestionJob.Status.CANCELLED).count() - before
         messages.success(request, f"Cancelled: {cancelled}. Ended before: {len(chosen) - cancelled}.")
 
@@ -124,16 +124,16 @@ class IngestionJobAdmin(ReadOnlyAdmin):
 
     @admin.display(description="not done yet")
     def open_now(self, job: IngestionJob) -> str:
-        counted = jobs.conditions(job)
+        counted = queries.conditions(job)
         if not counted:
             return "–"
         links = [(number, listed(name, job=job.pk, condition=name)) for name, number in sorted(counted.items())]
-        advice = f" {jobs.STARVED_ADVICE}" if Condition.STARVED in counted else ""
+        advice = f" {queries.STARVED_ADVICE}" if Condition.STARVED in counted else ""
         return format_html("{}.{}", format_html_join(", ", "{} {}", links), advice)
 
     @admin.display(description="errors")
     def errors(self, job: IngestionJob) -> str:
-        found = [(listed(code, job=job.pk, code=code), number) for code, number in jobs.failures_by_code(job).items()]
+        found = [(listed(code, job=job.pk, code=code), number) for code, number in queries.failures_by_code(job).items()]
         if not found:
             return "–"
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}: {}</li>", found))

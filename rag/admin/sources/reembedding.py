@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from rag.errors import RagError
 from rag.models import DataSource, EmbeddingModel, Reembedding
 from rag.services.evaluation import quality
-from rag.services.reembedding import reembedding
+from rag.services.reembedding import lifecycle
 
 from .pages import managed, render, user_of
 
@@ -44,7 +44,7 @@ class StartForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = managed(request, source_id)
-    row = reembedding.current(source)
+    row = lifecycle.current(source)
     if request.method == "POST":
         try:
             _act(request, source, row)
@@ -54,7 +54,7 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     asked = request.GET.get("do", "")
     if row and asked in _offered(row):
         button, meaning = _ASKED[asked]
-        refusal = reembedding.refusal(row) if asked == "switch" else ""
+        refusal = lifecycle.refusal(row) if asked == "switch" else ""
         context = {"row": row, "action": asked, "button": button, "meaning": meaning, "refusal": refusal}
         return render(request, "confirm", source, f"{button}?", **context)
     history = source.reembeddings.select_related("from_model", "to_model", "started_by", "old_quality", "new_quality")
@@ -67,7 +67,7 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         form=StartForm(source) if row is None else None,
         actions=[(name, _ASKED[name][0]) for name in (_offered(row) if row else ())],
         may_resume=bool(row and row.state in (State.FAILED, State.READY)),
-        refusal=reembedding.refusal(row) if row and row.state == State.READY else "",
+        refusal=lifecycle.refusal(row) if row and row.state == State.READY else "",
         works=bool(row and (row.state == State.BUILDING or row.clearing_id)),
         has_questions=quality.questions(source).exists(),
         history=history[:_HISTORY],
@@ -89,14 +89,14 @@ def _act(request: HttpRequest, source: DataSource, row: Reembedding | None) -> N
         if not form.is_valid():
             raise BadRequest
         itself = form.cleaned_data["switches_itself"]
-        reembedding.start(source, form.cleaned_data["model"], by=user_of(request), switches_itself=itself)
+        lifecycle.start(source, form.cleaned_data["model"], by=user_of(request), switches_itself=itself)
         messages.success(request, "It has begun: a worker builds the vectors.")
         return
     if row is None or str(row.pk) != request.POST.get("row"):
         messages.warning(request, "Somebody else was at it meanwhile: look again.")
         return
     if action == "switch":
-        done = reembedding.switch(row, forced_because=request.POST.get("because", "")[:500])
+        done = lifecycle.switch(row, forced_because=request.POST.get("because", "")[:500])
         late = "Documents came in meanwhile: they are embedded first, then it switches by itself."
         messages.success(request, f"Searches use {row.to_model} now." if done else late)
         return
@@ -111,9 +111,9 @@ def _act(request: HttpRequest, source: DataSource, row: Reembedding | None) -> N
 _ACTS: dict[str, tuple[str, Callable[[HttpRequest, Reembedding], object]]] = {
     "roll_back": (
         "What came in since is embedded with the old model, then it switches back.",
-        lambda request, row: reembedding.roll_back(row, by=user_of(request)),
+        lambda request, row: lifecycle.roll_back(row, by=user_of(request)),
     ),
-    "drop": ("The old vectors are removed in the background.", lambda _, row: reembedding.drop(row)),
-    "cancel": ("Cancelled.", lambda _, row: reembedding.cancel(row)),
-    "resume": ("A worker looks again for what is missing.", lambda _, row: reembedding.resume(row)),
+    "drop": ("The old vectors are removed in the background.", lambda _, row: lifecycle.drop(row)),
+    "cancel": ("Cancelled.", lambda _, row: lifecycle.cancel(row)),
+    "resume": ("A worker looks again for what is missing.", lambda _, row: lifecycle.resume(row)),
 }

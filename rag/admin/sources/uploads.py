@@ -19,7 +19,7 @@ from accounts.models import User
 from rag.errors import RagError
 from rag.models import Action, DataSource, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.services.ingestion import ingestion
+from rag.services.ingestion import processing
 from rag.services.jobs import uploads
 from ragsite.http.uploads import PayloadTooLarge, Spool
 from ragsite.postgres.models import as_uuid
@@ -121,7 +121,7 @@ def _job(request: HttpRequest, source: DataSource) -> IngestionJob:
     ]
     try:
         return uploads.submit(
-            source=source, documents=documents, options=ingestion.default_options(), actor=_user(request)
+            source=source, documents=documents, options=processing.default_options(), actor=_user(request)
         )
     except RagError as error:
         raise _Refused(400, error.message) from error

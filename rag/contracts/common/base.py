@@ -19,7 +19,7 @@ from orgs import organization_resolver
 from orgs.access.permissions import Scope
 from orgs.models import ApiKey, Organization
 from rag.errors import DatabaseUnavailable, Kind, ProviderFailed, RagError
-from rag.services.sources import sources
+from rag.services.sources import lookup
 from ragsite.http import errors
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
 
@@ -136,7 +136,7 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
 def organization(request: Request) -> Organization | None:
     """The organisation that the header X-Organization narrows to, by slug or id; None without it."""
     reference = organization_resolver.named_by_header(request)
-    return sources.organization_of(caller(request), reference) if reference else None
+    return lookup.organization_of(caller(request), reference) if reference else None
 
 
 def organization_to_write(request: Request) -> Organization | None:

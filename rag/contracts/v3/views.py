@@ -11,9 +11,9 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import PostView, caller, key_of, organization, organization_to_write, validated
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
-from rag.services.ingestion import ingestion
+from rag.services.ingestion import processing
 from rag.services.search import conversations, queries
-from rag.services.sources import sources
+from rag.services.sources import lookup
 from ragsite.http.openapi import COMMON_STATUSES, answered, sent
 
 from . import chat_serializers, errors, examples, serializers
@@ -36,10 +36,10 @@ class Ingest(V3View):
     )
     def post(self, request: Request) -> Response:
         values = validated(serializers.IngestIn, request.data)
-        source = sources.to_ingest_or_new(
+        source = lookup.to_ingest_or_new(
             caller(request), values["source"], organization=organization_to_write(request)
         )
-        outcome = ingestion.ingest_now(source=source, submission=serializers.submission(values))
+        outcome = processing.ingest_now(source=source, submission=serializers.submission(values))
         return Response(serializers.ingest_out(outcome))
 
 
@@ -86,10 +86,10 @@ class Chat(V3View):
                 done=chat_serializers.chat_out,
                 on_error=type(self).error_handler,
             )
-        return Response(chat_serializers.chat_out(queries.whole(events)))
+        return Response(chat_serializers.chat_out(queries.run_to_completion(events)))
 
 
-def _reader(request: Request, filters: dict[str, Any]) -> queries.Reader:
-    return queries.Reader(
+def _reader(request: Request, filters: dict[str, Any]) -> queries.SourceSelection:
+    return queries.SourceSelection(
         user=caller(request), key=key_of(request), organization=organization(request), slug=filters.get("source", "")
     )

@@ -18,9 +18,9 @@ from accounts.models import User
 from rag.errors import RagError
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.services.ingestion import ingestion
+from rag.services.ingestion import processing
 from rag.services.jobs import reparsing, uploads
-from rag.services.sources import sources
+from rag.services.sources import lookup
 
 # Files of one job.
 BATCH = 100
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         source = _source(options["source"], options["organization"])
         actor = _actor(options["user"], source)
         try:
-            source = sources.to_ingest(actor, str(source.pk))
+            source = lookup.to_ingest(actor, str(source.pk))
         except RagError as error:
             raise CommandError(f"{actor.email} may not send documents to {source}: {error.message}") from None
         run = _Run(source, actor)
@@ -113,7 +113,7 @@ class _Run:
                 documents.append(uploads.plain(path, opened=partial(_opened, file)))
         if not documents:
             return
-        options = ingestion.default_options()
+        options = processing.default_options()
         try:
             job = uploads.submit(source=self._source, documents=documents, options=options, actor=self._actor)
         except (RagError, OSError) as error:

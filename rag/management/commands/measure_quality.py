@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.errors import RagError
 from rag.services.evaluation import quality
-from rag.services.sources import sources
+from rag.services.sources import lookup
 
 
 class Command(BaseCommand):
@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            chosen = [sources.anywhere(options["source"])] if options["source"] else quality.measurable()
+            chosen = [lookup.anywhere(options["source"])] if options["source"] else quality.measurable()
         except RagError as error:
             raise CommandError(error.message) from None
         failed = 0

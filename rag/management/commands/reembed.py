@@ -9,8 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rag.errors import RagError
 from rag.models import EmbeddingModel, Reembedding
-from rag.services.reembedding import reembedding, worker
-from rag.services.sources import sources
+from rag.services.reembedding import lifecycle, worker
+from rag.services.sources import lookup
 
 State = Reembedding.State
 
@@ -34,8 +34,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            source = sources.anywhere(options["source"])
-            row = self._act(reembedding.current(source), source, options)
+            source = lookup.anywhere(options["source"])
+            row = self._act(lifecycle.current(source), source, options)
         except RagError as error:
             raise CommandError(error.message) from None
         if row and options["wait"]:
@@ -50,20 +50,20 @@ class Command(BaseCommand):
                 names = ", ".join(EmbeddingModel.objects.values_list("name", flat=True))
                 raise CommandError(f"There is no embedding model of this name; there are: {names}.")
             itself = bool(options["switch"] or reason)
-            return reembedding.start(source, model, switches_itself=itself, forced_because=reason)
+            return lifecycle.start(source, model, switches_itself=itself, forced_because=reason)
         chosen = [name for name in ("switch", "no_gate", "roll_back", "drop", "cancel") if options[name]]
         if not chosen:
             return row
         if row is None:
             raise CommandError("Nothing is under way for this source: name a model.")
         if chosen[0] in ("switch", "no_gate"):
-            reembedding.switch(row, forced_because=reason)
+            lifecycle.switch(row, forced_because=reason)
         elif chosen[0] == "roll_back":
-            return reembedding.roll_back(row)
+            return lifecycle.roll_back(row)
         elif chosen[0] == "drop":
-            reembedding.drop(row)
+            lifecycle.drop(row)
         else:
-            reembedding.cancel(row)
+            lifecycle.cancel(row)
         return row
 
     def _wait(self, row: Reembedding) -> None:
@@ -90,6 +90,6 @@ class Command(BaseCommand):
                     f"{quality.questions} golden questions."
                 )
         if row.state == State.READY:
-            self.stdout.write(reembedding.refusal(row) or "Ready: switch it with --switch.")
+            self.stdout.write(lifecycle.refusal(row) or "Ready: switch it with --switch.")
         elif row.error:
             self.stdout.write(row.error)

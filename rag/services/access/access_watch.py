@@ -9,7 +9,7 @@ from accounts.models import User
 from orgs.models import ApiKey
 from rag.errors import AccessEnded
 from rag.models import Action, DataSource
-from rag.types import Events, Retrieval, Whole
+from rag.types import AnswerEvents, Retrieval, Result
 
 # Seconds. A stream that goes on for less than this is one request, and was let in as such.
 EVERY = 1.0
@@ -29,7 +29,7 @@ def require(user: User, key: ApiKey | None, source_ids: Collection[UUID]) -> Non
             raise AccessEnded
 
 
-def watched(events: Events[Whole], user: User, key: ApiKey | None) -> Events[Whole]:
+def watched(events: AnswerEvents[Result], user: User, key: ApiKey | None) -> AnswerEvents[Result]:
     """The same events; about once a second, and before the end, access to what they are made of is asked for again.
 
     Raises AccessEnded in the place of the next event; the work behind the events ends then.

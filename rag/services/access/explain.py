@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from orgs.access.effective_permissions import Standing, standing_of
+from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
 from orgs.access.permissions import Permission, Visibility
 from orgs.models import Membership, Role, Team
 from rag.models import Action, DataSource, Grant
@@ -84,7 +84,7 @@ def _because(source: DataSource, person: User | None, action: Action) -> _Becaus
     membership = Membership.objects.filter(user=person, organization=source.organization_id).first()
     if membership is None:
         return _Because(False, NOT_A_MEMBER)
-    case = _Case(source, person, membership, standing_of(person))
+    case = _Case(source, person, membership, effective_permissions(person))
     if source.organization_id not in case.standing.organizations:
         return _Because(False, f"the membership of {person} is inactive")
     return {Action.QUERY: case.query, Action.INGEST: case.ingest, Action.MANAGE: case.manage}[action]()
@@ -97,7 +97,7 @@ class _Case:
     source: DataSource
     person: User
     membership: Membership
-    standing: Standing
+    standing: EffectivePermissions
 
     def query(self) -> _Because:
         match self.source.visibility:

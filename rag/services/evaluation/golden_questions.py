@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.audit import events
 from accounts.audit.events import Act, Kind
 from accounts.models import User
-from orgs.models import Caller
+from orgs.models import AnyUser
 from rag.errors import InvalidRequest
 from rag.models import Action, DataSource, GoldenQuestion
 from rag.models.content.documents import MAX_PATH_BYTES
@@ -25,13 +25,13 @@ _MOST_ERRORS = 20
 _READERS_ONLY = "a passage can be given only by somebody who may query the source"
 
 
-def may_see_passages(user: Caller, source: DataSource) -> bool:
+def may_see_passages(user: AnyUser, source: DataSource) -> bool:
     """A passage is text of a document, and whether it is found tells whether it stands there: for readers alone."""
     return DataSource.objects.visible_to(user, Action.QUERY).filter(pk=source.pk).exists()
 
 
 def objections(
-    source: DataSource, user: Caller, *, question: str, path: str, passage: str, wrote_passage: bool = True
+    source: DataSource, user: AnyUser, *, question: str, path: str, passage: str, wrote_passage: bool = True
 ) -> list[str]:
     """What speaks against a golden question, in words. wrote_passage: the user, and not somebody before."""
     found = []
@@ -75,7 +75,7 @@ def import_csv(source: DataSource, content: bytes, *, by: User) -> int:
     return len(wanted)
 
 
-def export_csv(source: DataSource, user: Caller) -> str:
+def export_csv(source: DataSource, user: AnyUser) -> str:
     """All of them; for somebody who may not query the source, those that hold no passage."""
     events.record(
         Act.EXPORTED,

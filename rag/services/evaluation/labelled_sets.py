@@ -19,7 +19,7 @@ from orgs.services import found_organization
 from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion
 from rag.models.evaluation.golden_questions import MOST_CHARACTERS
-from rag.services.ingestion import ingestion
+from rag.services.ingestion import processing
 from rag.services.sources import deletion
 from rag.types import Submission
 
@@ -60,7 +60,7 @@ def _source(place: Path, organization: Organization, model: EmbeddingModel) -> D
         paths[str(row["id"])] = f"text-{number}"
         # A document without a title is otherwise called by its path.
         submission = Submission(path=f"text-{number}", title=title or " ", text=text or title)
-        ingestion.ingest_now(source=source, submission=submission)
+        processing.ingest_now(source=source, submission=submission)
     questions = {str(row["id"]): str(row["text"])[:MOST_CHARACTERS] for row in _rows(place / "queries.jsonl")}
     expected = {key: found for key, found in _relevant(place / "qrels.tsv", paths).items() if key in questions}
     GoldenQuestion.objects.bulk_create(

@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from rag.errors import ProviderFailed, RagError
 from rag.models import DataSource, IngestionDocument
 from rag.pipeline.ingestion import index, prepare
-from rag.services.jobs import jobs
+from rag.services.jobs import queries
 
 from . import outages, outcomes
 from .leases import Holding, LeaseLost, update_held
@@ -176,4 +176,4 @@ def let_go(rows: Sequence[IngestionDocument], held: Holding) -> None:
     for row in rows:
         held.let_go(row)
     for job_id in dict.fromkeys(row.job_id for row in rows):
-        jobs.close(job_id)
+        queries.close(job_id)

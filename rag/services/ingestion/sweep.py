@@ -13,13 +13,13 @@ from django.utils import timezone
 from rag import queue
 from rag.errors import EmbeddingFailed
 from rag.models import IngestionDocument, ModelOutage
-from rag.services.jobs import jobs
+from rag.services.jobs import queries
 
 from . import outages
 
 State = IngestionDocument.State
 # Rows a sweep brings back at most; the next one takes the rest.
-_SWEPT = 16 * jobs.BATCH
+_SWEPT = 16 * queries.BATCH
 
 
 def sweep() -> None:
@@ -41,10 +41,10 @@ def sweep() -> None:
         untold = untold.filter(job_id__in=interrupted)
     if interrupted or (not ids and queue.waiting() == 0):
         ids = list(dict.fromkeys([*ids, *untold.values_list("pk", flat=True)[:_SWEPT]]))
-    jobs.tell_workers(len(ids))
-    still_open = IngestionDocument.objects.filter(job=OuterRef("pk"), state__in=jobs.OPEN_STATES)
-    for job_id in jobs.unfinished().exclude(Exists(still_open)).values_list("pk", flat=True)[:_SWEPT]:
-        jobs.close(job_id)
+    queries.tell_workers(len(ids))
+    still_open = IngestionDocument.objects.filter(job=OuterRef("pk"), state__in=queries.OPEN_STATES)
+    for job_id in queries.unfinished().exclude(Exists(still_open)).values_list("pk", flat=True)[:_SWEPT]:
+        queries.close(job_id)
 
 
 def _to_take(now: datetime.datetime) -> QuerySet[IngestionDocument]:

@@ -7,13 +7,13 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
 from rag.models import Action, DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import ingestion
+from rag.services.ingestion import processing
 from rag.types import Submission
 
-from . import jobs
+from . import queries
 
 _ON_THEIR_WAY = IngestionDocument.objects.filter(
-    state__in=jobs.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
+    state__in=queries.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
 )
 # Documents of one job: their texts are copied into it.
 _BATCH = 200
@@ -27,10 +27,10 @@ def parse_again(user: User, documents: QuerySet[Document]) -> list[IngestionJob]
     """
     allowed = DataSource.objects.visible_to(user, Action.INGEST).select_related("organization", "embedding_model")
     return [
-        jobs.submit(
+        queries.submit(
             source=source,
             submissions=[_submission(document, source) for document in batch],
-            options=ingestion.default_options(),
+            options=processing.default_options(),
             actor=user,
         )
         for source in allowed.filter(pk__in=documents.order_by().values("source"))

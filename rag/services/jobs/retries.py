@@ -15,7 +15,7 @@ from rag.errors import NotAllowed, NothingToRetry
 from rag.models import Action, DataSource, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import quota
 
-from . import jobs
+from . import queries
 
 logger = structlog.get_logger(__name__)
 
@@ -25,7 +25,7 @@ State, Status = IngestionDocument.State, IngestionJob.Status
 @transaction.atomic
 def retry(user: User, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
     """Try the job's failed documents again. Raises UnknownJob, NotAllowed, NothingToRetry, IndexFull."""
-    job = jobs.job_visible_to(user, job_id, organization=organization)
+    job = queries.job_visible_to(user, job_id, organization=organization)
     if not DataSource.objects.visible_to(user, Action.INGEST).filter(pk=job.source_id).exists():
         raise NotAllowed("You may watch this job, but not send documents to its source.")
     failed = IngestionDocument.objects.filter(job=job, state=State.FAILED)
@@ -66,7 +66,7 @@ def retry_documents(wanted: QuerySet[IngestionDocument]) -> int:
     )
     ended = IngestionJob.objects.filter(pk__in=[job.pk for job in locked], status__in=[Status.COMPLETED, Status.FAILED])
     ended.update(status=Status.PROCESSING, finished_at=None)
-    jobs.tell_workers(len(ids))
+    queries.tell_workers(len(ids))
     logger.info("ingestion_retried", jobs=[str(job.pk) for job in locked], documents=len(ids))
     return len(ids)
 

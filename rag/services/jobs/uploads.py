@@ -15,7 +15,7 @@ from rag.parsing import registry as parsers
 from rag.pipeline.ingestion import quota
 from rag.types import ChunkingOptions, Submission
 
-from . import jobs, originals
+from . import queries, originals
 
 # Of a file's beginning, what its format is told by.
 _HEAD = 64 * 1024
@@ -65,7 +65,7 @@ def submit(
         submissions = _stored(documents, kept)
         with transaction.atomic():
             transaction.on_commit(kept.clear)  # whatever comes after the commit, they are the job's
-            job = jobs.submit(source=source, submissions=submissions, options=options, actor=actor)
+            job = queries.submit(source=source, submissions=submissions, options=options, actor=actor)
             originals.needed(original.pk for original in kept)
     except BaseException:
         originals.discard(kept)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from rag import queue
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 from rag.services.evaluation import quality
-from rag.services.jobs import jobs
+from rag.services.jobs import queries
 
 from . import health
 
@@ -50,7 +50,7 @@ def gauges() -> Iterator[Gauge]:
     counted = dict.fromkeys((State.QUEUED.value, State.RUNNING.value), 0.0)
     counted |= dict(open_documents.order_by().values_list("state").annotate(Count("pk")))
     yield Gauge("ragsite_open_documents", "Documents of jobs that are not done.", "state", counted)
-    by_condition = dict.fromkeys(Condition.values, 0.0) | jobs.counted_by_condition(open_documents)
+    by_condition = dict.fromkeys(Condition.values, 0.0) | queries.counted_by_condition(open_documents)
     yield Gauge("ragsite_document_condition", "The same documents, by how they fare.", "condition", by_condition)
     oldest = open_documents.aggregate(oldest=Min("job__created_at"))["oldest"]
     waiting = (timezone.now() - oldest).total_seconds() if oldest else 0.0

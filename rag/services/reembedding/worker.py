@@ -19,7 +19,7 @@ from rag.providers.base import Vectors
 from rag.services.evaluation import quality
 from ragsite.postgres.models import hold_turn
 
-from . import reembedding
+from . import lifecycle
 
 logger = structlog.get_logger(__name__)
 
@@ -136,8 +136,8 @@ def _measure(row: Reembedding) -> None:
 
 def _settle(row: Reembedding) -> bool:
     """Nothing was missing a moment ago: switch, or wait for somebody's decision. False: something is missing again."""
-    if row.switches_itself and not reembedding.refusal(row):
-        return reembedding.switch_if_complete(row)
+    if row.switches_itself and not lifecycle.refusal(row):
+        return lifecycle.switch_if_complete(row)
     _update(row, state=State.READY, switches_itself=False)
     logger.info("reembedding_ready", reembedding=str(row.pk), source=str(row.source_id))
     return True

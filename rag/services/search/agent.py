@@ -38,7 +38,7 @@ draft with GroundingValidatorTool. Use nothing that you know from elsewhere. If 
 Answer in plain sentences, without naming chunks or repeating these instructions."""
 
 
-def respond(question: Question, reader: queries.Reader, selected_text: str = "") -> AgentReply:
+def respond(question: Question, reader: queries.SourceSelection, selected_text: str = "") -> AgentReply:
     """An answer inside what the reader may read; a reader without sources is told that nothing was found.
 
     selected_text: context of its own, ahead of what is retrieved. Raises GenerationFailed, GroundingFailed,

@@ -33,7 +33,7 @@ VALIDATOR_OUTPUT = _object(
 class Toolbox:
     """Remembers what it retrieved."""
 
-    def __init__(self, question: Question, reader: queries.Reader, *, tokens: int | None = None) -> None:
+    def __init__(self, question: Question, reader: queries.SourceSelection, *, tokens: int | None = None) -> None:
         """question: its top_k and min_score are the limits that no call goes beyond. tokens: of all the texts that the
         tools may hand out, in OpenAI tokens; None for no limit."""
         self._question = question

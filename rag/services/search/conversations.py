@@ -8,13 +8,13 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import User
-from orgs.access.effective_permissions import standing_of
+from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.pipeline.answering import extractive
-from rag.pipeline.answering.answer import what_is_missing
+from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.blocks import blocks
 from rag.pipeline.answering.chat_context import with_context
 from rag.pipeline.answering.generate import BY_TITLE, told, written
@@ -23,7 +23,7 @@ from rag.pipeline.grounding.ground import ground
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers import registry
 from rag.services.access import access_watch
-from rag.types import ChatReply, Context, Events, Generation, Message, Passage, Question, Retrieval
+from rag.types import ChatReply, Context, AnswerEvents, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
 from . import queries
@@ -46,11 +46,11 @@ class Turn:
     messages: Sequence[Message]
     system: str = ""
     conversation_id: str = ""
-    generation: Generation = field(default_factory=Generation)
+    generation: GenerationOptions = field(default_factory=GenerationOptions)
     question: Question | None = None
 
 
-def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
+def chat(turn: Turn, reader: queries.SourceSelection) -> AnswerEvents[ChatReply]:
     """The reply; kept when it is whole, if the user's organisations let conversations be kept at all.
 
     Raises UnknownConversation, NoLanguageModel, GenerationFailed, AccessEnded, and what `queries.retrieve` raises.
@@ -58,7 +58,7 @@ def chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
     return access_watch.watched(_chat(turn, reader), reader.user, reader.key)
 
 
-def _chat(turn: Turn, reader: queries.Reader) -> Events[ChatReply]:
+def _chat(turn: Turn, reader: queries.SourceSelection) -> AnswerEvents[ChatReply]:
     is_kept = retention_for(reader.user).history == QueryHistory.FULL
     conversation = _conversation(reader.user, turn.conversation_id, is_kept=is_kept)
     history = _history(conversation) if conversation else []
@@ -80,7 +80,7 @@ def _conversation(user: User, conversation_id: str, *, is_kept: bool) -> Convers
     beyond them. Where none are kept, any id may be one of theirs that was not."""
     if not conversation_id:
         return None
-    key, within = as_uuid(conversation_id), standing_of(user).sources
+    key, within = as_uuid(conversation_id), effective_permissions(user).sources
     if key and not is_kept:
         return None
     own = Conversation.objects.filter(user=user)
@@ -105,7 +105,7 @@ def _new(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
     return list(sent)
 
 
-def _standalone(turn: Turn, messages: Sequence[Message], reader: queries.Reader) -> Question:
+def _standalone(turn: Turn, messages: Sequence[Message], reader: queries.SourceSelection) -> Question:
     """The turn's question; a follow-up with what it is about. Raises what `queries.retrieve` raises."""
     question = turn.question
     assert question is not None
@@ -123,7 +123,7 @@ def _standalone(turn: Turn, messages: Sequence[Message], reader: queries.Reader)
     return dataclasses.replace(question, text=written)
 
 
-def _title_found(question: Question, reader: queries.Reader) -> str:
+def _title_found(question: Question, reader: queries.SourceSelection) -> str:
     found = queries.search(dataclasses.replace(question, top_k=1), reader).passages
     return found[0].title if found else ""
 
@@ -154,14 +154,14 @@ def _quoted(question: Question, passages: Sequence[Passage]) -> str:
     shown = blocks(held)
     quotes = extractive.quotes(question.text, shown, nearness(question.text, shown, held))
     text = extractive.told(quotes, BY_TITLE.mark) or _NOTHING_FOUND
-    return f"{text} {what_is_missing(grounding)}".strip()
+    return f"{text} {describe_gaps(grounding)}".strip()
 
 
 @transaction.atomic
 def _keep(
     conversation: Conversation | None, user: User, messages: Sequence[Message], retrieval: Retrieval | None
 ) -> Conversation:
-    within = standing_of(user).sources
+    within = effective_permissions(user).sources
     if conversation is None:
         conversation = Conversation.objects.create(user=user, held_within=None if within is None else list(within))
     # Locked: two requests that continue one conversation at once are kept one after the other.

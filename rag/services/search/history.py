@@ -12,12 +12,12 @@ from orgs.policies.retention import retention_for
 from rag.errors import UnknownQuery
 from rag.models import Action, Chunk, SearchRecord
 from rag.pipeline.retrieval.passages import passages
-from rag.types import Hit, Passage, Question, Searched
+from rag.types import Hit, Passage, Question, SearchResult
 
 from . import queries
 
 
-def search(question: Question, reader: queries.Reader) -> Searched:
+def search(question: Question, reader: queries.SourceSelection) -> SearchResult:
     """Search, and keep what was asked and which chunks were found, or less of it. Raises what the pipeline raises."""
     started = time.perf_counter()
     found = queries.search(question, reader).passages
@@ -33,7 +33,7 @@ def search(question: Question, reader: queries.Reader) -> Searched:
     return _searched(record, found)
 
 
-def searched(query_id: uuid.UUID, *, user: User, organization: Organization | None = None) -> Searched:
+def get_search(query_id: uuid.UUID, *, user: User, organization: Organization | None = None) -> SearchResult:
     """The user's own search, with those of its results that they may read now and that are still what was found.
 
     Raises UnknownQuery, for another user's search too.
@@ -52,7 +52,7 @@ def searched(query_id: uuid.UUID, *, user: User, organization: Organization | No
     return _searched(record, tuple(passages([hit for hit in hits if hit.chunk_id in readable])))
 
 
-def _searched(record: SearchRecord, found: tuple[Passage, ...]) -> Searched:
-    return Searched(
+def _searched(record: SearchRecord, found: tuple[Passage, ...]) -> SearchResult:
+    return SearchResult(
         query_id=record.pk, text=record.text, passages=found, time_ms=record.time_ms, created_at=record.created_at
     )

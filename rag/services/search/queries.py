@@ -17,14 +17,14 @@ from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import confidence
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
-from rag.services.sources import sources
-from rag.types import Answered, ConfidentAnswer, Events, Filters, Generation, Question, Retrieval, Scope, Whole
+from rag.services.sources import lookup
+from rag.types import AnswerResult, ConfidentAnswer, AnswerEvents, Filters, GenerationOptions, Question, Retrieval, Scope, Result
 
 NOTHING = Retrieval(passages=(), total_found=0, source_ids=())
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class SourceSelection:
     """Who asks, and where. key: the API key that they came with, if it was one.
 
     organization: the one to search in, where the request names one. data_sources: ids or slugs to search instead of
@@ -39,13 +39,13 @@ class Reader:
     key: ApiKey | None = None
 
 
-def retrieve(question: Question, reader: Reader) -> Retrieval:
+def retrieve(question: Question, reader: SourceSelection) -> Retrieval:
     """The best passages that the reader may read. Raises NoAccessibleSources if there is no source that they may query
     at all, UnknownSource, and what the pipeline raises."""
     return retrieval.find(question, _scopes(question, reader))
 
 
-def search(question: Question, reader: Reader) -> Retrieval:
+def search(question: Question, reader: SourceSelection) -> Retrieval:
     """`retrieve` for contracts in which a reader without any source is not refused, but finds nothing."""
     try:
         return retrieve(question, reader)
@@ -53,13 +53,13 @@ def search(question: Question, reader: Reader) -> Retrieval:
         return NOTHING
 
 
-def ask(question: Question, reader: Reader, terms: answering.Terms) -> Events[Answered]:
+def ask(question: Question, reader: SourceSelection, terms: answering.AnswerOptions) -> AnswerEvents[AnswerResult]:
     """A grounded answer on its way (rag.pipeline.answering.answer). Raises what `retrieve` raises, too, and
     AccessEnded."""
     return access_watch.watched(answering.ask(question, _scopes(question, reader), terms), reader.user, reader.key)
 
 
-def answer_if_confident(question: Question, reader: Reader, generation: Generation) -> Events[ConfidentAnswer]:
+def answer_if_confident(question: Question, reader: SourceSelection, generation: GenerationOptions) -> AnswerEvents[ConfidentAnswer]:
     """The retrieval contract's answer on its way (rag.pipeline.answering.confidence). A reader without sources finds
     nothing."""
     try:
@@ -70,25 +70,25 @@ def answer_if_confident(question: Question, reader: Reader, generation: Generati
     return access_watch.watched(answer, reader.user, reader.key)
 
 
-def whole(events: Events[Whole]) -> Whole:
+def run_to_completion(events: AnswerEvents[Result]) -> Result:
     """What the events end in, for whoever does not stream."""
     while True:
         try:
             next(events)
         except StopIteration as end:
-            return cast(Whole, end.value)
+            return cast(Result, end.value)
 
 
 @transaction.atomic
-def _scopes(question: Question, reader: Reader) -> list[Scope]:
+def _scopes(question: Question, reader: SourceSelection) -> list[Scope]:
     """One scope for each embedding model: vectors of two models are never compared."""
-    scopes = scopes_of(_open_sources(reader), question.filters)
+    scopes = build_scopes(_open_sources(reader), question.filters)
     if not (scopes or reader.slug or reader.organization_id):
         raise NoAccessibleSources
     return scopes
 
 
-def scopes_of(open_sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
+def build_scopes(open_sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
     """open_sources: that somebody may query. One scope for each embedding model."""
     rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
     return [
@@ -97,10 +97,10 @@ def scopes_of(open_sources: DataSourceQuerySet, filters: Filters) -> list[Scope]
     ]
 
 
-def _open_sources(reader: Reader) -> DataSourceQuerySet:
-    found = sources.visible(reader.user, Action.QUERY, organization=reader.organization)
+def _open_sources(reader: SourceSelection) -> DataSourceQuerySet:
+    found = lookup.visible(reader.user, Action.QUERY, organization=reader.organization)
     if reader.data_sources:
-        chosen = [sources.named(found, reference).pk for reference in dict.fromkeys(reader.data_sources)]
+        chosen = [lookup.named(found, reference).pk for reference in dict.fromkeys(reader.data_sources)]
         found = found.filter(pk__in=chosen)
     if reader.organization_id:
         found = found.filter(organization=reader.organization_id)

@@ -1,6 +1,6 @@
 """How a search came to its passages, step by step, for those who manage the sources that it went through.
 
-The pipeline itself reports the steps (rag.types.Funnel). What is counted, named and shown is of sources that the asker
+The pipeline itself reports the steps (rag.types.SearchTrace). What is counted, named and shown is of sources that the asker
 manages *and* the person may query: of others nothing is searched.
 """
 
@@ -16,11 +16,11 @@ from orgs.models import Organization
 from rag.errors import NotAllowed, UnknownDocument
 from rag.models import Action, Chunk, DataSource, Document
 from rag.models.sources import DataSourceQuerySet
-from rag.pipeline.answering.answer import Terms, judged
+from rag.pipeline.answering.answer import AnswerOptions, assess
 from rag.pipeline.retrieval import retrieve
 from rag.services.access import explain as access_explanation
-from rag.services.sources import sources
-from rag.types import Filters, Funnel, Grounding, Passage, Question, Retrieval, Scope
+from rag.services.sources import lookup as sources
+from rag.types import Filters, SearchTrace, Grounding, Passage, Question, Retrieval, Scope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
@@ -102,8 +102,8 @@ def explain(question: Question, asked: Asked) -> SearchExplained:
     managed = _managed(asked)
     document = _document(asked.document_id, managed) if asked.document_id else None
     person = _person(asked, managed)
-    scopes = queries.scopes_of(_open_to(person, managed), question.filters) if person else []
-    with identity.acting(identity.Identity(identity.NOBODY.role, person.pk if person else None)):
+    scopes = queries.build_scopes(_open_to(person, managed), question.filters) if person else []
+    with identity.run_as(identity.Identity(identity.NOBODY.role, person.pk if person else None)):
         retrieval, grounding, fate = _searched(question, scopes, document)
     shown = _shown(retrieval, grounding, asked)
     return SearchExplained(
@@ -127,7 +127,7 @@ def _searched(
     retrieval = retrieve.find(question, scopes) if scopes else queries.NOTHING
     grounding = _NOT_GROUNDED
     if retrieval.passages:
-        _, grounding = judged(question, retrieval, Terms(max_tokens=settings.RAG_CONTEXT_TOKENS))
+        _, grounding = assess(question, retrieval, AnswerOptions(max_tokens=settings.RAG_CONTEXT_TOKENS))
     return retrieval, grounding, _fate(document, question, retrieval, grounding) if document else None
 
 
@@ -191,7 +191,7 @@ def _narrowed(documents: QuerySet[Document], filters: Filters) -> QuerySet[Docum
     return documents.filter(**{name: value for name, value in wanted.items() if value})
 
 
-def _candidates(funnel: Funnel) -> set[uuid.UUID]:
+def _candidates(funnel: SearchTrace) -> set[uuid.UUID]:
     return {*funnel.by_meaning, *funnel.by_words}
 
 

@@ -23,10 +23,10 @@ from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import quota
 from rag.providers.stores.pgvector import terms
-from rag.services.jobs import jobs, originals
+from rag.services.jobs import queries, originals
 from ragsite.postgres.models import take_free_turn
 
-from . import documents, sources
+from . import documents, lookup
 
 logger = structlog.get_logger(__name__)
 
@@ -41,7 +41,7 @@ def delete(user: User, reference: str, *, organization: Organization | None = No
 
     Raises NotAllowed if the user may only see it, else UnknownSource.
     """
-    delete_source(sources.to_manage(user, reference, organization=organization))
+    delete_source(lookup.to_manage(user, reference, organization=organization))
 
 
 @transaction.atomic
@@ -52,7 +52,7 @@ def delete_source(source: DataSource) -> None:
     if found is None:
         raise UnknownSource
     # The mark comes last: from then on what belongs to the source is visible to no caller, this one included.
-    jobs.cancel_all(IngestionJob.objects.filter(source=found))
+    queries.cancel_all(IngestionJob.objects.filter(source=found))
     _, chunks, size = documents.stored_in(found)
     found.deleted_at = timezone.now()
     found.save(update_fields=["deleted_at"])
@@ -146,7 +146,7 @@ def _forget_documents() -> bool:
         return False
     sent = IngestionDocument.objects.filter(source=OuterRef("source"), path=OuterRef("path"))
     may_be_tried_again = Q(state=IngestionDocument.State.FAILED) & (~Q(text="") | Q(original__isnull=False))
-    waiting = sent.filter(Q(state__in=jobs.OPEN_STATES) | may_be_tried_again)
+    waiting = sent.filter(Q(state__in=queries.OPEN_STATES) | may_be_tried_again)
     old = Document.objects.filter(deleted_at__lt=timezone.now() - _REMEMBERED, chunk_count=0)
     batch = list(old.exclude(Exists(waiting)).values_list("pk", flat=True)[:_BATCH])
     Document.objects.filter(pk__in=batch).only("pk").delete()

@@ -18,7 +18,7 @@ from rag.models.content.documents import DocumentQuerySet
 from rag.pipeline.ingestion import quota
 from ragsite.postgres.models import take_turns, uuid7
 
-from . import sources
+from . import lookup
 
 logger = structlog.get_logger(__name__)
 
@@ -37,7 +37,7 @@ def listed(
 
     search: a part of the path or title. Raises UnknownSource.
     """
-    source = sources.named(sources.visible(user, Action.VIEW, organization=organization), reference)
+    source = lookup.named(lookup.visible(user, Action.VIEW, organization=organization), reference)
     found = _of(source)
     if search:
         found = found.filter(Q(path__icontains=search) | Q(title__icontains=search))
@@ -68,7 +68,7 @@ def delete(
 
     Raises NotAllowed if the user may only see the source, UnknownSource, UnknownDocument.
     """
-    source = sources.to_delete_from(user, reference, organization=organization)
+    source = lookup.to_delete_from(user, reference, organization=organization)
     delete_document(named(_of(source), document_id=document_id, path=path))
 
 

@@ -1,4 +1,4 @@
-"""One envelope everywhere, in the shape of the contract whose path was called (docs/contracts.md, "Errors")."""
+"""One envelope everywhere, in the shape of the contract whose path was called (docs/contracts/errors.md, "Errors")."""
 
 import contextlib
 import datetime
@@ -23,7 +23,7 @@ from rag.contracts.search_service import errors as search_service
 from rag.contracts.v3 import errors as v3
 from rag.models import IngestionJob
 from rag.services.search import queries
-from rag.services.sources import sources
+from rag.services.sources import lookup
 from ragsite.http.errors import TITLES
 from ragsite.postgres import identity
 from tests.support.factories import World
@@ -111,7 +111,7 @@ def client(live_server: LiveServer, live_world: World, settings: Settings) -> Cl
 def test_everything_is_answered_in_the_contracts_shape(
     client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    for module, name in ((queries, "retrieve"), (sources, "to_ingest_or_new")):
+    for module, name in ((queries, "retrieve"), (lookup, "to_ingest_or_new")):
         monkeypatch.setattr(module, name, failing(RuntimeError("password=hunter2")))
     document = {"source": "a", "path": "a", "title": "a", "text": "a"}
     question = {"query_text": "xyz"} if path.contract == "retrieval" else {"query": "xyz"}
@@ -154,7 +154,7 @@ def failing(exception: Exception) -> Callable[..., Any]:
 def test_a_shared_path_fails_in_the_shape_of_the_contract_that_was_chosen(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "to_ingest", failing(RuntimeError()))
+    monkeypatch.setattr(lookup, "to_ingest", failing(RuntimeError()))
     job = {"dataSourceId": "a", "documents": [{"text": "a"}]}
     assert told("pipeline", client.post("/api/rag/ingest", job).body)[0] == "INTERNAL_ERROR"
     assert told("pipeline", client.get("/api/rag/ingest/x").body)[0] == "JOB_NOT_FOUND"
@@ -201,7 +201,7 @@ def locked(table: str) -> Iterator[None]:
 def test_what_is_locked_holds_no_thread_for_ever(
     live_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/operations.md, DATABASE_STATEMENT_SECONDS. What is sent as a job waits in its COMMIT, not in a statement."""
+    """docs/operations/settings.md, DATABASE_STATEMENT_SECONDS. What is sent as a job waits in its COMMIT, not in a statement."""
     settings.DATABASE_STATEMENT_SECONDS = 1
     live_world.source("library")
     browser = InProcess(headers={"authorization": f"Bearer {AccessToken.for_user(live_world.users['owner'])}"})
@@ -211,7 +211,7 @@ def test_what_is_locked_holds_no_thread_for_ever(
     connection.close()
     try:
         assert browser.get(path).status_code == 200
-        with identity.acting(identity.OWNER), locked("rag_document"):
+        with identity.run_as(identity.OWNER), locked("rag_document"):
             replies = [browser.get(path), browser.post("/api/rag/ingest", job, content_type="application/json")]
         assert [(each.status_code, each.headers.get("Retry-After")) for each in replies] == [(503, "2")] * 2
         assert not IngestionJob.objects.exists()

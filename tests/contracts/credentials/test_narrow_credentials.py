@@ -11,7 +11,7 @@ from django.test import Client as InProcess
 from orgs.access.permissions import Visibility
 from orgs.services import add_member
 from rag.models import DataSource, IngestionJob
-from rag.services.jobs import jobs
+from rag.services.jobs import queries
 from rag.types import ChunkingOptions, Submission
 from ragsite.wsgi import application
 from tests.support.factories import World, put
@@ -21,7 +21,7 @@ SOURCES, SEARCH = "/api/rag/sources", "/api/rag/search"
 
 def job_in(source: DataSource, world: World) -> IngestionJob:
     submissions = [Submission(path="/a", title="A", text="Zebras graze.")]
-    return jobs.submit(
+    return queries.submit(
         source=source, submissions=submissions, options=ChunkingOptions(512, 50), actor=world.users["editor"]
     )
 
@@ -52,7 +52,7 @@ def test_a_key_ends_no_job_of_another_organisation(world: World) -> None:
 
 
 def test_a_key_that_may_not_manage_is_not_told_who_has_access(world: World) -> None:
-    """docs/contracts.md: the lists are for those who may manage the source, and nobody else."""
+    """docs/contracts/authentication.md: the lists are for those who may manage the source, and nobody else."""
     source = world.source("library", visibility=Visibility.PRIVATE)
     for scope, shown in (("query", False), ("ingest", False), ("manage", True)):
         key = {"X-API-Key": world.key("owner", scope).secret}

@@ -19,7 +19,7 @@ from orgs.access.permissions import Visibility
 from rag.errors import EmbeddingFailed, InvalidRequest, RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
 from rag.services.evaluation import golden_questions, quality
-from rag.services.reembedding import reembedding, worker
+from rag.services.reembedding import lifecycle, worker
 from tests.support.factories import World, put
 from tests.support.provider_server import ProviderServer
 
@@ -155,7 +155,7 @@ def test_metrics_tell_the_last_figure(source: DataSource, client: Client) -> Non
 
 
 def start(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedding:
-    row = reembedding.start(source, model, **options)
+    row = lifecycle.start(source, model, **options)
     worker.work()
     row.refresh_from_db()
     return row
@@ -176,15 +176,15 @@ def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
     assert (row.old_quality.ndcg_at_10, row.old_quality.is_live, row.new_quality.is_live) == (1.0, True, False)
     assert row.new_quality.ndcg_at_10 < 0.98
     with pytest.raises(InvalidRequest, match=r"finds less .* 1\.000 with old"):
-        reembedding.switch(row)
+        lifecycle.switch(row)
     with pytest.raises(InvalidRequest):
-        reembedding.switch(row, forced_because="  ")
+        lifecycle.switch(row, forced_because="  ")
     assert DataSource.objects.get().embedding_model == models["old"]
     assert [run.model for run in quality.trend(source)] == [models["old"]], "the gate's figures are not the trend's"
-    assert reembedding.switch(row, forced_because="The old endpoint closes.")
+    assert lifecycle.switch(row, forced_because="The old endpoint closes.")
     row.refresh_from_db()
     assert (row.state, row.forced_because) == (State.SWITCHED, "The old endpoint closes.")
-    back = reembedding.roll_back(row)
+    back = lifecycle.roll_back(row)
     worker.work()
     back.refresh_from_db()
     assert back.state == State.SWITCHED, "the way back has no gate"
@@ -201,15 +201,15 @@ def test_questions_that_were_added_after_measuring_are_asked_first(
     source: DataSource, models: dict[str, EmbeddingModel]
 ) -> None:
     row = start(source, models["equal"])
-    assert reembedding.refusal(row) == "", "without questions the gate has nothing to say"
+    assert lifecycle.refusal(row) == "", "without questions the gate has nothing to say"
     ask(source, "zebra", "zebra.txt")
     with pytest.raises(InvalidRequest, match="Measure again"):
-        reembedding.switch(row)
-    reembedding.resume(row)
+        lifecycle.switch(row)
+    lifecycle.resume(row)
     worker.work()
     row.refresh_from_db()
     assert row.new_quality is not None
-    assert reembedding.switch(row)
+    assert lifecycle.switch(row)
 
 
 def test_a_question_expects_something(source: DataSource) -> None:

@@ -4,8 +4,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import ingestion, leases
-from rag.services.jobs import jobs
+from rag.services.ingestion import processing, leases
+from rag.services.jobs import queries as jobs
 from rag.types import Submission
 from tests.support.factories import World, work
 
@@ -15,7 +15,7 @@ State = IngestionDocument.State
 def submit(world: World, source: DataSource, texts: dict[str, str]) -> IngestionJob:
     submissions = [Submission(path=path.split("#")[0], title="T", text=text) for path, text in texts.items()]
     return jobs.submit(
-        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
     )
 
 
@@ -42,7 +42,7 @@ def test_a_cancelled_document_takes_no_other_with_it(world: World) -> None:
     rows = leases.claim_next(8)
     assert len(rows) == 4
     jobs.cancel(world.users["owner"], cancelled.pk)
-    ingestion.work_on(rows)
+    processing.work_on(rows)
     assert sorted(Document.objects.values_list("path", flat=True)) == ["c", "d"]
     assert set(kept.documents.values_list("state", flat=True)) == {State.DONE}
     assert set(cancelled.documents.values_list("state", flat=True)) == {State.CANCELLED}

@@ -9,8 +9,8 @@ from django.utils import timezone
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
 from rag.providers import registry
-from rag.services.ingestion import ingestion, leases, outages, outcomes, sweep
-from rag.services.jobs import jobs
+from rag.services.ingestion import processing, leases, outages, outcomes, sweep
+from rag.services.jobs import queries
 from rag.types import Submission
 from tests.support.factories import World, work
 from tests.support.provider_server import ProviderServer
@@ -30,8 +30,8 @@ def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
     )
     source = DataSource.objects.filter(slug="remote").first() or world.source("remote", embedding_model=model)
     submissions = [Submission(path=f"doc-{each}", title="Zebras", text=f"Zebra {each}.") for each in range(count)]
-    return jobs.submit(
-        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+    return queries.submit(
+        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
     )
 
 
@@ -98,7 +98,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: Provi
     job = queue(world, provider, 2)
     provider.fail(status, Retry_After="600")
     (row, _) = leases.claim_next(2)
-    ingestion.work_on([row])
+    processing.work_on([row])
     row = job.documents.get(index=0)
     in_9_minutes = timezone.now() + datetime.timedelta(minutes=9)
     assert row.due_at
@@ -123,11 +123,11 @@ def test_other_models_go_on(world: World, provider: ProviderServer) -> None:
     queue(world, provider, 3)
     provider.fail(503)
     (row, *_) = leases.claim_next(1)
-    ingestion.work_on([row])
-    local = jobs.submit(
+    processing.work_on([row])
+    local = queries.submit(
         source=world.source("local"),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
-        options=ingestion.default_options(),
+        options=processing.default_options(),
         actor=world.users["editor"],
     )
     assert work() == 1
@@ -140,11 +140,11 @@ def test_one_document_sees_whether_the_model_is_back_and_the_others_follow(
     queue(world, provider, 10)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    ingestion.work_on([row])
+    processing.work_on([row])
     time_passes()
     (probe,) = leases.claim_next(8)
     assert leases.claim_next(8) == []
-    ingestion.work_on([probe])
+    processing.work_on([probe])
     assert len(leases.claim_next(8)) == 8
 
 
@@ -152,7 +152,7 @@ def test_a_document_that_did_not_come_to_ask_lets_another_one_ask(world: World, 
     queue(world, provider, 3)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    ingestion.work_on([row])
+    processing.work_on([row])
     time_passes()
     (probe,) = leases.claim_next(8)
     outcomes.fail(probe, "PARSE_ERROR", "It is empty.")
@@ -176,7 +176,7 @@ def test_documents_that_waited_all_the_time_fail_without_asking_for_each(
     waiting = queue(world, provider, 30)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    ingestion.work_on([row])
+    processing.work_on([row])
     later = queue(world, provider, 2)
     long_ago = timezone.now() - outages.patience() - datetime.timedelta(seconds=1)
     ModelOutage.objects.update(since=long_ago)
@@ -193,7 +193,7 @@ def test_an_outage_that_nothing_was_tried_in_for_long_is_forgotten(world: World,
     """Else documents that come weeks later would fail without having been tried."""
     queue(world, provider, 2)
     provider.fail(503)
-    ingestion.work_on(leases.claim_next(1))
+    processing.work_on(leases.claim_next(1))
     ModelOutage.objects.update(until=timezone.now() - outages.patience() - datetime.timedelta(seconds=1))
     sweep.sweep()
     assert not ModelOutage.objects.exists()

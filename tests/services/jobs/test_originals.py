@@ -17,8 +17,8 @@ from rag.errors import DocumentTooLarge, IndexFull, StorageFailed, UnknownSource
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import place
 from rag.providers import file_storage
-from rag.services.ingestion import ingestion
-from rag.services.jobs import jobs, originals, reparsing, retries, uploads
+from rag.services.ingestion import processing
+from rag.services.jobs import queries, originals, reparsing, retries, uploads
 from rag.services.sources import deletion
 from rag.services.sources import documents as documents_service
 from rag.types import Submission
@@ -27,7 +27,7 @@ from tests.support import factories
 from tests.support.bucket_server import BucketServer, digest
 from tests.support.factories import World
 
-OPTIONS = ingestion.default_options()
+OPTIONS = processing.default_options()
 State = IngestionDocument.State
 
 
@@ -258,7 +258,7 @@ def test_a_job_holds_what_it_has_not_ended_and_what_failed_lately(
     factories.run(ids=[job.documents.get(path="bad").pk])
     purge()
     assert Original.objects.count() == 3
-    jobs.cancel(world.users["editor"], job.pk)
+    queries.cancel(world.users["editor"], job.pk)
     purge()
     assert [original.name for original in Original.objects.all()] == ["bad"]
     late = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS, minutes=1)
@@ -307,7 +307,7 @@ def test_copies_of_killed_processes_are_forgotten(world: World, settings: Any) -
 def test_documents_are_parsed_again_from_what_is_stored(world: World, settings: Any) -> None:
     source = world.source()
     send(world, source, upload("a.md", b"Zebras. " * 200, tags=("x",), source_type="faq"))
-    ingestion.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
+    processing.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
     before = {document.path: document for document in Document.objects.all()}
     settings.RAG_CHUNK_TOKENS = 64
     assert reparsing.parse_again(world.users["member"], Document.objects.all()) == []
@@ -328,7 +328,7 @@ def test_a_version_on_its_way_is_not_overtaken_by_parsing_again(world: World) ->
     send(world, source, upload("a", b"Alpha."))
     documents = Document.objects.all()
     editor = world.users["editor"]
-    jobs.submit(
+    queries.submit(
         source=source, submissions=[Submission(path="a", title="", text="Beta.")], options=OPTIONS, actor=editor
     )
     assert reparsing.parse_again(editor, documents) == []

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import ingestion, outcomes
-from rag.services.jobs import jobs, retries
+from rag.services.ingestion import processing, outcomes
+from rag.services.jobs import queries, retries
 from rag.types import Submission
 from tests.support.factories import World, put, work
 
@@ -19,13 +19,13 @@ def failed_job(world: World, *, count: int = 2) -> IngestionJob:
     """Its first document has failed; the others are done."""
     source = world.home.sources.first() or world.source()
     submissions = [Submission(path=f"doc-{each}", title="A", text=f"Zebra {each}.") for each in range(count)]
-    job = jobs.submit(
-        source=source, submissions=submissions, options=ingestion.default_options(), actor=world.users["editor"]
+    job = queries.submit(
+        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
     )
     job.documents.filter(index=0).update(state=State.RUNNING, attempts=3, outages=2)
     outcomes.fail(job.documents.get(index=0), "INTERNAL_ERROR", "An unexpected error.")
     work()
-    jobs.close(job.pk)
+    queries.close(job.pk)
     job.refresh_from_db()
     return job
 
@@ -85,7 +85,7 @@ def test_there_must_be_something_to_try_again(world: World) -> None:
     retries.retry(editor, job.pk)
     with pytest.raises(NothingToRetry, match="has failed"):
         retries.retry(editor, job.pk)
-    jobs.cancel(editor, job.pk)
+    queries.cancel(editor, job.pk)
     with pytest.raises(NothingToRetry, match="cancelled"):
         retries.retry(editor, job.pk)
     assert not job.documents.filter(state=State.QUEUED).exists()

@@ -24,7 +24,7 @@ def test_counts_are_checked_and_repaired(world: World) -> None:
     put(other, "a", "Lions.")
     SourceConfig.objects.create(source=other, config="german", chunks=0)
     right = counts()
-    call_command("check_words", stdout=(out := StringIO()))
+    call_command("check_term_statistics", stdout=(out := StringIO()))
     assert out.getvalue() == "The statistics of words are what the chunks say.\n"
     zebra, lion, *_ = SourceTerm.objects.filter(source=one)
     SourceTerm.objects.filter(pk=zebra.pk).update(chunks=7)
@@ -32,9 +32,9 @@ def test_counts_are_checked_and_repaired(world: World) -> None:
     SourceTerm.objects.create(source=one, term=1, chunks=1)
     SourceConfig.objects.filter(source=one).update(chunks=9)
     with pytest.raises(CommandError, match="differ: 1"):
-        call_command("check_words", stdout=(out := StringIO()))
+        call_command("check_term_statistics", stdout=(out := StringIO()))
     assert out.getvalue() == f"{one.slug} ({one.pk}): 4 counts differ\n"
-    call_command("check_words", "--repair", stdout=StringIO())
+    call_command("check_term_statistics", "--repair", stdout=StringIO())
     assert counts() == right
 
 

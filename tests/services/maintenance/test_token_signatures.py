@@ -35,7 +35,7 @@ def remote(provider: ProviderServer) -> EmbeddingModel:
 
 
 def found(world: World, text: str, **fields: Any) -> list[Passage]:
-    reader = queries.Reader(user=world.users["member"])
+    reader = queries.SourceSelection(user=world.users["member"])
     return list(queries.retrieve(Question(text=text, top_k=3, rerank=True, **fields), reader).passages)
 
 

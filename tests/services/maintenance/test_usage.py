@@ -13,8 +13,8 @@ from django.db import connection
 from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Original, Usage
 from rag.pipeline.ingestion import quota
-from rag.services.ingestion import ingestion
-from rag.services.jobs import jobs
+from rag.services.ingestion import processing
+from rag.services.jobs import queries
 from rag.services.maintenance import usage
 from rag.services.sources import documents
 from rag.types import Submission
@@ -22,7 +22,7 @@ from tests.support import factories
 from tests.support.factories import World, put
 from tests.support.provider_server import ProviderServer
 
-OPTIONS = ingestion.default_options()
+OPTIONS = processing.default_options()
 
 
 def limit(world: World, **most: int | None) -> None:
@@ -58,7 +58,7 @@ def refused(results: list[Any]) -> int:
 
 def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh") -> IngestionJob:
     sent = [Submission(path=path, title=path, text=text) for path, text in zip(paths, texts, strict=False)]
-    return jobs.submit(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
+    return queries.submit(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
 
 
 def work() -> None:
@@ -127,7 +127,7 @@ def test_a_cancelled_or_failed_document_waits_for_no_room(live_world: World) -> 
     limit(live_world, max_bytes=10)
     source = live_world.source()
     job = submit(live_world, source, "0123456789")
-    jobs.cancel(live_world.users["editor"], job.pk)
+    queries.cancel(live_world.users["editor"], job.pk)
     submit(live_world, source, "0123456789")
 
 

@@ -14,11 +14,11 @@ from rag.errors import InvalidRequest
 from rag.models import EMBEDDING_TABLES, Chunk, DataSource, EmbeddingModel, IngestionDocument, Reembedding
 from rag.pipeline.ingestion import index, reembed
 from rag.providers import registry
-from rag.services.jobs import jobs
-from rag.services.reembedding import reembedding
+from rag.services.jobs import queries as jobs
+from rag.services.reembedding import lifecycle
 from rag.services.reembedding import worker as reembedder
 from rag.services.search import queries
-from rag.services.sources import deletion, source_settings
+from rag.services.sources import deletion, editing
 from rag.types import ChunkingOptions, Question, Submission
 from ragsite.postgres import identity
 from ragsite.postgres.models import hold_turn
@@ -64,7 +64,7 @@ def chunks() -> set[uuid.UUID]:
 
 
 def found(world: World, text: str) -> list[str]:
-    reader = queries.Reader(user=world.users["member"])
+    reader = queries.SourceSelection(user=world.users["member"])
     return [each.path for each in queries.retrieve(Question(text=text, top_k=3), reader).passages]
 
 
@@ -74,7 +74,7 @@ def state(row: Reembedding) -> str:
 
 
 def rebuild(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedding:
-    row = reembedding.start(source, model, **options)
+    row = lifecycle.start(source, model, **options)
     reembedder.work()
     row.refresh_from_db()
     return row
@@ -107,14 +107,14 @@ def test_every_answer_is_complete_at_every_moment(
     try:
         row = rebuild(source, second)
         assert (row.state, row.total, row.done) == (State.READY, 6, 6)
-        assert reembedding.switch(row)
+        assert lifecycle.switch(row)
         put(DataSource.objects.get(), "newcomer", "A newcomer that has only the second model's vector.")
-        back = reembedding.roll_back(row)
+        back = lifecycle.roll_back(row)
         reembedder.work()
         assert (state(back), state(row)) == (State.SWITCHED, State.ROLLED_BACK)
         assert DataSource.objects.get().embedding_model == first
         assert found(live_world, "newcomer")[0] == "newcomer"
-        reembedding.roll_back(back)
+        lifecycle.roll_back(back)
         reembedder.work()
         assert DataSource.objects.get().embedding_model == second
         eventually(lambda: len(asked) > 6)
@@ -135,7 +135,7 @@ def test_what_comes_and_goes_meanwhile_is_found_after_the_switch(
     put(source, "lion", "Lions were replaced by something else: a pelican.")
     put(source, "zebra", "Everything about the zebra and where the zebra lives.", tags=("striped",))
     source.documents.get(path="otter").delete()
-    assert not reembedding.switch(row), "a chunk is missing: it catches up first"
+    assert not lifecycle.switch(row), "a chunk is missing: it catches up first"
     assert DataSource.objects.get().embedding_model == first
     reembedder.work()
     assert state(row) == State.SWITCHED
@@ -188,7 +188,7 @@ def test_a_killed_builder_goes_on_and_embeds_nothing_twice_that_was_kept(
     put(source, "long", paragraphs, content_type="text/markdown")
     total = Chunk.objects.count()
     assert total > 256
-    row = reembedding.start(source, second)
+    row = lifecycle.start(source, second)
     worker.start()
     eventually(lambda: len(server.requests) == 2)
     kept = vectors(second)
@@ -207,17 +207,17 @@ def test_one_at_a_time(live_world: World, models: Callable[..., EmbeddingModel])
     first, second, third = models("first", 384), models("second", 384), models("third", 768)
     source = filled(live_world, first)
     with pytest.raises(InvalidRequest, match="already"):
-        reembedding.start(source, first)
+        lifecycle.start(source, first)
     row = rebuild(source, second)
     with pytest.raises(InvalidRequest, match="under way"):
-        reembedding.start(source, third)
-    assert reembedding.switch(row)
+        lifecycle.start(source, third)
+    assert lifecycle.switch(row)
     with pytest.raises(InvalidRequest, match="still kept"):
-        reembedding.start(DataSource.objects.get(), third)
+        lifecycle.start(DataSource.objects.get(), third)
     row.refresh_from_db()
-    reembedding.drop(row)
+    lifecycle.drop(row)
     with pytest.raises(InvalidRequest, match="being removed"):
-        reembedding.start(DataSource.objects.get(), third)
+        lifecycle.start(DataSource.objects.get(), third)
 
 
 def clear_now() -> None:
@@ -235,9 +235,9 @@ def test_dropping_leaves_no_orphan_and_everything_searchable(
     neighbour = live_world.source("neighbour", embedding_model=first)
     put(neighbour, "n", "A neighbour's text.")
     row = rebuild(source, second)
-    assert reembedding.switch(row)
+    assert lifecycle.switch(row)
     row.refresh_from_db()
-    reembedding.drop(row)
+    lifecycle.drop(row)
     reembedder.work()
     assert len(vectors(first)) == 7, "searches that began before the switch still use them"
     clear_now()
@@ -246,19 +246,19 @@ def test_dropping_leaves_no_orphan_and_everything_searchable(
     assert vectors(first) == set(neighbour.chunks.values_list("pk", flat=True))
     assert found(live_world, "otter")[0] == "otter"
     with pytest.raises(InvalidRequest):
-        reembedding.roll_back(row)
+        lifecycle.roll_back(row)
 
 
 def test_cancelling_takes_away_what_was_built(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
     first, second = models("first", 384), models("second", 384)
     source = filled(live_world, first)
     row = rebuild(source, second)
-    reembedding.cancel(row)
+    lifecycle.cancel(row)
     reembedder.work()
     assert (state(row), row.clearing_id) == (State.CANCELLED, None)
     assert (vectors(first), vectors(second)) == (chunks(), set())
     with pytest.raises(InvalidRequest):
-        reembedding.switch(row)
+        lifecycle.switch(row)
     assert DataSource.objects.get().embedding_model == first
     assert rebuild(source, second).state == State.READY, "and it can begin again"
 
@@ -266,9 +266,9 @@ def test_cancelling_takes_away_what_was_built(live_world: World, models: Callabl
 def test_cancelling_the_way_back_keeps_it_open(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
     first, second = models("first", 384), models("second", 384)
     row = rebuild(filled(live_world, first), second)
-    reembedding.switch(row)
+    lifecycle.switch(row)
     row.refresh_from_db()
-    reembedding.cancel(reembedding.roll_back(row))
+    lifecycle.cancel(lifecycle.roll_back(row))
     reembedder.work()
     assert (state(row), vectors(first)) == (State.SWITCHED, chunks())
     assert found(live_world, "otter")[0] == "otter"
@@ -279,10 +279,10 @@ def test_a_batch_that_was_under_way_when_it_was_cancelled_is_not_written(
 ) -> None:
     first, second = models("first", 384), models("second", 384)
     source = filled(live_world, first)
-    row = reembedding.start(source, second)
+    row = lifecycle.start(source, second)
     batch = reembed.missing(source, second, after=None)
     made = reembed.embed(batch, second)
-    reembedding.cancel(row)
+    lifecycle.cancel(row)
     with pytest.raises(reembedder.Ended):
         reembedder._write(row, batch, made)
     assert vectors(second) == set()
@@ -309,11 +309,11 @@ def test_a_provider_that_fails_is_tried_later_and_then_reported(
         server.fail(503)
         clear_now()
     assert state(row) == State.FAILED
-    reembedding.resume(row)
+    lifecycle.resume(row)
     reembedder.work()
     assert (state(row), row.error, row.outages) == (State.READY, "", 0)
     server.fail(401)
-    reembedding.cancel(row)
+    lifecycle.cancel(row)
     reembedder.work()
     assert rebuild(source, second).state == State.FAILED, "a key that is refused will not get better"
 
@@ -337,7 +337,7 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
         monkeypatch.setattr(index, "index", real)
 
         def switch() -> None:
-            reembedding.switch(row)
+            lifecycle.switch(row)
             connection.close()
 
         thread = threading.Thread(target=switch)
@@ -368,11 +368,11 @@ def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
     switched: list[bool] = []
 
     def switch() -> None:
-        switched.append(reembedding.switch(row))
+        switched.append(lifecycle.switch(row))
         connection.close()
 
     def somebody_waits() -> bool:
-        with identity.acting(identity.OWNER), connection.cursor() as cursor:
+        with identity.run_as(identity.OWNER), connection.cursor() as cursor:
             cursor.execute("SELECT pg_stat_clear_snapshot()")  # what was seen first stands for the transaction
             cursor.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -396,7 +396,7 @@ def test_a_document_that_is_answered_at_once_does_not_notice_the_switch(
 ) -> None:
     first, second = models("first", 384), models("second", 768)
     source = filled(live_world, first)
-    reembedding.switch(rebuild(source, second))
+    lifecycle.switch(rebuild(source, second))
     assert source.embedding_model == first, "as a request that began before"
     put(source, "late", "A latecomer.")
     assert vectors(second) == chunks()
@@ -405,7 +405,7 @@ def test_a_document_that_is_answered_at_once_does_not_notice_the_switch(
 def test_a_deleted_source_is_not_worked_on(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
     server = ProviderServer(384)
     source = filled(live_world, models("first", 384))
-    reembedding.start(source, models("second", 384, server))
+    lifecycle.start(source, models("second", 384, server))
     deletion.delete_source(source)
     reembedder.work()
     assert server.requests == []
@@ -419,15 +419,15 @@ def test_the_api_says_where_a_model_is_changed_and_keeps_out_meanwhile(
 ) -> None:
     first, second = models("first", 384), models("second", 384)
     source = live_world.source(embedding_model=first)
-    wanted = source_settings.SourceSettings(embedding_model="second")
+    wanted = editing.SourceSettings(embedding_model="second")
     row = rebuild(source, second)
     with pytest.raises(InvalidRequest):
-        source_settings.change(live_world.users["owner"], "library", wanted)
-    reembedding.cancel(row)
+        editing.change(live_world.users["owner"], "library", wanted)
+    lifecycle.cancel(row)
     reembedder.work()
     put(source, "a", "Zebras.")
     with pytest.raises(InvalidRequest, match="Re-embed"):
-        source_settings.change(live_world.users["owner"], "library", wanted)
+        editing.change(live_world.users["owner"], "library", wanted)
 
 
 def test_one_process_builds_at_a_time(
@@ -436,7 +436,7 @@ def test_one_process_builds_at_a_time(
     """Ingestion never waits for more than one worker; and the turn ends with the connection that has it."""
     server = ProviderServer(384)
     source = filled(live_world, models("first", 384))
-    row = reembedding.start(source, models("second", 384, server))
+    row = lifecycle.start(source, models("second", 384, server))
     held, let_go = threading.Event(), threading.Event()
 
     def other() -> None:

@@ -27,8 +27,8 @@ from rag.models import (
     Usage,
 )
 from rag.pipeline.retrieval import retrieve
-from rag.services.ingestion import ingestion
-from rag.services.jobs import jobs, retries
+from rag.services.ingestion import processing
+from rag.services.jobs import queries, retries
 from rag.services.maintenance import usage
 from rag.services.sources import deletion, documents
 from rag.types import ChunkingOptions, Question, Scope, Submission
@@ -191,7 +191,7 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
     put(source, "a", "Zebras.")
     newer = Submission(path="a", title="A", text="Lions.")
     if is_job:
-        jobs.submit(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
+        queries.submit(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
     ids = list(IngestionDocument.objects.values_list("pk", flat=True))
 
     def work() -> None:
@@ -199,7 +199,7 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
             if is_job:
                 factories.run(ids=ids)
             else:
-                ingestion.ingest_now(source=source, submission=newer)
+                processing.ingest_now(source=source, submission=newer)
         finally:
             connection.close()
 
@@ -226,7 +226,7 @@ def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(li
     put(source, "a", "Zebras.")
     put(source, "b", "Zebras.")
     waiting = Submission(path="a", title="A", text="Lions.")
-    jobs.submit(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
+    queries.submit(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
     for document in Document.objects.all():
         documents.delete_document(document)
     deletion.purge()
@@ -281,7 +281,7 @@ def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back
     put(source, "a", "Zebras.")
     options, editor = OPTIONS, live_world.users["editor"]
     sent = Submission(path="a", title="A", text="Lions.")
-    job = jobs.submit(source=source, submissions=[sent], options=options, actor=editor)
+    job = queries.submit(source=source, submissions=[sent], options=options, actor=editor)
     job.documents.update(state=IngestionDocument.State.FAILED, finished_at=timezone.now())
     documents.delete_document(Document.objects.get())
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))

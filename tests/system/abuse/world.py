@@ -8,7 +8,7 @@ from orgs.api_keys import service
 from orgs.models import Organization
 from orgs.services import add_member, found_organization
 from rag.models import DataSource, EmbeddingModel
-from rag.services.ingestion import ingestion
+from rag.services.ingestion import processing
 from rag.types import Submission
 
 from .traffic import Person
@@ -30,7 +30,7 @@ def people(count: int, *, embeddings: str) -> list[Person]:
             organization=home, slug=slug, name=slug, visibility=Visibility.PUBLIC, owner=users[0], embedding_model=model
         )
         text = "The spare keys of the yard are where the bikes are."
-        ingestion.ingest_now(source=source, submission=Submission(path="keys.md", title="Keys", text=text))
+        processing.ingest_now(source=source, submission=Submission(path="keys.md", title="Keys", text=text))
     return [
         Person(f"person-{number}", _credential(user, home, by_key=number % 2 == 0), SOURCES)
         for number, user in enumerate(users)

@@ -12,8 +12,8 @@ from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.services import found_organization
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services.ingestion import ingestion
-from rag.services.jobs import jobs
+from rag.services.ingestion import processing
+from rag.services.jobs import queries
 from rag.types import Submission
 
 from . import images
@@ -80,10 +80,10 @@ class Run:
         )
 
     def submit(self, submissions: Sequence[Submission], *, source: DataSource | None = None) -> IngestionJob:
-        return jobs.submit(
+        return queries.submit(
             source=source or self.disturbed,
             submissions=submissions,
-            options=ingestion.default_options(),
+            options=processing.default_options(),
             actor=self._user,
         )
 

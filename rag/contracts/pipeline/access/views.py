@@ -14,7 +14,7 @@ from rag.contracts.pipeline.base import PipelineView
 from rag.contracts.pipeline.queries.retrieve_serializers import question
 from rag.services.access import explain
 from rag.services.search import search_trace
-from rag.services.sources import sources
+from rag.services.sources import lookup
 from ragsite.http.openapi import answered, sent
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
@@ -35,8 +35,8 @@ class SourceAccess(PipelineView):
         examples=[answered(examples.ACCESS, "Access")],
     )
     def get(self, request: Request, reference: str) -> Response:
-        source = sources.to_manage(
-            caller(request), reference, organization=organization(request), refusal=sources.MAY_NOT_EXPLAIN
+        source = lookup.to_manage(
+            caller(request), reference, organization=organization(request), refusal=lookup.MAY_NOT_EXPLAIN
         )
         asked = validated(AccessIn, request.query_params.dict())["user"]
         person = explain.person(asked, [source.organization_id], asker=caller(request))

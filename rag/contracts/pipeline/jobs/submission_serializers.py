@@ -1,4 +1,4 @@
-"""What clients submit to be ingested: JSON or a form, and what becomes of it (sub-contract 1; docs/contracts.md)."""
+"""What clients submit to be ingested: JSON or a form, and what becomes of it (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import base64
 import binascii

@@ -17,8 +17,8 @@ from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineView
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services.jobs import jobs, retries, uploads
-from rag.services.sources import sources
+from rag.services.jobs import queries, retries, uploads
+from rag.services.sources import lookup
 from ragsite.http.openapi import answered, sent
 from ragsite.postgres.models import as_uuid
 
@@ -46,7 +46,7 @@ class IngestionJobs(ViewSetMixin, PipelineView):
     )
     def create(self, request: Request) -> Response:
         values = _submitted(request)
-        source = sources.to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
+        source = lookup.to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
         model = values.get("embeddingModel", source.embedding_model.name)
         if model != source.embedding_model.name:
             raise InvalidRequest(
@@ -64,14 +64,14 @@ class IngestionJobs(ViewSetMixin, PipelineView):
     def list(self, request: Request) -> Response:
         """Shares its path with v3, and is described there (rag.contracts.shared_paths)."""
         wanted = validated(job_serializers.JobListIn, request.query_params.dict())
-        found = jobs.listed(
+        found = queries.listed(
             caller(request),
             organization=organization(request),
             source=wanted.get("source", ""),
             status=wanted.get("status", ""),
         )
         page = pagination.page(request, found)
-        shown = [job_serializers.job_listed(job) for job in jobs.with_progress(page.items)]
+        shown = [job_serializers.job_listed(job) for job in queries.with_progress(page.items)]
         return Response({"jobs": shown, **page.numbers})
 
     @extend_schema(
@@ -94,7 +94,7 @@ class IngestionJobs(ViewSetMixin, PipelineView):
         examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
     )
     def destroy(self, request: Request, job_id: str) -> Response:
-        jobs.cancel(caller(request), _key(job_id), organization=organization_to_write(request))
+        queries.cancel(caller(request), _key(job_id), organization=organization_to_write(request))
         return Response(_job(request, _key(job_id)))
 
 
@@ -116,7 +116,7 @@ class IngestionJobDocuments(PipelineView):
     )
     def get(self, request: Request, job_id: str) -> Response:
         wanted = validated(document_serializers.DocumentListIn, request.query_params.dict())
-        rows = jobs.documents(
+        rows = queries.documents(
             caller(request), _key(job_id), organization=organization(request), status=wanted.get("status", "")
         )
         page = pagination.page(request, rows)
@@ -159,13 +159,13 @@ def _key(job_id: str) -> uuid.UUID:
 
 
 def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
-    job = jobs.job_visible_to(caller(request), job_id, organization=organization(request))
-    chunks = jobs.indexed_chunks(job, job_serializers.MAX_VECTOR_IDS + 1)
+    job = queries.job_visible_to(caller(request), job_id, organization=organization(request))
+    chunks = queries.indexed_chunks(job, job_serializers.MAX_VECTOR_IDS + 1)
     return job_serializers.job_out(
         job,
         vector_ids=[str(chunk) for chunk in chunks],
         errors=[
             {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message}
-            for row in jobs.failures(job, job_serializers.MAX_ERRORS)
+            for row in queries.failures(job, job_serializers.MAX_ERRORS)
         ],
     )

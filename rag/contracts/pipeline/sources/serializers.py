@@ -1,4 +1,4 @@
-"""The pipeline contract's fields of data sources (docs/contracts.md)."""
+"""The pipeline contract's fields of data sources (docs/contracts/pipeline.md)."""
 
 import datetime
 from typing import Annotated, Any, NotRequired, TypedDict
@@ -8,7 +8,7 @@ from rest_framework import serializers
 from orgs.access.permissions import Visibility
 from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
-from rag.services.sources.source_settings import AccessLists, SourceSettings
+from rag.services.sources.editing import AccessLists, SourceSettings
 from ragsite.http.openapi_types import Count, Id
 from ragsite.postgres.models import as_uuid
 

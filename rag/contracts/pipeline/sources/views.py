@@ -14,8 +14,8 @@ from rag.contracts.common.base import caller, has_scope, organization, organizat
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineView
 from rag.models import DataSource
-from rag.services.sources import deletion, source_settings, sources
-from rag.services.sources.source_settings import AccessLists
+from rag.services.sources import deletion, editing, lookup
+from rag.services.sources.editing import AccessLists
 from ragsite.http.openapi import answered, sent
 
 from . import serializers
@@ -37,7 +37,7 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def list(self, request: Request) -> Response:
         wanted = validated(serializers.SourceListIn, request.query_params.dict())
-        found = sources.listed(
+        found = lookup.listed(
             caller(request),
             organization=organization(request),
             also_in=wanted.get("organization", ""),
@@ -60,7 +60,7 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def create(self, request: Request) -> Response:
         wanted = serializers.source_settings(validated(serializers.SourceIn, request.data))
-        source = source_settings.create(caller(request), wanted, organization=organization_to_write(request))
+        source = editing.create(caller(request), wanted, organization=organization_to_write(request))
         return Response(_source(request, source), status=201)
 
     @extend_schema(
@@ -71,8 +71,8 @@ class DataSources(ViewSetMixin, PipelineView):
         examples=[answered(examples.SOURCE, "Source")],
     )
     def retrieve(self, request: Request, reference: str) -> Response:
-        found = sources.listed(caller(request), organization=organization(request))
-        return Response(_source(request, sources.named(found, reference)))
+        found = lookup.listed(caller(request), organization=organization(request))
+        return Response(_source(request, lookup.named(found, reference)))
 
     @extend_schema(
         operation_id="changeDataSource",
@@ -84,7 +84,7 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def partial_update(self, request: Request, reference: str) -> Response:
         wanted = serializers.source_settings(validated(serializers.SourceChangeIn, request.data))
-        source = source_settings.change(caller(request), reference, wanted, organization=organization_to_write(request))
+        source = editing.change(caller(request), reference, wanted, organization=organization_to_write(request))
         return Response(_source(request, source))
 
     @extend_schema(
@@ -104,4 +104,4 @@ def _source(request: Request, source: DataSource) -> serializers.SourceOut:
 
 def _access_lists(request: Request, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """None to a key that may not manage: who a source is open to is for those who could change it."""
-    return source_settings.access_lists(caller(request), shown) if has_scope(request, Scope.MANAGE) else {}
+    return editing.access_lists(caller(request), shown) if has_scope(request, Scope.MANAGE) else {}

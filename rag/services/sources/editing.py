@@ -15,8 +15,8 @@ from orgs.access.permissions import Visibility
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reembedding
 
-from rag.services.jobs import jobs
-from . import sources
+from rag.services.jobs import queries
+from . import lookup
 
 _MAY_NOT_CREATE = "You may not create data sources in this organisation."
 
@@ -49,14 +49,14 @@ def create(user: User, wanted: SourceSettings, *, organization: Organization | N
     What is not said: the slug is made from the name, which must be said; the visibility is the organisation's default.
     Raises NotAllowed without the permission, InvalidRequest for what a source cannot be.
     """
-    home = sources.writing_organization(user, organization=organization)
-    sources.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
+    home = lookup.writing_organization(user, organization=organization)
+    lookup.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
     source = DataSource(organization=home, owner=user, visibility=home.default_visibility)
     source.embedding_model = _model(wanted.embedding_model) or EmbeddingModel.objects.default()
     source.slug = slugify(wanted.name or "")[:100]
     with transaction.atomic():
         _write(source, wanted, granted_by=user)
-        sources.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
+        lookup.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
     return source
 
 
@@ -64,7 +64,7 @@ def change(
     user: User, reference: str, wanted: SourceSettings, *, organization: Organization | None = None
 ) -> DataSource:
     """What is said is changed, the rest stays. Raises what `create` raises, and UnknownSource."""
-    seen = sources.to_manage(user, reference, organization=organization)
+    seen = lookup.to_manage(user, reference, organization=organization)
     with transaction.atomic():
         locked = DataSource.objects.select_for_update(of=("self",)).select_related("organization", "embedding_model")
         source = locked.filter(pk=seen.pk, deleted_at=None).first()
@@ -75,14 +75,14 @@ def change(
             _require_empty(source)
             source.embedding_model = model
         _write(source, wanted, granted_by=user)
-        if not sources.visible(user, Action.MANAGE).filter(pk=source.pk).exists():
-            raise NotAllowed(sources.MAY_NOT_CHANGE)
+        if not lookup.visible(user, Action.MANAGE).filter(pk=source.pk).exists():
+            raise NotAllowed(lookup.MAY_NOT_CHANGE)
     return source
 
 
 def access_lists(user: User, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """Source's id → who it is open to, for those of the sources that the user may manage."""
-    managed = sources.visible(user, Action.MANAGE).filter(pk__in=[source.pk for source in shown])
+    managed = lookup.visible(user, Action.MANAGE).filter(pk__in=[source.pk for source in shown])
     found: dict[uuid.UUID, dict[str, list[str]]] = {
         pk: {"roles": [], "teams": [], "users": []} for pk in managed.values_list("pk", flat=True)
     }
@@ -104,7 +104,7 @@ def _require_empty(source: DataSource) -> None:
     """The caller has locked the source, so that nobody sends it a document meanwhile."""
     moving = source.reembeddings.filter(Q(state__in=Reembedding.OPEN) | Q(clearing__isnull=False))
     filled = Document.objects.live().filter(source=source)
-    if filled.exists() or jobs.unfinished().filter(source=source).exists() or moving.exists():
+    if filled.exists() or queries.unfinished().filter(source=source).exists() or moving.exists():
         raise InvalidRequest(
             "The source has documents: their vectors were made by its embedding model. In the admin, Re-embed on the "
             "source's page moves them to another one (or manage.py reembed).",

@@ -153,7 +153,7 @@ def cancel_all(wanted: QuerySet[IngestionJob]) -> None:
 def indexed_chunks(job: IngestionJob, limit: int) -> list[uuid.UUID]:
     """The ids of the chunks that this job's documents have now."""
     documents = job.documents.filter(state=State.DONE, document__deleted_at=None).values("document")
-    with identity.writing():
+    with identity.write_access():
         return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import index, prepare, quota
-from rag.services.sources import sources
+from rag.services.sources import lookup
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres import identity
 from ragsite.postgres.models import uuid7
@@ -35,7 +35,7 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
 
     Raises DocumentTooLarge and what the pipeline raises.
     """
-    with identity.writing():
+    with identity.write_access():
         try:
             return _ingest_now(source, submission)
         except ModelChanged:  # switched meanwhile
@@ -69,7 +69,7 @@ def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
     while True:
         prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
         with contextlib.suppress(index.Outdated), transaction.atomic():
-            return index.index({revision: prepared}, source=sources.saved(source))[revision]
+            return index.index({revision: prepared}, source=lookup.saved(source))[revision]
 
 
 def run(*, count: int) -> None:

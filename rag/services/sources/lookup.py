@@ -9,9 +9,9 @@ from django.db.models import Q
 
 from accounts.models import User
 from orgs import organization_resolver
-from orgs.access.effective_permissions import standing_of
+from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
-from orgs.models import Caller, Organization
+from orgs.models import AnyUser, Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
@@ -24,7 +24,7 @@ _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create
 _NARROW_KEY = "This API key is restricted to certain data sources, and may not create one."
 
 
-def visible(user: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
+def visible(user: AnyUser, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
     """The sources of a caller, in one organisation where the request names one."""
     sources = DataSource.objects.visible_to(user, action)
     return sources.filter(organization=organization) if organization else sources
@@ -117,7 +117,7 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
     except UnknownSource:
         pass
     require_to_create(user, home, refusal=_MAY_NOT_MAKE)
-    with identity.acting(identity.WORKER):  # also by a source that does not exist for this user
+    with identity.run_as(identity.WORKER):  # also by a source that does not exist for this user
         taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
     if taken:
         raise NotAllowed(_MAY_NOT_MAKE)
@@ -187,7 +187,7 @@ def _allowed(
 
 def require_to_create(user: User, organization: Organization, *, refusal: str) -> None:
     """Raises NotAllowed: with the refusal, or the words for an API key that is restricted to sources."""
-    standing = standing_of(user)
+    standing = effective_permissions(user)
     if standing.sources is not None:
         raise NotAllowed(_NARROW_KEY)
     if organization.pk not in standing.where(Permission.SOURCES_CREATE):

@@ -1,4 +1,4 @@
-"""manage.py check_words: compares the statistics of words with what the chunks' rows say."""
+"""manage.py check_term_statistics: compares the statistics of words with what the chunks' rows say."""
 
 from typing import Any
 
