@@ -1,3 +1,11 @@
-from . import calibrations, documents, embedding_models, jobs, organizations, people, sources
+from . import calibration_admin, document_admin, embedding_model_admin, jobs, organization_admin, sources, user_admin
 
-__all__ = ["calibrations", "documents", "embedding_models", "jobs", "organizations", "people", "sources"]
+__all__ = [
+    "calibration_admin",
+    "document_admin",
+    "embedding_model_admin",
+    "jobs",
+    "organization_admin",
+    "sources",
+    "user_admin",
+]

@@ -1,3 +1,3 @@
-from . import documents, jobs
+from . import job_admin, job_document_admin
 
-__all__ = ["documents", "jobs"]
+__all__ = ["job_admin", "job_document_admin"]

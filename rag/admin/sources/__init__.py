@@ -1,3 +1,3 @@
-from . import quality, sources
+from . import quality_page, source_admin
 
-__all__ = ["quality", "sources"]
+__all__ = ["quality_page", "source_admin"]

@@ -11,14 +11,13 @@ from rag.contracts.common.base import caller, has_scope, organization, validated
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineView
+from rag.contracts.pipeline.queries.explain_serializers import ExplainIn, ExplainOut, explain_out
 from rag.contracts.pipeline.queries.retrieve_serializers import question
+from rag.contracts.pipeline.sources.access_serializers import AccessIn, AccessOut, access_out
 from rag.services.access import explain
 from rag.services.search import search_trace
 from rag.services.sources import lookup
 from ragsite.http.openapi import answered, sent
-
-from .explain_serializers import ExplainIn, ExplainOut, explain_out
-from .serializers import AccessIn, AccessOut, access_out
 
 
 class SourceAccess(PipelineView):

@@ -5,8 +5,8 @@ from typing import Any, TypedDict
 from django.conf import settings
 
 from rag.contracts.common import fields
-from rag.pipeline.answering.answer import Terms
-from rag.types import Answered, Citation, Generation, Passage
+from rag.pipeline.answering.answer import AnswerOptions
+from rag.types import AnswerResult, Citation, GenerationOptions, Passage
 from ragsite.http.openapi_types import Count, Id, Share
 
 from .retrieve_serializers import PassageOut, RetrieveIn, RetrieveOut, passage_out, retrieval_out
@@ -66,16 +66,16 @@ class QueryOut(RetrieveOut):
     unsupportedSentences: list[str]
 
 
-def terms(values: dict[str, Any]) -> Terms:
-    return Terms(
+def terms(values: dict[str, Any]) -> AnswerOptions:
+    return AnswerOptions(
         max_tokens=values.get("maxTokens", settings.RAG_CONTEXT_TOKENS),
         template=values.get("template", ""),
         strict=values["strictMode"],
-        generation=Generation(values.get("model", ""), values.get("temperature"), values["stream"]),
+        generation=GenerationOptions(values.get("model", ""), values.get("temperature"), values["stream"]),
     )
 
 
-def query_out(answered: Answered) -> QueryOut:
+def query_out(answered: AnswerResult) -> QueryOut:
     context, grounding, answer = answered.context, answered.grounding, answered.answer
     retrieval = retrieval_out(answered.retrieval)
     return {

@@ -21,7 +21,7 @@ def _words(word: dict[str, Any]) -> dict[str, Any]:
 
 
 class FilterIn(serializers.Serializer[Any]):
-    """`Filter` is not spelled out by the contract: {"field", "value"}, as docs/contracts.md says."""
+    """`Filter` is not spelled out by the contract: {"field", "value"}, as docs/contracts/pipeline.md says."""
 
     field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
     value = fields.Anything()

@@ -63,11 +63,11 @@ class Query(PipelineView):
         events = queries.ask(question(values), _reader(request, values), terms(values))
         if values["stream"]:
             return stream(events, sources=retrieval_out, done=query_out, on_error=type(self).error_handler)
-        return Response(query_out(queries.whole(events)))
+        return Response(query_out(queries.run_to_completion(events)))
 
 
-def _reader(request: Request, values: dict[str, Any]) -> queries.Reader:
+def _reader(request: Request, values: dict[str, Any]) -> queries.SourceSelection:
     chosen = values.get("dataSources", ())
-    return queries.Reader(
+    return queries.SourceSelection(
         user=caller(request), key=key_of(request), organization=organization(request), data_sources=chosen
     )

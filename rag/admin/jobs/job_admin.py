@@ -133,7 +133,9 @@ class IngestionJobAdmin(ReadOnlyAdmin):
 
     @admin.display(description="errors")
     def errors(self, job: IngestionJob) -> str:
-        found = [(listed(code, job=job.pk, code=code), number) for code, number in queries.failures_by_code(job).items()]
+        found = [
+            (listed(code, job=job.pk, code=code), number) for code, number in queries.failures_by_code(job).items()
+        ]
         if not found:
             return "–"
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}: {}</li>", found))

@@ -14,7 +14,7 @@ from rag.services.access import explain
 from rag.services.search import search_trace
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
-from .pages import managed, render, user_of
+from .source_pages import managed, render, user_of
 
 _MOST_SUGGESTED = 200
 # The steps in words, in their order (rag.services.search.search_trace.Counts).
@@ -79,7 +79,7 @@ def why(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
             stage = _STAGES[explained.fate.stage] if explained.fate else ""
             shown = {"explained": explained, "steps": steps, "fate_step": stage}
     title = "Why was this found, or not?"
-    return render(request, "why", source, title, form=form, members=_members(source), **shown)
+    return render(request, "search_trace", source, title, form=form, members=_members(source), **shown)
 
 
 def _explained(request: HttpRequest, source: DataSource, form: WhyForm) -> search_trace.SearchExplained:

@@ -15,7 +15,7 @@ from rag.errors import RagError
 from rag.models import DataSource, GoldenQuestion, QualityRun
 from rag.services.evaluation import golden_questions, quality
 
-from .pages import managed, render, user_of
+from .source_pages import managed, render, user_of
 
 _SHOWN = 60
 _WIDTH, _HEIGHT, _LEFT, _TOP = 640, 200, 36, 10

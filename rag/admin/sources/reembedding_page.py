@@ -15,7 +15,7 @@ from rag.models import DataSource, EmbeddingModel, Reembedding
 from rag.services.evaluation import quality
 from rag.services.reembedding import lifecycle
 
-from .pages import managed, render, user_of
+from .source_pages import managed, render, user_of
 
 State = Reembedding.State
 _HISTORY = 20

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from rag.models import Condition, IngestionDocument
 from rag.services.jobs import queries
 
-from .jobs import ConditionFilter, ReadOnlyAdmin
+from .job_admin import ConditionFilter, ReadOnlyAdmin
 
 # What a document can fail of (the user handbook); any other may stand in the address.
 _CODES = (
@@ -84,7 +84,9 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
     @admin.display(description="what to do")
     def what_to_do(self, row: IngestionDocument) -> str:
         return (
-            queries.STARVED_ADVICE if row.condition == Condition.STARVED else _ADVICE.get(row.condition or row.state, "–")
+            queries.STARVED_ADVICE
+            if row.condition == Condition.STARVED
+            else _ADVICE.get(row.condition or row.state, "–")
         )
 
     @admin.display(description="next try, not before")

@@ -1,4 +1,4 @@
-"""The fields of an explanation of access (docs/contracts.md, "Pipeline: why")."""
+"""The fields of an explanation of access (docs/contracts/pipeline.md, "Pipeline: why")."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict

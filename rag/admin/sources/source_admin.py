@@ -19,8 +19,8 @@ from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 from rag.services.sources import deletion, documents
 from ragsite.postgres.models import as_uuid
 
-from . import quality, reembedding, search_trace
-from .uploads import UploadPage
+from . import quality_page, reembedding_page, search_trace_page
+from .upload_page import UploadPage
 
 
 class SourceForm(forms.ModelForm):
@@ -163,11 +163,11 @@ class DataSourceAdmin(UploadPage, SourceContentAdmin):
     def get_urls(self) -> list[URLPattern]:
         """Pages of one source, beside Django's own."""
         pages = (
-            ("reembed", "reembed", reembedding.page),
-            ("quality", "quality", quality.page),
-            ("access", "access", search_trace.access),
-            ("why", "why", search_trace.why),
-            ("golden-questions.csv", "golden_export", quality.export),
+            ("reembed", "reembed", reembedding_page.page),
+            ("quality", "quality", quality_page.page),
+            ("access", "access", search_trace_page.access),
+            ("why", "why", search_trace_page.why),
+            ("golden-questions.csv", "golden_export", quality_page.export),
         )
         view = self.admin_site.admin_view
         own = [path(f"<uuid:source_id>/{end}/", view(call), name=f"rag_datasource_{name}") for end, name, call in pages]
