@@ -1,4 +1,4 @@
-"""How a request shows who is calling: a JWT access token (docs/contracts.md)."""
+"""How a request shows who is calling: a JWT access token (docs/contracts/authentication.md)."""
 
 import ipaddress
 from typing import Any

@@ -92,18 +92,18 @@ class StatedIdentity:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        identity.assume(identity.NOBODY)
+        identity.set_current(identity.NOBODY)
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_: object) -> None:
         match, user = request.resolver_match, request.user
         if match and "admin" in match.app_names and user.is_active and user.is_staff:
-            identity.assume(identity.WORKER)
+            identity.set_current(identity.WORKER)
 
 
 @receiver(request_finished)
 def end_identity(**_: object) -> None:
-    identity.assume(None)
+    identity.set_current(None)
 
 
 # Where no caller is known yet, or none is counted: counted for the address.

@@ -31,7 +31,7 @@ identity.run_process_as(identity.OWNER)
 
 @pytest.fixture(autouse=True)
 def as_worker() -> Iterator[None]:
-    with identity.acting(identity.WORKER):
+    with identity.run_as(identity.WORKER):
         yield
 
 

@@ -153,6 +153,6 @@ def forget() -> int:
 
 @transaction.atomic
 def _forget_some(before: datetime.datetime) -> int:
-    with identity.acting(identity.OWNER):  # the roles that the application works as have no right to delete here
+    with identity.run_as(identity.OWNER):  # the roles that the application works as have no right to delete here
         old = AuditEvent.objects.filter(at__lt=before).order_by("at").values_list("pk", flat=True)[:_BATCH]
         return AuditEvent.objects.filter(pk__in=list(old)).delete()[0]

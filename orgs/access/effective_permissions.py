@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from orgs.models import Caller
+from orgs.models import AnyUser
 
+from .caller import Caller, as_caller
 from .permissions import SCOPE_FOR, Action, Permission
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EffectivePermissions:
     """organizations: those the user is an active member of. roles, teams: held and joined there; whoever is in a team
     is in all teams above it.
 
@@ -38,7 +39,7 @@ class Standing:
 
 _NOTHING = frozenset[uuid.UUID]()
 # Of a user who acts by a key that does not count: that they are a superuser, say, does not help.
-_BY_A_DEAD_KEY = Standing(scopes=frozenset(), sources=_NOTHING)
+_BY_A_DEAD_KEY = EffectivePermissions(scopes=frozenset(), sources=_NOTHING)
 
 # A team's parent in another organisation is passed over, with all above it. UNION leaves out what was found before, and
 # so comes to an end where rows hold a cycle.
@@ -71,22 +72,24 @@ WHERE m.user_id = %(user)s AND m.is_active AND o.is_active AND u.is_active
 """
 
 
-def standing_of(user: Caller) -> Standing:
+def effective_permissions(caller: Caller | AnyUser) -> EffectivePermissions:
     """One query, and never a remembered answer: what was taken away a moment ago is gone.
 
     Read first instead of joined into every access query: those would span a dozen tables, and planning them took
     longer than the search itself. In SQL, for it is a part of every request, and the ORM takes ten times as long to
     put it together. A role or team counts only in the organisation that it belongs to.
     """
+    caller = as_caller(caller)
+    user, key_id = caller.user, caller.key.pk if caller.key else getattr(caller.user, "acting_by", None)
     if user.pk is None or not user.is_active:
-        return Standing()
+        return EffectivePermissions()
     with connection.cursor() as cursor:
-        cursor.execute(_QUERY, {"user": user.pk, "key": user.acting_by})
+        cursor.execute(_QUERY, {"user": user.pk, "key": key_id})
         held = cursor.fetchall()
-    if user.acting_by and not held:  # where the key counts, there is the membership that it belongs to
+    if key_id and not held:  # where the key counts, there is the membership that it belongs to
         return _BY_A_DEAD_KEY
     scopes, sources = held[0][4:] if held else (None, None)
-    return Standing(
+    return EffectivePermissions(
         organizations=frozenset(row[0] for row in held),
         roles=frozenset(role for row in held for role in row[1]),
         teams=frozenset(team for row in held for team in row[2]),

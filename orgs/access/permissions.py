@@ -1,4 +1,4 @@
-"""What a role can allow, and the roles that a new organisation starts with (docs/contracts.md)."""
+"""What a role can allow, and the roles that a new organisation starts with (docs/contracts/access.md)."""
 
 import enum
 

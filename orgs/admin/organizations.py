@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
-from orgs.access.effective_permissions import standing_of
+from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import DEFAULT_ROLES, Permission
 from orgs.api_keys import service
 from orgs.api_keys.service import ApiKey, ApiKeyQuerySet
@@ -94,7 +94,7 @@ def _beyond(actor: User, organization: Organization, permissions: set[str]) -> s
     """Those of the permissions that the actor does not hold there. Managing members is no way to more rights."""
     if actor.is_superuser:
         return set()
-    return {each for each in permissions if (organization.pk, each) not in standing_of(actor).permissions}
+    return {each for each in permissions if (organization.pk, each) not in effective_permissions(actor).permissions}
 
 
 class RoleForm(forms.ModelForm):

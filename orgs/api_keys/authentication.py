@@ -1,4 +1,4 @@
-"""Who is calling, beside access tokens (accounts.authentication): API keys, and nobody at all (docs/contracts.md)."""
+"""Who is calling, beside access tokens (accounts.authentication): API keys, and nobody at all (docs/contracts/authentication.md)."""
 
 import re
 

@@ -1,3 +1,3 @@
-from .organizations import ApiKey, Caller, Membership, Organization, Role, Team
+from .organizations import AnyUser, ApiKey, Membership, Organization, Role, Team
 
-__all__ = ["ApiKey", "Caller", "Membership", "Organization", "Role", "Team"]
+__all__ = ["AnyUser", "ApiKey", "Membership", "Organization", "Role", "Team"]

@@ -16,7 +16,7 @@ from orgs.access.permissions import Permission, QueryHistory, Visibility
 from orgs.api_keys.service import ApiKey as ApiKey
 from ragsite.postgres.models import UUIDModel
 
-Caller = User | AnonymousUser
+AnyUser = User | AnonymousUser
 
 
 def _own_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None]":
@@ -132,13 +132,13 @@ class Team(Watched, UUIDModel):
 
 
 class MembershipQuerySet(WatchedQuerySet["Membership"]):
-    def active_for(self, user: Caller) -> Self:
+    def active_for(self, user: AnyUser) -> Self:
         """The memberships that count for a user now. None for anonymous and deactivated users."""
         if user.pk is None or not user.is_active:
             return self.none()
         return self.filter(user=user.pk, user__is_active=True, is_active=True, organization__is_active=True)
 
-    def allowing(self, user: Caller, permission: Permission) -> Self:
+    def allowing(self, user: AnyUser, permission: Permission) -> Self:
         """Those of them that hold a role with this permission. A subquery, so that no row doubles."""
         held = Role.objects.filter(
             permissions__contains=[permission.value],

@@ -1,9 +1,9 @@
 """How much an organisation lets each of its people ask, where it is not the platform's default."""
 
-from orgs.models import Caller, Membership
+from orgs.models import AnyUser, Membership
 
 
-def allowance(user: Caller, field: str, *, default: int, named: str = "") -> int:
+def allowance(user: AnyUser, field: str, *, default: int, named: str = "") -> int:
     """Requests a minute: the limit of the organisation named by slug or id, else the most generous of the user's own.
 
     field: one of Organization's `…_per_minute`. An organisation without a limit of its own has the default; so has a

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from orgs.access.permissions import QueryHistory
-from orgs.models import Caller, Membership
+from orgs.models import AnyUser, Membership
 
 _STRICTNESS = list(QueryHistory)
 
@@ -25,7 +25,7 @@ class Retention:
         return timezone.now() - datetime.timedelta(days=self.days) if self.days else None
 
 
-def retention_for(user: Caller) -> Retention:
+def retention_for(user: AnyUser) -> Retention:
     """The strictest of the user's active organisations, in each of the two; of those they belonged to, once there is no
     active one. In none at all: the platform's."""
     values = ("organization__query_history", "organization__history_days")

@@ -11,10 +11,11 @@ from django.db.models.functions import Now
 
 from accounts.audit.tracking import Watched, WatchedQuerySet
 from accounts.models import User
-from orgs.access.effective_permissions import Standing, standing_of
+from orgs.access.caller import Caller, as_caller
+from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
 from orgs.access.permissions import Action as Action
 from orgs.access.permissions import Permission, Visibility
-from orgs.models import Caller, Organization, Role, Team
+from orgs.models import AnyUser, Organization, Role, Team
 from rag.errors import ModelChanged, UnknownSource
 from ragsite.postgres.models import UUIDModel
 
@@ -35,15 +36,17 @@ class SourceType(models.TextChoices):
 
 
 class DataSourceQuerySet(WatchedQuerySet["DataSource"]):
-    def visible_to(self, user: Caller, action: Action) -> Self:
-        """The only access rule of the product (docs/contracts.md), decided now: do not keep it.
+    def visible_to(self, caller: Caller | AnyUser, action: Action) -> Self:
+        """The only access rule of the product (docs/contracts/access.md), decided now: do not keep it.
 
         Subqueries, not joins, so that rows never double. Anonymous, deactivated and foreign users: none. A user who
         acts by an API key: what the key's scopes and its list of sources leave of it.
         """
+        caller = as_caller(caller)
+        user = caller.user
         if user.pk is None or not user.is_active:
             return self.none()
-        standing = standing_of(user)
+        standing = effective_permissions(caller)
         if not standing.covers(action):
             return self.none()
         rules = _RULES[action]
@@ -51,7 +54,7 @@ class DataSourceQuerySet(WatchedQuerySet["DataSource"]):
         return found if standing.sources is None else found.filter(pk__in=standing.sources)
 
 
-def _may_query(user: Caller, standing: Standing) -> Q:
+def _may_query(user: AnyUser, standing: EffectivePermissions) -> Q:
     """By the source's visibility and nothing else: no staff flag and no organisation role widens it."""
     # A grant to a role or team of another organisation would be a hole; it counts for nothing.
     home = F("source__organization")
@@ -70,13 +73,13 @@ def _may_query(user: Caller, standing: Standing) -> Q:
     return Q(organization__in=standing.organizations) & opened
 
 
-def _may_ingest(user: Caller, standing: Standing) -> Q:
+def _may_ingest(user: AnyUser, standing: EffectivePermissions) -> Q:
     return Q(organization__in=standing.where(Permission.SOURCES_INGEST)) | Q(
         organization__in=standing.organizations, owner=user.pk
     )
 
 
-def _may_manage(user: Caller, standing: Standing) -> Q:
+def _may_manage(user: AnyUser, standing: EffectivePermissions) -> Q:
     """A superuser runs the platform and manages every source; to read one they need what everybody needs."""
     if user.is_superuser and User.objects.filter(pk=user.pk, is_active=True, is_superuser=True).exists():
         return Q(organization__is_active=True)
@@ -148,8 +151,8 @@ class DataSource(Watched, UUIDModel):
 class SourceContentQuerySet(WatchedQuerySet):
     """For everything that has a `source`: it is visible as its source is."""
 
-    def visible_to(self, user: Caller, action: Action) -> Self:
-        return self.filter(source__in=DataSource.objects.visible_to(user, action).values("pk"))
+    def visible_to(self, caller: Caller | AnyUser, action: Action) -> Self:
+        return self.filter(source__in=DataSource.objects.visible_to(caller, action).values("pk"))
 
 
 class GrantQuerySet(WatchedQuerySet["Grant"]):

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 
-from ragsite.postgres.identity import Identity
+from .identity import Identity
 
 from . import identity
 
@@ -73,7 +73,7 @@ def owning() -> Iterator[None]:
     wrapper: Any = default_connection
     wrapper.ensure_connection()
     before = wrapper._of_session
-    with identity.acting(identity.OWNER):
+    with identity.run_as(identity.OWNER):
         wrapper.connection.execute("SET ROLE NONE")
         wrapper._of_session = identity.OWNER
         try:

@@ -48,18 +48,18 @@ def current() -> Identity:
     return _current.get() or _of_process
 
 
-def assume(identity: Identity | None) -> None:
+def set_current(identity: Identity | None) -> None:
     """From here to the end of the request; None: the process's own again."""
     _current.set(identity)
 
 
 def assume_caller(user: uuid.UUID, key: uuid.UUID | None = None) -> None:
     """The rest of the request is this user's, by this key if there is one."""
-    assume(Identity(NOBODY.role, user, key))
+    set_current(Identity(NOBODY.role, user, key))
 
 
 @contextlib.contextmanager
-def acting(identity: Identity) -> Iterator[None]:
+def run_as(identity: Identity) -> Iterator[None]:
     """This block alone. In a request: only for what the caller's own rows cannot tell, with a comment that says why."""
     token = _current.set(identity)
     try:
@@ -69,8 +69,8 @@ def acting(identity: Identity) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def writing() -> Iterator[None]:
+def write_access() -> Iterator[None]:
     """The caller's passages are read and written where they may send documents or delete them, not where they may
     query."""
-    with acting(dataclasses.replace(current(), action="write")):
+    with run_as(dataclasses.replace(current(), action="write")):
         yield

@@ -1,4 +1,4 @@
-"""Who may do what with a data source, said a second time: contracts/RESOLUTION.md and docs/contracts.md ("Who is
+"""Who may do what with a data source, said a second time: contracts/RESOLUTION.md and docs/contracts/authentication.md ("Who is
 calling?", "Access") in plain Python.
 
 Nothing here knows the database or the product's own rule. Two statements made apart that agree are the test.

@@ -1,4 +1,4 @@
-"""The product with a database user that is no superuser (docs/operations.md, "The database's users")."""
+"""The product with a database user that is no superuser (docs/operations/install.md, "The database's users")."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ with connection.cursor() as cursor:
     cursor.execute("SELECT current_user, session_user")
     print(*cursor.fetchone())
 for who in (identity.WORKER, identity.NOBODY, identity.OWNER, identity.Identity("ragsite_reader", user.pk)):
-    with identity.acting(who):
+    with identity.run_as(who):
         print(DataSource.objects.count(), source.chunks.count())
 from rag.providers.stores import hnsw
 hnsw.build(384)

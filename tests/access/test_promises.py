@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
-from orgs.models import Caller, Membership, Role, Team
+from orgs.models import AnyUser, Membership, Role, Team
 from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, Grant, IngestionJob
 from tests.access.worlds import fill
@@ -23,7 +23,7 @@ CLOSED = (Visibility.ROLE, Visibility.TEAM, Visibility.PRIVATE, Visibility.PERSO
 FITTING = {(Visibility.ROLE, "role"), (Visibility.TEAM, "team"), (Visibility.PRIVATE, "user")}
 
 
-def actions(user: Caller, source: DataSource) -> set[Action]:
+def actions(user: AnyUser, source: DataSource) -> set[Action]:
     """What the user may do with the source now. VIEW is left out: it must go with any of the others."""
     allowed = {action for action in Action if DataSource.objects.filter(pk=source.pk).visible_to(user, action).exists()}
     assert (VIEW in allowed) == bool(allowed - {VIEW}), "VIEW is any of the three"
@@ -170,7 +170,7 @@ def test_roles_and_teams_count_where_they_are_held(world: World, kind: str) -> N
 
 
 def test_whoever_is_in_a_team_is_in_the_teams_above_it(world: World) -> None:
-    """docs/contracts.md, “Access”: upwards, within the organisation, and to an end where rows hold a cycle."""
+    """docs/contracts/access.md, “Access”: upwards, within the organisation, and to an end where rows hold a cycle."""
     support = world.home.teams.get(name="support")
     service, company = (world.home.teams.create(name=name) for name in ("service", "company"))
     elsewhere = world.abroad.teams.create(name="elsewhere", parent=company)
@@ -202,7 +202,7 @@ def test_whoever_is_in_a_team_is_in_the_teams_above_it(world: World) -> None:
 
 @pytest.mark.parametrize("kind", ["role", "team", "user"])
 def test_a_grant_counts_until_it_ends(world: World, kind: str) -> None:
-    """docs/contracts.md, “Access”: “An assignment that has come to its end counts for nothing”"""
+    """docs/contracts/access.md, “Access”: “An assignment that has come to its end counts for nothing”"""
     visibility = next(fitting for fitting, each in FITTING if each == kind)
     source, supporter = closed_to_most(world, visibility), world.users["supporter"]
     for ahead, expected in ((timedelta(hours=1), {QUERY}), (timedelta(), NOTHING), (-timedelta(days=1), NOTHING)):

@@ -17,7 +17,7 @@ from hypothesis import Phase, given, settings
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
-from orgs.models import Caller
+from orgs.models import AnyUser
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.search.conversations import Conversation, ConversationMessage
@@ -46,7 +46,7 @@ SHOWN: dict[type[Model], tuple[str, ...]] = {
 }
 
 
-def as_reader(caller: Caller, **said: Any) -> Identity:
+def as_reader(caller: AnyUser, **said: Any) -> Identity:
     """As authentication states them; somebody anonymous is nobody."""
     by = caller.acting_by if isinstance(caller, User) else None
     return Identity(NOBODY.role, caller.pk, by, **said)
@@ -63,7 +63,7 @@ def test_three_statements_of_the_rule_agree(world: oracle.World) -> None:
             for action in Action:
                 stated = rows.expected(person, key, action.value)
                 by_queryset = set(DataSource.objects.visible_to(caller, action).values_list("pk", flat=True))
-                with identity.acting(as_reader(caller)):
+                with identity.run_as(as_reader(caller)):
                     by_policy = set(open_sources(action.value))
                 assert by_queryset == stated == by_policy, (person, key, action)
                 proof.count("decisions on which queryset, policy and oracle agree", len(world.sources))
@@ -79,7 +79,7 @@ def test_rows_show_themselves_to_whom_they_are_open(world: oracle.World) -> None
         rows = build(world)
         fill(DataSource.objects.all())
         for person, key, caller in rows.callers():
-            with identity.acting(as_reader(caller)):
+            with identity.run_as(as_reader(caller)):
                 for model, actions in SHOWN.items():
                     field = "pk" if model is DataSource else "source"
                     shown = set(model._default_manager.values_list(field, flat=True))
@@ -194,7 +194,7 @@ def test_without_the_second_fence_nothing_leaks(
     world: World, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The policies let everything through; the querysets hold."""
-    monkeypatch.setattr(identity, "assume_caller", lambda *_: identity.assume(identity.WORKER))
+    monkeypatch.setattr(identity, "assume_caller", lambda *_: identity.set_current(identity.WORKER))
     assert leaks(world, secrets) == []
     assert DataSource.objects.filter(description="mine").count() == 0
 
@@ -203,7 +203,7 @@ def test_without_either_there_would_be_leaks(
     world: World, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that the two above cannot pass by asking for nothing."""
-    monkeypatch.setattr(identity, "assume_caller", lambda *_: identity.assume(identity.WORKER))
+    monkeypatch.setattr(identity, "assume_caller", lambda *_: identity.set_current(identity.WORKER))
     monkeypatch.setattr(DataSourceQuerySet, "visible_to", lambda self, user, action: self.filter(deleted_at=None))
     for each in (SourceContentQuerySet, JobContentQuerySet, IngestionDocumentQuerySet):
         monkeypatch.setattr(each, "visible_to", lambda self, user, action: self.all())
@@ -220,7 +220,7 @@ def _json(body: Any) -> bytes:
 
 def test_a_request_without_a_credential_is_nobody(world: World, secrets: dict[str, str]) -> None:
     """ "no identity means no rows"."""
-    with identity.acting(NOBODY):
+    with identity.run_as(NOBODY):
         everything: list[type[Model]] = [*SHOWN, Conversation, ConversationMessage, SearchRecord]
         for model in everything:
             assert not model._default_manager.exists(), model
@@ -228,9 +228,9 @@ def test_a_request_without_a_credential_is_nobody(world: World, secrets: dict[st
 
 def test_a_search_and_a_conversation_show_themselves_to_their_user_alone(world: World, secrets: dict[str, str]) -> None:
     for model in (Conversation, ConversationMessage, SearchRecord):
-        with identity.acting(as_reader(world.users["owner"])):
+        with identity.run_as(as_reader(world.users["owner"])):
             assert model._default_manager.count() == 1
-        with identity.acting(as_reader(world.users["admin"])):
+        with identity.run_as(as_reader(world.users["admin"])):
             assert model._default_manager.count() == 0
 
 
@@ -241,7 +241,7 @@ def test_tags_find_only_what_is_open(world: World, secrets: dict[str, str]) -> N
     wanted = lexical.wanted("cellar", [source.pk])
     vector = embed_question("cellar", model=source.embedding_model)
     for name, found in (("owner", 1), ("member", 0)):
-        with identity.acting(as_reader(world.users[name])):
+        with identity.run_as(as_reader(world.users[name])):
             assert len(lexical.search(wanted, scope, 10)) == found, name
             assert len(registry.vector_store(source.embedding_model).search(vector, scope, 10)) == found, name
 
@@ -251,14 +251,14 @@ def test_words_find_only_what_is_open(world: World, secrets: dict[str, str]) -> 
     source = DataSource.objects.get(pk=secrets["source"])
     scope, wanted = Scope((source.pk,), source.embedding_model_id), lexical.wanted("cellar", [source.pk])
     for name, found in (("owner", 1), ("member", 0)):
-        with identity.acting(as_reader(world.users[name])):
+        with identity.run_as(as_reader(world.users[name])):
             assert len(lexical.search(wanted, scope, 10)) == found, name
 
 
 def test_nobody_writes_where_they_may_not(world: World, secrets: dict[str, str]) -> None:
     """What cannot be seen cannot be changed, and nothing is put into it."""
     source, document = DataSource.objects.get(pk=secrets["source"]), Document.objects.get(pk=secrets["document"])
-    with identity.acting(as_reader(world.users["member"], action="write")):
+    with identity.run_as(as_reader(world.users["member"], action="write")):
         assert DataSource.objects.filter(pk=source.pk).update(description="mine") == 0
         assert Document.objects.filter(pk=document.pk).update(title="mine") == 0
         assert Chunk.objects.filter(source=source)._raw_delete("default") == 0
@@ -296,7 +296,7 @@ def test_a_connection_carries_nobodys_identity_into_the_next_request(
         try:
             for turn in range(40):
                 who = list(expected)[(turn * (number + 1)) % len(expected)]
-                with identity.acting(who):  # type: ignore[arg-type]
+                with identity.run_as(who):  # type: ignore[arg-type]
                     if turn % 3 == 0:
                         with transaction.atomic():
                             found = set(DataSource.objects.values_list("slug", flat=True))
@@ -308,7 +308,7 @@ def test_a_connection_carries_nobodys_identity_into_the_next_request(
                         found = set(DataSource.objects.values_list("slug", flat=True))
                 if found != expected[who]:
                     wrong.append((who, found))
-                with identity.acting(NOBODY), connection.cursor() as cursor:
+                with identity.run_as(NOBODY), connection.cursor() as cursor:
                     cursor.execute("SELECT current_user, current_setting('rag.user', true)")
                     role, user = cursor.fetchone()
                     if role != NOBODY.role or user:

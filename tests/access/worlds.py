@@ -20,7 +20,7 @@ from django.utils import timezone
 from hypothesis import strategies as st
 
 from accounts.models import User
-from orgs.models import ApiKey, Caller, Membership, Organization, Role, Team
+from orgs.models import ApiKey, AnyUser, Membership, Organization, Role, Team
 from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, Grant, IngestionJob
 from ragsite.postgres.models import uuid7
 from tests.access import oracle
@@ -128,11 +128,11 @@ class Rows:
     """The rows of a world. users: with None for the anonymous one."""
 
     world: oracle.World
-    users: dict[oracle.User | None, Caller]
+    users: dict[oracle.User | None, AnyUser]
     sources: dict[str, DataSource]
     keys: dict[oracle.Key, ApiKey]
 
-    def callers(self) -> Iterator[tuple[oracle.User | None, oracle.Key | None, Caller]]:
+    def callers(self) -> Iterator[tuple[oracle.User | None, oracle.Key | None, AnyUser]]:
         """Everybody without a key and by each of their keys, as authentication hands them on; and one by a key of
         somebody else's."""
         for user, row in self.users.items():

@@ -30,5 +30,5 @@ END $$
 
 
 def empty() -> None:
-    with identity.acting(identity.OWNER), connection.cursor() as cursor:
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute(_EMPTY)

@@ -10,7 +10,8 @@ from django.db.models import Case, Count, Exists, OuterRef, Q, Subquery, Sum, Va
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from orgs.models import Caller
+from orgs.access.caller import Caller
+from orgs.models import AnyUser
 from rag.models.content.documents import Document
 from rag.models.content.originals import Original
 from rag.models.sources import Action, DataSource, SourceContentQuerySet, SourceType
@@ -20,11 +21,11 @@ from .dispatch import IngestionTurn, ModelOutage
 
 
 class JobContentQuerySet(SourceContentQuerySet):
-    def visible_to(self, user: Caller, action: Action) -> Self:
+    def visible_to(self, caller: Caller | AnyUser, action: Action) -> Self:
         """VIEW: whoever may send documents to the source or manage it may watch its jobs."""
         if action is not Action.VIEW:
-            return super().visible_to(user, action)
-        ingest, manage = (DataSource.objects.visible_to(user, each) for each in (Action.INGEST, Action.MANAGE))
+            return super().visible_to(caller, action)
+        ingest, manage = (DataSource.objects.visible_to(caller, needed) for needed in (Action.INGEST, Action.MANAGE))
         return self.filter(Q(source__in=ingest.values("pk")) | Q(source__in=manage.values("pk")))
 
 
