@@ -1,15 +1,17 @@
-from .content.chunks import (
+from .content.chunks import Chunk
+from .content.documents import Document
+from .content.index_tables import (
     EMBEDDING_TABLES,
-    Chunk,
+    ChunkTerms,
     Embedding384,
     Embedding768,
     Embedding1536,
     Embedding3072,
     PieceBits,
+    SourceConfig,
+    SourceTerm,
 )
-from .content.documents import Document
 from .content.originals import Original
-from .content.terms import ChunkTerms, SourceConfig, SourceTerm
 from .embedding_models import EmbeddingModel
 from .evaluation.calibration import Calibration
 from .evaluation.golden_questions import GoldenQuestion, QualityRun

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection
 
 from rag.errors import IndexUnavailable
 from rag.models import SourceConfig, SourceTerm
-from rag.models.content.terms import TERM_DIMENSIONS
+from rag.models.content.index_tables import TERM_DIMENSIONS
 from rag.text import languages
 from rag.types import Filters, Scope
 

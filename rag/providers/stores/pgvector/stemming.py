@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection
 
-from rag.models.content.terms import TERM_DIMENSIONS
+from rag.models.content.index_tables import TERM_DIMENSIONS
 from rag.text.words import LETTERS, is_unspaced, pairs
 
 # Letters and digits; an underscore inside is part of an identifier.

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef
 
 from rag.models import Chunk, ChunkTerms, Document, SourceConfig, SourceTerm
-from rag.models.content.terms import TERM_DIMENSIONS
+from rag.models.content.index_tables import TERM_DIMENSIONS
 from rag.text import languages
 from ragsite.postgres.models import take_turns
 
