@@ -45,7 +45,7 @@ def tend_words() -> None:
 
 @shared_task(name="rag.purge_deleted")
 def purge_deleted() -> None:
-    deletion.purge()
+    deletion.purge_deleted()
 
 
 @shared_task(name="rag.check_usage")

@@ -21,7 +21,8 @@ from orgs.policies.retention import retention_for
 from orgs.services import add_member, service_user
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import processing
-from rag.services.jobs import queries as jobs, originals
+from rag.services.jobs import originals
+from rag.services.jobs import queries as jobs
 from rag.services.maintenance import history_retention
 from rag.services.search import conversations, history, queries
 from rag.services.sources import deletion
@@ -209,7 +210,7 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
     assert not DataSource.objects.visible_to(world.users["owner"], Action.VIEW).exists()
     assert root.get(f"{address}/change/", secure=True).status_code == 302, "it does not exist any more"
     for _ in range(5):
-        deletion.purge()
+        deletion.purge_deleted()
     ids = [world.home.pk, source.pk, job.pk]
     assert set(occurrences(*ids)) <= {"accounts_auditevent", "django_admin_log"}
     assert not files(stored_files)

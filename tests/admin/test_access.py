@@ -85,15 +85,15 @@ def test_a_list_of_the_api_renews_what_has_ended_and_keeps_what_lasts(world: Wor
     admin, owner = world.users["admin"], world.users["owner"]
     again = SourceSettings(access=AccessLists(users=("member@home.example",)))
     Grant.objects.update(expires_at=timezone.now() + AHEAD)
-    editing.change(admin, "closed", again)
+    editing.update_source(admin, "closed", again)
     kept = Grant.objects.get()
     assert (kept.pk, kept.granted_by, kept.expires_at is None) == (grant.pk, owner, False)
     Grant.objects.update(expires_at=timezone.now())
-    assert editing.access_lists(owner, [grant.source])[grant.source_id].users == ()
-    editing.change(admin, "closed", again)
+    assert editing.get_access_lists(owner, [grant.source])[grant.source_id].users == ()
+    editing.update_source(admin, "closed", again)
     renewed = Grant.objects.get()
     assert (renewed.granted_by, renewed.expires_at) == (admin, None)
-    assert editing.access_lists(owner, [grant.source])[grant.source_id].users == ("member@home.example",)
+    assert editing.get_access_lists(owner, [grant.source])[grant.source_id].users == ("member@home.example",)
     assert readable(world)
 
 

@@ -130,7 +130,7 @@ def _new(home: Organization, slug: str, name: str) -> DataSource:
 
 def _anew(source: DataSource) -> DataSource:
     deletion.delete_source(source)
-    deletion.purge()
+    deletion.purge_deleted()
     return _new(source.organization, source.slug, source.name)
 
 

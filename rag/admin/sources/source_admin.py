@@ -184,7 +184,7 @@ class DataSourceAdmin(UploadPage, SourceContentAdmin):
 
     @admin.display(description="stored")
     def stored(self, source: DataSource) -> str:
-        count, chunks, size = documents.stored_in(source)
+        count, chunks, size = documents.get_storage_totals(source)
         return f"{count:,} documents, {chunks:,} chunks, {filesizeformat(size)}"
 
     @admin.display(description="who may query it", ordering="visibility")

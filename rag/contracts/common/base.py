@@ -23,7 +23,7 @@ from rag.services.sources import lookup
 from ragsite.http import errors
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
 
-from .rate_limits import CHANGES, Budget, spend
+from .rate_limits import CHANGES, RateLimit, consume
 
 logger = structlog.get_logger(__name__)
 
@@ -51,8 +51,8 @@ class ContractView(APIView):
     error_handler: ErrorHandler
     # The scope that an API key needs, by method.
     scopes: Mapping[str, Scope] = {}
-    # What every request to this path is counted in, whatever its method (rag.contracts.common.rate_limits).
-    budget: Budget | None = None
+    # Every request to the path counts, whatever its method; without one, requests that change something count as CHANGES.
+    rate_limit: RateLimit | None = None
     # For the OpenAPI schema (ragsite.http.openapi).
     error_body: Any = ErrorBody
     error_statuses: tuple[int, ...] = COMMON_STATUSES
@@ -60,7 +60,7 @@ class ContractView(APIView):
 
     @property
     def response_headers(self) -> dict[str, Any]:
-        return self.budget.described_headers if self.budget else {}
+        return self.rate_limit.openapi_headers if self.rate_limit else {}
 
     def get_exception_handler(self) -> ErrorHandler:
         return type(self).error_handler
@@ -69,10 +69,10 @@ class ContractView(APIView):
         super().initial(request, *args, **kwargs)
         method = "GET" if request.method == "HEAD" else request.method or ""
         require_scope(request, self.scopes.get(method))
-        if self.budget:
-            spend(request, self.budget)
+        if self.rate_limit:
+            consume(request, self.rate_limit)
         elif method not in SAFE_METHODS:
-            spend(request, CHANGES)
+            consume(request, CHANGES)
 
     def handle_exception(self, exc: Exception) -> Response:
         # An unexpected one is answered outside of this view, in the same shape (rag.contracts.error_responses).
@@ -136,7 +136,7 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
 def organization(request: Request) -> Organization | None:
     """The organisation that the header X-Organization narrows to, by slug or id; None without it."""
     reference = organization_resolver.named_by_header(request)
-    return lookup.organization_of(caller(request), reference) if reference else None
+    return lookup.resolve_organization(caller(request), reference) if reference else None
 
 
 def organization_to_write(request: Request) -> Organization | None:

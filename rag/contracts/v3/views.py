@@ -36,15 +36,13 @@ class Ingest(V3View):
     )
     def post(self, request: Request) -> Response:
         values = validated(serializers.IngestIn, request.data)
-        source = lookup.to_ingest_or_new(
-            caller(request), values["source"], organization=organization_to_write(request)
-        )
+        source = lookup.get_or_build_source(caller(request), values["source"], organization=organization_to_write(request))
         outcome = processing.ingest_now(source=source, submission=serializers.submission(values))
         return Response(serializers.ingest_out(outcome))
 
 
 class Search(V3View):
-    budget = QUERIES
+    rate_limit = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     @extend_schema(
@@ -62,7 +60,7 @@ class Search(V3View):
 
 class Chat(V3View):
     error_statuses = (*COMMON_STATUSES, 404)
-    budget = QUERIES
+    rate_limit = QUERIES
     scopes = {"POST": Scope.QUERY}
 
     @extend_schema(

@@ -45,7 +45,7 @@ class Command(BaseCommand):
         source = _source(options["source"], options["organization"])
         actor = _actor(options["user"], source)
         try:
-            source = lookup.to_ingest(actor, str(source.pk))
+            source = lookup.get_source_to_ingest(actor, str(source.pk))
         except RagError as error:
             raise CommandError(f"{actor.email} may not send documents to {source}: {error.message}") from None
         run = _Run(source, actor)

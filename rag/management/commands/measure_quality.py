@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            chosen = [lookup.anywhere(options["source"])] if options["source"] else quality.measurable()
+            chosen = [lookup.get_any_source(options["source"])] if options["source"] else quality.measurable()
         except RagError as error:
             raise CommandError(error.message) from None
         failed = 0

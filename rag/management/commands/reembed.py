@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            source = lookup.anywhere(options["source"])
+            source = lookup.get_any_source(options["source"])
             row = self._act(lifecycle.current(source), source, options)
         except RagError as error:
             raise CommandError(error.message) from None

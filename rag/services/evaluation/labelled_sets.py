@@ -101,5 +101,5 @@ def _remove(organization: Organization) -> None:
         if time.monotonic() > end:
             logger.warning("calibration_sets_left", organization=organization.slug)
             return
-        deletion.purge()
+        deletion.purge_deleted()
     organization.delete()

@@ -69,7 +69,7 @@ def _ingest_now(source: DataSource, submission: Submission) -> IndexOutcome:
     while True:
         prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
         with contextlib.suppress(index.Outdated), transaction.atomic():
-            return index.index({revision: prepared}, source=lookup.saved(source))[revision]
+            return index.index({revision: prepared}, source=lookup.save_if_new(source))[revision]
 
 
 def run(*, count: int) -> None:

@@ -18,7 +18,17 @@ from rag.pipeline.answering import confidence
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
 from rag.services.sources import lookup
-from rag.types import AnswerResult, ConfidentAnswer, AnswerEvents, Filters, GenerationOptions, Question, Retrieval, Scope, Result
+from rag.types import (
+    AnswerEvents,
+    AnswerResult,
+    ConfidentAnswer,
+    Filters,
+    GenerationOptions,
+    Question,
+    Result,
+    Retrieval,
+    Scope,
+)
 
 NOTHING = Retrieval(passages=(), total_found=0, source_ids=())
 
@@ -59,7 +69,9 @@ def ask(question: Question, reader: SourceSelection, terms: answering.AnswerOpti
     return access_watch.watched(answering.ask(question, _scopes(question, reader), terms), reader.user, reader.key)
 
 
-def answer_if_confident(question: Question, reader: SourceSelection, generation: GenerationOptions) -> AnswerEvents[ConfidentAnswer]:
+def answer_if_confident(
+    question: Question, reader: SourceSelection, generation: GenerationOptions
+) -> AnswerEvents[ConfidentAnswer]:
     """The retrieval contract's answer on its way (rag.pipeline.answering.confidence). A reader without sources finds
     nothing."""
     try:
@@ -98,9 +110,9 @@ def build_scopes(open_sources: DataSourceQuerySet, filters: Filters) -> list[Sco
 
 
 def _open_sources(reader: SourceSelection) -> DataSourceQuerySet:
-    found = lookup.visible(reader.user, Action.QUERY, organization=reader.organization)
+    found = lookup.visible_sources(reader.user, Action.QUERY, organization=reader.organization)
     if reader.data_sources:
-        chosen = [lookup.named(found, reference).pk for reference in dict.fromkeys(reader.data_sources)]
+        chosen = [lookup.get_source(found, reference).pk for reference in dict.fromkeys(reader.data_sources)]
         found = found.filter(pk__in=chosen)
     if reader.organization_id:
         found = found.filter(organization=reader.organization_id)

@@ -20,7 +20,7 @@ from rag.pipeline.answering.answer import AnswerOptions, assess
 from rag.pipeline.retrieval import retrieve
 from rag.services.access import explain as access_explanation
 from rag.services.sources import lookup as sources
-from rag.types import Filters, SearchTrace, Grounding, Passage, Question, Retrieval, Scope
+from rag.types import Filters, Grounding, Passage, Question, Retrieval, Scope, SearchTrace
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
@@ -132,10 +132,12 @@ def _searched(
 
 
 def _managed(asked: Asked) -> DataSourceQuerySet:
-    managed = sources.visible(asked.asker, Action.MANAGE, organization=asked.organization)
+    managed = sources.visible_sources(asked.asker, Action.MANAGE, organization=asked.organization)
     if asked.data_sources:
         named = [
-            sources.to_manage(asked.asker, each, organization=asked.organization, refusal=sources.MAY_NOT_EXPLAIN).pk
+            sources.get_source_to_manage(
+                asked.asker, each, organization=asked.organization, refusal=sources.MAY_NOT_EXPLAIN
+            ).pk
             for each in dict.fromkeys(asked.data_sources)
         ]
         managed = managed.filter(pk__in=named)

@@ -23,7 +23,7 @@ from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import quota
 from rag.providers.stores.pgvector import terms
-from rag.services.jobs import queries, originals
+from rag.services.jobs import originals, queries
 from ragsite.postgres.models import take_free_turn
 
 from . import documents, lookup
@@ -36,12 +36,12 @@ _BATCH = 500
 _REMEMBERED = datetime.timedelta(hours=1)
 
 
-def delete(user: User, reference: str, *, organization: Organization | None = None) -> None:
+def delete_by_reference(user: User, reference: str, *, organization: Organization | None = None) -> None:
     """The source of this id or slug is gone for everybody, and its jobs are cancelled.
 
     Raises NotAllowed if the user may only see it, else UnknownSource.
     """
-    delete_source(lookup.to_manage(user, reference, organization=organization))
+    delete_source(lookup.get_source_to_manage(user, reference, organization=organization))
 
 
 @transaction.atomic
@@ -53,7 +53,7 @@ def delete_source(source: DataSource) -> None:
         raise UnknownSource
     # The mark comes last: from then on what belongs to the source is visible to no caller, this one included.
     queries.cancel_all(IngestionJob.objects.filter(source=found))
-    _, chunks, size = documents.stored_in(found)
+    _, chunks, size = documents.get_storage_totals(found)
     found.deleted_at = timezone.now()
     found.save(update_fields=["deleted_at"])
     queue.send("rag.purge_deleted")
@@ -85,7 +85,7 @@ def _end_sources(organization: Organization) -> None:
         delete_source(source)
 
 
-def purge() -> None:
+def purge_deleted() -> None:
     """Remove the rows of what was deleted for as long as it takes until the next call is due.
 
     It is asked for by every deletion and, in case that message is lost, at the pace of the sweep.

@@ -23,7 +23,7 @@ from . import lookup
 logger = structlog.get_logger(__name__)
 
 
-def listed(
+def list_documents(
     user: User,
     reference: str,
     *,
@@ -37,7 +37,7 @@ def listed(
 
     search: a part of the path or title. Raises UnknownSource.
     """
-    source = lookup.named(lookup.visible(user, Action.VIEW, organization=organization), reference)
+    source = lookup.get_source(lookup.visible_sources(user, Action.VIEW, organization=organization), reference)
     found = _of(source)
     if search:
         found = found.filter(Q(path__icontains=search) | Q(title__icontains=search))
@@ -48,7 +48,7 @@ def listed(
     return found.filter(source_type=source_type) if source_type else found
 
 
-def named(found: DocumentQuerySet, *, document_id: uuid.UUID | None = None, path: str = "") -> Document:
+def get_document(found: DocumentQuerySet, *, document_id: uuid.UUID | None = None, path: str = "") -> Document:
     """The one of this id or path among them; None stands for what is no id. Raises UnknownDocument."""
     document: Document | None = found.filter(path=path).first() if path else found.filter(pk=document_id).first()
     if document is None:
@@ -56,7 +56,7 @@ def named(found: DocumentQuerySet, *, document_id: uuid.UUID | None = None, path
     return document
 
 
-def delete(
+def delete_by_reference(
     user: User,
     reference: str,
     *,
@@ -68,8 +68,8 @@ def delete(
 
     Raises NotAllowed if the user may only see the source, UnknownSource, UnknownDocument.
     """
-    source = lookup.to_delete_from(user, reference, organization=organization)
-    delete_document(named(_of(source), document_id=document_id, path=path))
+    source = lookup.get_source_to_delete_from(user, reference, organization=organization)
+    delete_document(get_document(_of(source), document_id=document_id, path=path))
 
 
 @transaction.atomic
@@ -93,7 +93,7 @@ def delete_document(document: Document) -> None:
     quota.make_room(source.organization_id, chunks=-chunks, bytes=-size)
 
 
-def stored_in(source: DataSource) -> tuple[int, int, int]:
+def get_storage_totals(source: DataSource) -> tuple[int, int, int]:
     """Documents, chunks and bytes of the source now."""
     live = Document.objects.live().filter(source=source)
     sums = live.aggregate(chunks=Sum("chunk_count", default=0), size=Sum("bytes", default=0))

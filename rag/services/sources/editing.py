@@ -10,12 +10,12 @@ from django.db.models import Q
 from django.utils.text import slugify
 
 from accounts.models import User
-from orgs.models import Organization
 from orgs.access.permissions import Visibility
+from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reembedding
-
 from rag.services.jobs import queries
+
 from . import lookup
 
 _MAY_NOT_CREATE = "You may not create data sources in this organisation."
@@ -43,28 +43,28 @@ class SourceSettings:
     access: AccessLists = AccessLists()
 
 
-def create(user: User, wanted: SourceSettings, *, organization: Organization | None = None) -> DataSource:
+def create_source(user: User, wanted: SourceSettings, *, organization: Organization | None = None) -> DataSource:
     """A new source, owned by the user, in the organisation that is written to.
 
     What is not said: the slug is made from the name, which must be said; the visibility is the organisation's default.
     Raises NotAllowed without the permission, InvalidRequest for what a source cannot be.
     """
-    home = lookup.writing_organization(user, organization=organization)
-    lookup.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
+    home = lookup.resolve_target_organization(user, organization=organization)
+    lookup.require_create_permission(user, home, refusal=_MAY_NOT_CREATE)
     source = DataSource(organization=home, owner=user, visibility=home.default_visibility)
     source.embedding_model = _model(wanted.embedding_model) or EmbeddingModel.objects.default()
     source.slug = slugify(wanted.name or "")[:100]
     with transaction.atomic():
         _write(source, wanted, granted_by=user)
-        lookup.require_to_create(user, home, refusal=_MAY_NOT_CREATE)
+        lookup.require_create_permission(user, home, refusal=_MAY_NOT_CREATE)
     return source
 
 
-def change(
+def update_source(
     user: User, reference: str, wanted: SourceSettings, *, organization: Organization | None = None
 ) -> DataSource:
     """What is said is changed, the rest stays. Raises what `create` raises, and UnknownSource."""
-    seen = lookup.to_manage(user, reference, organization=organization)
+    seen = lookup.get_source_to_manage(user, reference, organization=organization)
     with transaction.atomic():
         locked = DataSource.objects.select_for_update(of=("self",)).select_related("organization", "embedding_model")
         source = locked.filter(pk=seen.pk, deleted_at=None).first()
@@ -75,14 +75,14 @@ def change(
             _require_empty(source)
             source.embedding_model = model
         _write(source, wanted, granted_by=user)
-        if not lookup.visible(user, Action.MANAGE).filter(pk=source.pk).exists():
+        if not lookup.visible_sources(user, Action.MANAGE).filter(pk=source.pk).exists():
             raise NotAllowed(lookup.MAY_NOT_CHANGE)
     return source
 
 
-def access_lists(user: User, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
+def get_access_lists(user: User, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """Source's id → who it is open to, for those of the sources that the user may manage."""
-    managed = lookup.visible(user, Action.MANAGE).filter(pk__in=[source.pk for source in shown])
+    managed = lookup.visible_sources(user, Action.MANAGE).filter(pk__in=[source.pk for source in shown])
     found: dict[uuid.UUID, dict[str, list[str]]] = {
         pk: {"roles": [], "teams": [], "users": []} for pk in managed.values_list("pk", flat=True)
     }

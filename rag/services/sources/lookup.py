@@ -24,13 +24,13 @@ _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create
 _NARROW_KEY = "This API key is restricted to certain data sources, and may not create one."
 
 
-def visible(user: AnyUser, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
+def visible_sources(user: AnyUser, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
     """The sources of a caller, in one organisation where the request names one."""
     sources = DataSource.objects.visible_to(user, action)
     return sources.filter(organization=organization) if organization else sources
 
 
-def listed(
+def list_sources(
     user: User,
     *,
     organization: Organization | None = None,
@@ -43,9 +43,11 @@ def listed(
 
     also_in: an organisation's slug or id, as a parameter of the request. search: a part of a name, slug or description.
     """
-    found = visible(user, Action.VIEW, organization=organization).select_related("organization", "embedding_model")
+    found = visible_sources(user, Action.VIEW, organization=organization).select_related(
+        "organization", "embedding_model"
+    )
     if also_in:
-        found = found.filter(organization=organization_of(user, also_in, field="organization"))
+        found = found.filter(organization=resolve_organization(user, also_in, field="organization"))
     if search:
         found = found.filter(Q(name__icontains=search) | Q(slug__icontains=search) | Q(description__icontains=search))
     if visibility:
@@ -53,7 +55,7 @@ def listed(
     return found.filter(source_type=source_type) if source_type else found
 
 
-def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
+def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
     """The source with this id or slug among `sources`.
 
     Raises UnknownSource, and InvalidRequest if the slug stands for sources in several organisations.
@@ -74,7 +76,7 @@ def named(sources: DataSourceQuerySet, reference: str) -> DataSource:
     return found[0]
 
 
-def anywhere(reference: str) -> DataSource:
+def get_any_source(reference: str) -> DataSource:
     """For whoever runs commands on the server: the source of this id, slug, or organisation/slug.
 
     Raises UnknownSource, and InvalidRequest if the slug stands for several.
@@ -84,20 +86,20 @@ def anywhere(reference: str) -> DataSource:
     if home:
         found = found.filter(organization__slug=home)
     try:
-        return named(found, name)
+        return get_source(found, name)
     except InvalidRequest:
         raise InvalidRequest(
             "Several organisations have it: write organisation/slug, or its id.", field="source"
         ) from None
 
 
-def to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+def get_source_to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source that the user may send documents to. Raises NotAllowed if they may only see it, else UnknownSource."""
     refusal = "You may query this data source, but not send documents to it."
     return _allowed(user, reference, (Action.INGEST,), organization, refusal)
 
 
-def to_delete_from(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+def get_source_to_delete_from(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source whose documents the user may delete: whoever may replace them, and whoever may delete it whole.
 
     Raises NotAllowed if they may only see it, else UnknownSource.
@@ -106,17 +108,17 @@ def to_delete_from(user: User, reference: str, *, organization: Organization | N
     return _allowed(user, reference, (Action.INGEST, Action.MANAGE), organization, refusal)
 
 
-def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None = None) -> DataSource:
+def get_or_build_source(user: User, slug: str, *, organization: Organization | None = None) -> DataSource:
     """v3's `source`: the one of this slug in the organisation that is written to; else a new one, not saved yet.
 
     Raises NotAllowed if the user may neither use nor make it, InvalidRequest if the organisation is not decidable.
     """
-    home = writing_organization(user, organization=organization)
+    home = resolve_target_organization(user, organization=organization)
     try:
-        return to_ingest(user, slug, organization=home)
+        return get_source_to_ingest(user, slug, organization=home)
     except UnknownSource:
         pass
-    require_to_create(user, home, refusal=_MAY_NOT_MAKE)
+    require_create_permission(user, home, refusal=_MAY_NOT_MAKE)
     with identity.run_as(identity.WORKER):  # also by a source that does not exist for this user
         taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
     if taken:
@@ -131,7 +133,7 @@ def to_ingest_or_new(user: User, slug: str, *, organization: Organization | None
     )
 
 
-def saved(source: DataSource) -> DataSource:
+def save_if_new(source: DataSource) -> DataSource:
     """The source itself, or, if it was new, its row: whoever was first to send a document to this slug made it."""
     if not source._state.adding:
         return source
@@ -145,12 +147,12 @@ def saved(source: DataSource) -> DataSource:
         )
     except IntegrityError:  # somebody else's, which does not exist for this user
         raise NotAllowed(_MAY_NOT_MAKE) from None
-    if not made and source.owner and not visible(source.owner, Action.INGEST).filter(pk=row.pk).exists():
+    if not made and source.owner and not visible_sources(source.owner, Action.INGEST).filter(pk=row.pk).exists():
         raise NotAllowed(_MAY_NOT_MAKE)
     return row
 
 
-def writing_organization(user: User, *, organization: Organization | None = None) -> Organization:
+def resolve_target_organization(user: User, *, organization: Organization | None = None) -> Organization:
     """Where new things of this user go: the named organisation, else their only one.
 
     Raises InvalidRequest where there are several, NotAllowed where there is none.
@@ -165,7 +167,7 @@ def writing_organization(user: User, *, organization: Organization | None = None
         raise InvalidRequest(str(error), field=organization_resolver.HEADER) from None
 
 
-def to_manage(
+def get_source_to_manage(
     user: User, reference: str, *, organization: Organization | None = None, refusal: str = MAY_NOT_CHANGE
 ) -> DataSource:
     """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
@@ -177,15 +179,15 @@ def _allowed(
 ) -> DataSource:
     """actions: any of them will do. What is not there for the user stays UnknownSource; what they may only see is
     NotAllowed, with the refusal."""
-    allowed = reduce(or_, (visible(user, action, organization=organization) for action in actions))
+    allowed = reduce(or_, (visible_sources(user, action, organization=organization) for action in actions))
     try:
-        return named(allowed, reference)
+        return get_source(allowed, reference)
     except UnknownSource:
-        named(visible(user, Action.VIEW, organization=organization), reference)
+        get_source(visible_sources(user, Action.VIEW, organization=organization), reference)
         raise NotAllowed(refusal) from None
 
 
-def require_to_create(user: User, organization: Organization, *, refusal: str) -> None:
+def require_create_permission(user: User, organization: Organization, *, refusal: str) -> None:
     """Raises NotAllowed: with the refusal, or the words for an API key that is restricted to sources."""
     standing = effective_permissions(user)
     if standing.sources is not None:
@@ -194,7 +196,7 @@ def require_to_create(user: User, organization: Organization, *, refusal: str) -
         raise NotAllowed(refusal)
 
 
-def organization_of(user: User, reference: str, *, field: str = organization_resolver.HEADER) -> Organization:
+def resolve_organization(user: User, reference: str, *, field: str = organization_resolver.HEADER) -> Organization:
     """The user's organisation with this slug or id, as the request's `field` names it. Raises InvalidRequest."""
     try:
         return organization_resolver.organization_named(user, reference, where=field)

@@ -111,7 +111,7 @@ def client(live_server: LiveServer, live_world: World, settings: Settings) -> Cl
 def test_everything_is_answered_in_the_contracts_shape(
     client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    for module, name in ((queries, "retrieve"), (lookup, "to_ingest_or_new")):
+    for module, name in ((queries, "retrieve"), (lookup, "get_or_build_source")):
         monkeypatch.setattr(module, name, failing(RuntimeError("password=hunter2")))
     document = {"source": "a", "path": "a", "title": "a", "text": "a"}
     question = {"query_text": "xyz"} if path.contract == "retrieval" else {"query": "xyz"}
@@ -154,7 +154,7 @@ def failing(exception: Exception) -> Callable[..., Any]:
 def test_a_shared_path_fails_in_the_shape_of_the_contract_that_was_chosen(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookup, "to_ingest", failing(RuntimeError()))
+    monkeypatch.setattr(lookup, "get_source_to_ingest", failing(RuntimeError()))
     job = {"dataSourceId": "a", "documents": [{"text": "a"}]}
     assert told("pipeline", client.post("/api/rag/ingest", job).body)[0] == "INTERNAL_ERROR"
     assert told("pipeline", client.get("/api/rag/ingest/x").body)[0] == "JOB_NOT_FOUND"

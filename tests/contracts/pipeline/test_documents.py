@@ -143,7 +143,7 @@ def test_a_deleted_document_is_found_by_nobody_in_no_way(api: Api, live_world: W
     assert delete(editor, f"{PATH}?path=zebra").status == 204
     assert Chunk.objects.exists(), "nothing is purged yet"
     assert shown(reads(editor, query_id, job)) == set()
-    deletion.purge()
+    deletion.purge_deleted()
     assert not Chunk.objects.exists()
     assert shown(reads(editor, query_id, job)) == set()
 
@@ -158,7 +158,7 @@ def test_a_document_that_is_sent_again_is_a_new_one(api: Api, live_world: World)
     assert (again.body["status"], again.body["documentId"] == str(first.document_id)) == ("created", False)
     found = api("member").post("/api/rag/retrieve", {"query": "zebra"}).body["documents"]
     assert [result["documentId"] for result in found] == [again.body["documentId"]]
-    deletion.purge()
+    deletion.purge_deleted()
     assert Document.objects.live().get().text == "Zebras have stripes."
     assert Chunk.objects.count() == 1
 

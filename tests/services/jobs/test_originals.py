@@ -18,7 +18,7 @@ from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import place
 from rag.providers import file_storage
 from rag.services.ingestion import processing
-from rag.services.jobs import queries, originals, reparsing, retries, uploads
+from rag.services.jobs import originals, queries, reparsing, retries, uploads
 from rag.services.sources import deletion
 from rag.services.sources import documents as documents_service
 from rag.types import Submission
@@ -218,7 +218,7 @@ def test_a_source_that_is_deleted_while_a_file_comes_in_keeps_nothing_of_it(worl
         def read(self, size: int | None = -1) -> bytes:
             if not self.tell():
                 deletion.delete_source(source)
-                deletion.purge()
+                deletion.purge_deleted()
             return super().read(size)
 
     with pytest.raises(UnknownSource):
@@ -287,7 +287,7 @@ def test_a_deleted_sources_originals_go_with_it(world: World, stored_files: Path
     with pytest.raises(ProtectedError):
         source.delete()
     deletion.delete_source(source)
-    deletion.purge()
+    deletion.purge_deleted()
     assert not type(source).objects.filter(pk=source.pk).exists()
     assert stored(stored_files) == [stored_files / place(Original.objects.get())]
     assert Original.objects.get().source == other

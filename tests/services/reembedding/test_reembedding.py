@@ -409,7 +409,7 @@ def test_a_deleted_source_is_not_worked_on(live_world: World, models: Callable[.
     deletion.delete_source(source)
     reembedder.work()
     assert server.requests == []
-    deletion.purge()
+    deletion.purge_deleted()
     assert not DataSource.objects.exists()
     assert not Reembedding.objects.exists()
 
@@ -422,12 +422,12 @@ def test_the_api_says_where_a_model_is_changed_and_keeps_out_meanwhile(
     wanted = editing.SourceSettings(embedding_model="second")
     row = rebuild(source, second)
     with pytest.raises(InvalidRequest):
-        editing.change(live_world.users["owner"], "library", wanted)
+        editing.update_source(live_world.users["owner"], "library", wanted)
     lifecycle.cancel(row)
     reembedder.work()
     put(source, "a", "Zebras.")
     with pytest.raises(InvalidRequest, match="Re-embed"):
-        editing.change(live_world.users["owner"], "library", wanted)
+        editing.update_source(live_world.users["owner"], "library", wanted)
 
 
 def test_one_process_builds_at_a_time(

@@ -97,7 +97,7 @@ def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
                 documents.delete_document(Document.objects.live().get(source=sources[name], path=path))
                 del expected[name][path]
             if purged:
-                deletion.purge()
+                deletion.purge_deleted()
             for each, source in sources.items():
                 passages = found(source)
                 assert set(passages) == set(expected[each])
@@ -154,14 +154,14 @@ def test_several_purges_at_once_do_no_harm(live_world: World, monkeypatch: pytes
     def purge() -> None:
         try:
             ready.wait(20)
-            deletion.purge()
+            deletion.purge_deleted()
         except Exception as error:
             errors.append(error)
         finally:
             connection.close()
 
     run_all([purge] * 4)
-    deletion.purge()
+    deletion.purge_deleted()
     assert errors == []
     assert (Chunk.objects.count(), DataSource.objects.count(), Document.objects.live().count()) == (2, 1, 2)
     assert not Document.objects.unpurged().exists()
@@ -229,14 +229,14 @@ def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(li
     queries.submit(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
     for document in Document.objects.all():
         documents.delete_document(document)
-    deletion.purge()
+    deletion.purge_deleted()
     assert Document.objects.count() == 2, "for an hour"
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(hours=2))
-    deletion.purge()
+    deletion.purge_deleted()
     assert list(Document.objects.values_list("path", flat=True)) == ["a"]
     factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert (found(source), IngestionJob.objects.get().status) == ({}, "completed")
-    deletion.purge()
+    deletion.purge_deleted()
     assert not Document.objects.exists()
 
 
@@ -285,7 +285,7 @@ def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back
     job.documents.update(state=IngestionDocument.State.FAILED, finished_at=timezone.now())
     documents.delete_document(Document.objects.get())
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))
-    deletion.purge()
+    deletion.purge_deleted()
     assert retries.retry_documents(job.documents.all()) == 1
     factories.work()
     assert found(source) == {}

@@ -34,7 +34,7 @@ class SourceAccess(PipelineView):
         examples=[answered(examples.ACCESS, "Access")],
     )
     def get(self, request: Request, reference: str) -> Response:
-        source = lookup.to_manage(
+        source = lookup.get_source_to_manage(
             caller(request), reference, organization=organization(request), refusal=lookup.MAY_NOT_EXPLAIN
         )
         asked = validated(AccessIn, request.query_params.dict())["user"]
@@ -44,7 +44,7 @@ class SourceAccess(PipelineView):
 
 class Explain(PipelineView):
     error_statuses = (*PipelineView.error_statuses, 422)
-    budget = QUERIES
+    rate_limit = QUERIES
     scopes = {"POST": Scope.MANAGE}
 
     @extend_schema(

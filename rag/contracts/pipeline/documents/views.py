@@ -36,7 +36,7 @@ class Documents(ViewSetMixin, PipelineView):
     )
     def list(self, request: Request, reference: str) -> Response:
         wanted = validated(serializers.DocumentListIn, request.query_params.dict())
-        found = documents.listed(
+        found = documents.list_documents(
             caller(request),
             reference,
             organization=organization(request),
@@ -59,8 +59,8 @@ class Documents(ViewSetMixin, PipelineView):
     )
     def retrieve(self, request: Request, reference: str, document_id: str) -> Response:
         key = as_uuid(document_id)
-        found = documents.listed(caller(request), reference, organization=organization(request))
-        return Response(serializers.document_out(documents.named(found, document_id=key)))
+        found = documents.list_documents(caller(request), reference, organization=organization(request))
+        return Response(serializers.document_out(documents.get_document(found, document_id=key)))
 
     @extend_schema(
         operation_id="deleteDocument",
@@ -72,7 +72,7 @@ class Documents(ViewSetMixin, PipelineView):
     )
     def destroy(self, request: Request, reference: str, document_id: str) -> Response:
         home = organization_to_write(request)
-        documents.delete(caller(request), reference, document_id=as_uuid(document_id), organization=home)
+        documents.delete_by_reference(caller(request), reference, document_id=as_uuid(document_id), organization=home)
         return Response(status=204)
 
     @extend_schema(
@@ -84,5 +84,5 @@ class Documents(ViewSetMixin, PipelineView):
     )
     def destroy_by_path(self, request: Request, reference: str) -> Response:
         path = validated(serializers.DocumentPathIn, request.query_params.dict())["path"]
-        documents.delete(caller(request), reference, path=path, organization=organization_to_write(request))
+        documents.delete_by_reference(caller(request), reference, path=path, organization=organization_to_write(request))
         return Response(status=204)

@@ -46,7 +46,7 @@ class IngestionJobs(ViewSetMixin, PipelineView):
     )
     def create(self, request: Request) -> Response:
         values = _submitted(request)
-        source = lookup.to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
+        source = lookup.get_source_to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
         model = values.get("embeddingModel", source.embedding_model.name)
         if model != source.embedding_model.name:
             raise InvalidRequest(
@@ -127,7 +127,7 @@ class IngestionJobRetry(PipelineView):
     """POST /api/rag/ingest/{jobId}/retry → 202."""
 
     scopes = {"POST": Scope.INGEST}
-    budget = INGESTIONS
+    rate_limit = INGESTIONS
     error_statuses = (*PipelineView.error_statuses, 409, 507)
     path_names = {"job_id": "jobId"}
 

@@ -37,7 +37,7 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def list(self, request: Request) -> Response:
         wanted = validated(serializers.SourceListIn, request.query_params.dict())
-        found = lookup.listed(
+        found = lookup.list_sources(
             caller(request),
             organization=organization(request),
             also_in=wanted.get("organization", ""),
@@ -60,7 +60,7 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def create(self, request: Request) -> Response:
         wanted = serializers.source_settings(validated(serializers.SourceIn, request.data))
-        source = editing.create(caller(request), wanted, organization=organization_to_write(request))
+        source = editing.create_source(caller(request), wanted, organization=organization_to_write(request))
         return Response(_source(request, source), status=201)
 
     @extend_schema(
@@ -71,8 +71,8 @@ class DataSources(ViewSetMixin, PipelineView):
         examples=[answered(examples.SOURCE, "Source")],
     )
     def retrieve(self, request: Request, reference: str) -> Response:
-        found = lookup.listed(caller(request), organization=organization(request))
-        return Response(_source(request, lookup.named(found, reference)))
+        found = lookup.list_sources(caller(request), organization=organization(request))
+        return Response(_source(request, lookup.get_source(found, reference)))
 
     @extend_schema(
         operation_id="changeDataSource",
@@ -84,7 +84,7 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def partial_update(self, request: Request, reference: str) -> Response:
         wanted = serializers.source_settings(validated(serializers.SourceChangeIn, request.data))
-        source = editing.change(caller(request), reference, wanted, organization=organization_to_write(request))
+        source = editing.update_source(caller(request), reference, wanted, organization=organization_to_write(request))
         return Response(_source(request, source))
 
     @extend_schema(
@@ -94,7 +94,7 @@ class DataSources(ViewSetMixin, PipelineView):
         responses={204: None},
     )
     def destroy(self, request: Request, reference: str) -> Response:
-        deletion.delete(caller(request), reference, organization=organization_to_write(request))
+        deletion.delete_by_reference(caller(request), reference, organization=organization_to_write(request))
         return Response(status=204)
 
 
@@ -104,4 +104,4 @@ def _source(request: Request, source: DataSource) -> serializers.SourceOut:
 
 def _access_lists(request: Request, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """None to a key that may not manage: who a source is open to is for those who could change it."""
-    return editing.access_lists(caller(request), shown) if has_scope(request, Scope.MANAGE) else {}
+    return editing.get_access_lists(caller(request), shown) if has_scope(request, Scope.MANAGE) else {}
