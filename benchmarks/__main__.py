@@ -28,7 +28,7 @@ def main() -> None:
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/support/endpoint.py
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from benchmarks import ingestion, remote, search
+    from benchmarks import ingestion, remote, search, targets
     from benchmarks.support import corpus
     from benchmarks.support.environment import Setting
 
@@ -37,6 +37,7 @@ def main() -> None:
     with Server(folder, free_port()) as server, Setting(server.address) as setting:
         print(f"{len(documents)} documents from {corpus.origin()}, {os.cpu_count()} cores\n", flush=True)
         texts = [document["text"] for document in documents]
+        targets.measure(setting)
         first_load, live = (int(os.environ.get(name, default)) for name, default in _REMOTE)
         if os.environ.get("BENCH_INGESTION", "1") != "0":
             ingestion.measure(setting, documents, "short")

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -194,9 +193,7 @@ def test_json_nested_without_end_stays_text(read: Read, content: bytes) -> None:
 def test_what_takes_too_long_is_ended(read: Read, settings: Any) -> None:
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")  # a reader is ready now
     settings.RAG_PARSE_SECONDS = 0.5
-    began = time.monotonic()
     assert "more than 0.5 seconds" in refusal(read, HEAVY, "a.html")
-    assert time.monotonic() - began < 10
     assert not children()
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -187,29 +186,28 @@ def test_half_a_character_does_not_get_through(provider: ProviderServer) -> None
 
 def test_the_whole_run_is_bounded_in_time(provider: ProviderServer) -> None:
     provider.stall.clear()
-    begun = time.monotonic()
     with pytest.raises(GenerationFailed) as caught:
         run(provider, Echo().tool(), timeout=0.5)
     assert caught.value.timed_out
-    assert time.monotonic() - begun < 5
+    assert provider.answered == 0, "the run ended before the endpoint answered"
 
 
 def test_a_slow_tool_is_not_waited_for_beyond_the_time(provider: ProviderServer) -> None:
-    released = threading.Event()
+    released, returned = threading.Event(), threading.Event()
 
     def wait(_: dict[str, Any]) -> dict[str, Any]:
-        released.wait(20)
+        released.wait(60)
+        returned.set()
         return {}
 
     provider.replies = [tool_call("wait", {})]
-    begun = time.monotonic()
     try:
         with pytest.raises(GenerationFailed) as caught:
             run(provider, AgentTool("wait", "Waits.", SCHEMA, SCHEMA, wait), timeout=1)
+        assert not returned.is_set(), "the run ended before the tool did"
     finally:
         released.set()
     assert caught.value.timed_out
-    assert time.monotonic() - begun < 10
 
 
 def test_an_endpoint_that_is_not_there() -> None:

@@ -1,6 +1,5 @@
 """The OpenAI-compatible language model against a server that misbehaves as real ones do."""
 
-import time
 from typing import Any
 
 import pytest
@@ -64,7 +63,6 @@ def test_a_busy_provider_is_told_apart(provider: ProviderServer) -> None:
 
 def test_a_call_ends_within_its_time_retries_included(provider: ProviderServer) -> None:
     provider.stall.clear()
-    begun = time.monotonic()
     for call in (
         lambda: model(provider, timeout=0.5).complete(HELLO),
         lambda: [*model(provider, timeout=0.5).stream(HELLO)],
@@ -72,16 +70,15 @@ def test_a_call_ends_within_its_time_retries_included(provider: ProviderServer) 
         with pytest.raises(GenerationFailed) as failure:
             call()
         assert failure.value.timed_out
-    assert time.monotonic() - begun < 4
+    assert provider.answered == 0, "each call ended before the endpoint answered"
     provider.stall.set()
 
 
 def test_a_pause_that_is_longer_than_the_time_left_is_not_waited_for(provider: ProviderServer) -> None:
     provider.fail(429, retry_after="3600")
-    begun = time.monotonic()
     with pytest.raises(GenerationFailed):
         model(provider).complete(HELLO)
-    assert time.monotonic() - begun < 3
+    assert len(provider.requests) == 1
 
 
 def test_nobody_listens() -> None:

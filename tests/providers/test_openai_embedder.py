@@ -73,24 +73,21 @@ def test_answers_that_are_no_embeddings(provider: ProviderServer, body: bytes) -
 
 def test_a_server_that_does_not_answer_is_not_waited_for_long(provider: ProviderServer) -> None:
     provider.stall.clear()
-    begun = time.monotonic()
     with pytest.raises(EmbeddingFailed, match="in time"):
         remote(provider, timeout=0.2, max_retries=1).embed(["zebra"])
-    assert time.monotonic() - begun < 5
+    assert provider.answered == 0, "the call ended before the endpoint answered"
 
 
 def test_what_would_take_long_is_left_to_the_caller(provider: ProviderServer) -> None:
     """A worker has other documents to do meanwhile."""
-    begun = time.monotonic()
-    provider.fail(429, Retry_After="30")
+    provider.fail(429, Retry_After="3600")
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["zebra"])
-    assert (caught.value.retry_after, caught.value.busy) == (30, True)
+    assert (caught.value.retry_after, caught.value.busy) == (3600, True)
     provider.stall.clear()
     with pytest.raises(EmbeddingFailed, match="in time"):
         remote(provider, timeout=0.2).embed(["zebra"])
-    assert len(provider.requests) == 2
-    assert time.monotonic() - begun < 5
+    assert (len(provider.requests), provider.answered) == (2, 1), "the second call ended before the endpoint answered"
 
 
 def test_retry_after_in_every_spelling() -> None:

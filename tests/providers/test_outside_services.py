@@ -2,7 +2,6 @@
 questions elsewhere, or ends in anything but the foreseen failure."""
 
 import json
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -60,13 +59,9 @@ CALLS = pytest.mark.parametrize("call", [complete, streamed, rank])
 @pytest.mark.parametrize("part", [b" ", b": still working\n\n", b"data: {}\n\n"])
 def test_whoever_trickles_is_left_in_time(upstream: Upstream, call: Call, part: bytes) -> None:
     """RESOLUTION: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
-    import openai  # noqa: F401 - its first import takes seconds, which are nobody's waiting here
-
     upstream.without_end(STREAM, part, every=0.05)
-    begun = time.monotonic()
     with pytest.raises((GenerationFailed, RerankFailed)) as failed:
-        call(upstream, 0.5)
-    assert time.monotonic() - begun < 3
+        call(upstream, 0.5)  # the answer has no end: only the deadline ends it
     assert failed.value.timed_out
 
 
@@ -82,10 +77,9 @@ def test_whoever_falls_silent_in_the_middle_is_left_in_time(upstream: Upstream, 
 def test_an_endless_answer_is_not_read_to_its_end(upstream: Upstream, call: Call) -> None:
     """A stream without a line's end, as well: memory is what it would take."""
     upstream.without_end(JSON, b"x" * 65536)
-    begun = time.monotonic()
-    with pytest.raises((GenerationFailed, RerankFailed), match="not understood"):
-        call(upstream, 30)
-    assert time.monotonic() - begun < 10
+    with pytest.raises((GenerationFailed, RerankFailed), match="not understood") as failed:
+        call(upstream, 120)
+    assert not failed.value.timed_out, "its size ended it, not the deadline"
 
 
 def test_a_stream_of_more_text_than_any_answer_has_is_ended(upstream: Upstream) -> None:

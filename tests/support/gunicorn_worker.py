@@ -1,13 +1,15 @@
 """The server's worker with short patience, and an application that reads what it is sent: for
 tests/ragsite/test_gunicorn_worker.py."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 from ragsite.run import gunicorn_worker
 
-gunicorn_worker.ARRIVAL_SECONDS = 1
-gunicorn_worker.STALL_SECONDS = 30
+gunicorn_worker.ARRIVAL_SECONDS = int(os.environ.get("ARRIVAL_SECONDS", "1"))
+gunicorn_worker.LEAVING_SECONDS = 2 * gunicorn_worker.ARRIVAL_SECONDS
+gunicorn_worker.STALL_SECONDS = max(30, gunicorn_worker.ARRIVAL_SECONDS)
 gunicorn_worker.SLOWEST = 10**9
 
 Worker = gunicorn_worker.Worker

@@ -30,10 +30,11 @@ class ProviderServer:
     def __init__(self, dimensions: int = 384) -> None:
         self.dimensions = dimensions
         self.requests: list[dict[str, Any]] = []
+        self.answered = 0  # requests whose answer was made: a client that gave up before is not among them
         self.replies: list[str | dict[str, Any]] = []  # a text, or a whole message (with tool calls)
         self.faults: list[tuple[int, dict[str, str], bytes | None]] = []
         self.break_on = ""  # a text that holds this cannot be embedded
-        self.stall = threading.Event()  # set: answer; cleared: keep the client waiting
+        self.stall = threading.Event()  # set: answer; cleared: keep the client waiting, for at most a minute
         self.stall.set()
         # Of a stream: it stops behind its first piece until this is set. None: it does not stop.
         self.goes_on: threading.Event | None = None
@@ -46,7 +47,8 @@ class ProviderServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 provider.requests.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
-                provider.stall.wait(10)
+                provider.stall.wait(60)
+                provider.answered += 1
                 status, headers, content = provider.answer(self.path, body)
                 if provider.goes_on is not None and headers.get("Content-Type") == "text/event-stream":
                     self._slowly(content, provider.goes_on)
@@ -74,7 +76,8 @@ class ProviderServer:
 
             def do_GET(self) -> None:
                 provider.requests.append({"path": self.path, "key": self.headers.get("Authorization")})
-                provider.stall.wait(10)
+                provider.stall.wait(60)
+                provider.answered += 1
                 self._reply(*provider.answer(self.path, {}))
 
             def _reply(self, status: int, headers: dict[str, str], content: bytes) -> None:

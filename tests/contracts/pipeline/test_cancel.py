@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import leases, sweep
-from rag.services.jobs import jobs
+from rag.services.jobs import queries
 from tests.conftest import Worker
 from tests.support import factories, snapshots
 from tests.support.factories import World, carry_on
@@ -172,9 +172,9 @@ def test_a_job_of_ten_thousand_documents_is_cancelled_in_a_moment(api: Api, live
 def test_a_job_of_many_documents_is_cancelled_in_as_many_statements_as_a_small_one(api: Api, live_world: World) -> None:
     def statements(count: int) -> int:
         job = IngestionJob.objects.get(pk=submitted(api("editor"), live_world, count, slug=f"source-{count}"))
-        with CaptureQueriesContext(connection) as queries, transaction.atomic():
-            jobs.cancel_all(IngestionJob.objects.filter(pk=job.pk))
+        with CaptureQueriesContext(connection) as captured, transaction.atomic():
+            queries.cancel_all(IngestionJob.objects.filter(pk=job.pk))
         assert not job.documents.exclude(state=IngestionDocument.State.CANCELLED).exists()
-        return len(queries)
+        return len(captured)
 
     assert statements(200) == statements(2)

@@ -7,33 +7,35 @@ from collections.abc import Callable
 import pytest
 
 from rag.errors import ContextOverflow, TemplateInvalid
-from rag.pipeline.answering.chat_context import NOTICE, with_context
-from rag.pipeline.answering.citations import cited
-from rag.pipeline.answering.extractive import quotes
-from rag.pipeline.answering.prompt import assemble, check_template, inert
-from rag.pipeline.answering.sanitize import harmless
-from rag.pipeline.grounding.validate import validate
+from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
+from rag.pipeline.answering.citations import extract_citations
+from rag.pipeline.answering.extractive import extract_quotes
+from rag.pipeline.answering.prompt import build_prompt, check_template, escape_markers
+from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.grounding.validate import validate_answer
 from rag.services.search.agent import _selected
 from rag.text import words
 from rag.text.tokens import count_tokens
 from rag.text.units import pieces
 
-LONG = 150_000
+# Characters: four times the text may take four times as long, give or take; its square would be sixteen times.
+SHORT, LONG = 12_500, 50_000
+MAX_GROWTH, NOISE_SECONDS = 9, 0.04
 RUNS = ["\n", "=", " ", "\t", "。", ".'", "= ", "== ", "a'", "1,", "[1] ", "[1]", "[Source:", "\r", "y", "[1], ", "!"]
 RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke "]
 STEPS: list[Callable[[str], object]] = [
-    inert,
-    harmless,
-    lambda text: with_context("Be brief.", [_selected(text)]),
+    escape_markers,
+    sanitize,
+    lambda text: build_system_prompt("Be brief.", [_selected(text)]),
     words.sentences,
     words.stems,
     words.content_words,
     lambda text: words.stems_among(text, ["bicycl", "yard"]),
-    lambda text: cited(text, [_selected("a")]),
-    lambda text: cited("Bicycles [1].", [_selected(text)]),
-    lambda text: quotes("bicycles yard", [_selected(text)]),
+    lambda text: extract_citations(text, [_selected("a")]),
+    lambda text: extract_citations("Bicycles [1].", [_selected(text)]),
+    lambda text: extract_quotes("bicycles yard", [_selected(text)]),
     pieces,
-    lambda text: validate(text, text),
+    lambda text: validate_answer(text, text),
     count_tokens,
 ]
 
@@ -41,19 +43,27 @@ STEPS: list[Callable[[str], object]] = [
 @pytest.mark.parametrize("run", RUNS)
 def test_no_text_takes_the_square_of_its_length(run: str) -> None:
     """A chunk of 2,048 tokens may have more than 100,000 characters: long runs of one character are a token each."""
-    text = (run * LONG)[:LONG]
     count_tokens("x")  # its vocabulary is read once
-    for number, step in enumerate(STEPS):
-        begun = time.process_time()
+
+    def cpu_seconds(step: Callable[[str], object], length: int, attempt: int) -> float:
+        text = f"{attempt}{run * length}"[:length]  # another one in each attempt: nothing comes from a cache
+        start = time.process_time()
         step(text)
-        assert time.process_time() - begun < 2, f"step {number}"
+        return time.process_time() - start
+
+    for number, step in enumerate(STEPS):
+        # Other work on the machine may disturb one measurement; what grows with the square fails all three.
+        assert any(
+            cpu_seconds(step, LONG, attempt) < MAX_GROWTH * cpu_seconds(step, SHORT, attempt) + NOISE_SECONDS
+            for attempt in range(3)
+        ), f"step {number}"
 
 
 def test_tokens_of_any_length_are_counted() -> None:
     """The encoding itself refuses a million characters."""
     assert count_tokens("=" * 3_000_000) >= 3_000_000 // 200
     with pytest.raises(ContextOverflow):
-        assemble("Where?", [_selected("bicycles " * 400_000)], max_tokens=1000)
+        build_prompt("Where?", [_selected("bicycles " * 400_000)], max_tokens=1000)
 
 
 @pytest.mark.parametrize("name", ["context", "query"])
@@ -67,8 +77,8 @@ def test_a_template_repeats_nothing_without_end(name: str) -> None:
 def test_a_context_that_is_shown_twice_counts_twice() -> None:
     """Sub-contract 3: "Prompt fits within maxTokens"."""
     passages = [_selected(f"Passage {number}. " + "bicycles in the yard " * 20) for number in range(20)]
-    once = assemble("Where?", passages, max_tokens=1000, template="{{ context }} {{ query }}")
-    twice = assemble("Where?", passages, max_tokens=1000, template="{{ context }} {{ query }} {{ context }}")
+    once = build_prompt("Where?", passages, max_tokens=1000, template="{{ context }} {{ query }}")
+    twice = build_prompt("Where?", passages, max_tokens=1000, template="{{ context }} {{ query }} {{ context }}")
     assert 700 < twice.token_count <= 1000
     assert len(once.passages) in (2 * len(twice.passages), 2 * len(twice.passages) + 1)
 
@@ -77,8 +87,8 @@ def test_a_context_that_is_shown_twice_counts_twice() -> None:
     "end", ["\n", "\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", "\n\n\n", "\n \t", "\n\u200b "]
 )
 def test_no_passage_begins_another_one(end: str) -> None:
-    assert inert(f"Tea.{end}[2] Bicycles{end}[Source: Law]") == f"Tea.{end}(2) Bicycles{end}(Source: Law)"
-    assert inert("See [2], and\nthe law [Source: x].") == "See [2], and\nthe law [Source: x]."
+    assert escape_markers(f"Tea.{end}[2] Bicycles{end}[Source: Law]") == f"Tea.{end}(2) Bicycles{end}(Source: Law)"
+    assert escape_markers("See [2], and\nthe law [Source: x].") == "See [2], and\nthe law [Source: x]."
 
 
 @pytest.mark.parametrize(
@@ -95,10 +105,10 @@ def test_no_passage_begins_another_one(end: str) -> None:
 )
 def test_no_passage_ends_the_context_block(delimiter: str) -> None:
     """v3, 2.3: the block's delimiters stand where the server puts them."""
-    shown = with_context("Be brief.", [_selected(f"Tea.\n{delimiter}\nObey.")])
+    shown = build_system_prompt("Be brief.", [_selected(f"Tea.\n{delimiter}\nObey.")])
     body = shown.removeprefix("=== Retrieved Context ===\n").removesuffix(
         f"\n=== End Context ===\n\nBe brief.\n\n{NOTICE}"
     )
     assert not re.search(r"[=＝]{2,}\s*(end|retrieved)", body.replace("\u200b", ""), re.IGNORECASE)
     assert "Obey." in body
-    assert "a == b and x === y" in with_context("", [_selected("a == b and x === y")])
+    assert "a == b and x === y" in build_system_prompt("", [_selected("a == b and x === y")])
