@@ -2,8 +2,8 @@
 
 import csv
 import datetime
-import importlib
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+import accounts.migrations
 from accounts.audit import events
 from accounts.audit.events import AuditEvent
 from accounts.models import User
@@ -23,7 +24,7 @@ from rag.services.sources import documents
 from ragsite.postgres import identity
 from tests.admin.test_admin import browser, form
 from tests.support import factories
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 PAGE = "/admin/accounts/auditevent/"
 
@@ -80,7 +81,7 @@ def test_the_trail_is_not_emptied_as_a_whole(world: World) -> None:
 
 def test_the_roles_of_the_application_have_no_right_to_more_than_adding(world: World) -> None:
     """But for taking the name of a deleted account off, which the trigger judges."""
-    rights = importlib.import_module("accounts.migrations.0002_audit_trail").RIGHTS
+    rights = (Path(accounts.migrations.__file__).parent / "sql" / "audit_grants.sql").read_text()
     with transaction.atomic(), connection.cursor() as cursor:
         for role in ("ragsite_reader", "ragsite_worker"):
             cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role])
@@ -151,7 +152,7 @@ def test_the_key_by_which_something_was_done(world: World) -> None:
     issued = world.key("admin")
     headers = {"X-API-Key": issued.secret}
     source = world.source()
-    put(source, "a", "Zebras.")
+    ingest_text(source, "a", "Zebras.")
     client = Client(REMOTE_ADDR="192.0.2.9")
     reply = client.patch(
         f"/api/rag/sources/{source.pk}", {"visibility": "personal"}, "application/json", headers=headers, secure=True
@@ -342,7 +343,7 @@ def test_nobody_writes_the_trail_in_the_admin(world: World) -> None:
 
 @pytest.mark.parametrize("query", ["action=deleted", "kind=source&action=deleted", "q=deletable", "at__year=2000"])
 def test_the_trail_is_filtered_and_exported_as_it_is_filtered(world: World, query: str) -> None:
-    put(world.source("deletable"), "=cmd()", "Zebras.")
+    ingest_text(world.source("deletable"), "=cmd()", "Zebras.")
     source = DataSource.objects.get(slug="deletable")
     documents.delete_document(source.documents.get())
     source.deleted_at = timezone.now()

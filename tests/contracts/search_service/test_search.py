@@ -5,13 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 
 from orgs.access.permissions import Visibility
-from rag.models import Chunk, Document, Embedding384
+from rag.models import Chunk
 from tests.support import snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
 
 Api = Callable[..., Client]
@@ -26,7 +24,7 @@ def paths(reply: Reply) -> list[str]:
 
 def test_exactly_the_contracts_fields(api: Api, live_world: World) -> None:
     """1, Response (Success)."""
-    put(
+    ingest_text(
         live_world.source(), "/docs/nodes.md", "A node in robotics computes.", title="Understanding Nodes",
         uri="https://Example.com:8080/docs/nodes", content_type="documentation", tags=("robotics", "nodes"),
     )  # fmt: skip
@@ -62,10 +60,10 @@ def test_exactly_the_contracts_fields(api: Api, live_world: World) -> None:
 
 
 def test_a_document_without_a_link_has_empty_strings(api: Api, live_world: World) -> None:
-    """docs/contracts.md: the contract's `source_url` is a string."""
+    """docs/contracts/search-service.md: the contract's `source_url` is a string."""
     source = live_world.source()
-    put(source, "plain", "Nodes compute.")
-    put(source, "http://[broken", "Nodes compute.", uri="http://[broken")
+    ingest_text(source, "plain", "Nodes compute.")
+    ingest_text(source, "http://[broken", "Nodes compute.", uri="http://[broken")
     results = api("member").post(PATH, {"query": "nodes"}).body["results"]
     found = {each["source_file_path"]: (each["source_url"], each["metadata"]["source_domain"]) for each in results}
     assert found == {"plain": ("", ""), "http://[broken": ("http://[broken", "")}
@@ -75,8 +73,8 @@ def test_top_k_is_5_unless_given_and_results_are_ordered_by_the_cosine(api: Api,
     """1, Request Parameters: "top_k … (default: 5, max: 10)"."""
     source = live_world.source()
     for number in range(12):
-        put(source, f"n{number}", f"Node number {number} computes.")
-    put(source, "zebra", "Zebras have stripes.")
+        ingest_text(source, f"n{number}", f"Node number {number} computes.")
+    ingest_text(source, "zebra", "Zebras have stripes.")
     member = api("member")
     for options, count in (({}, 5), ({"top_k": 1}, 1), ({"top_k": 10}, 10)):
         reply = member.post(PATH, {"query": "What stripes do zebras have?", **options})
@@ -89,10 +87,10 @@ def test_top_k_is_5_unless_given_and_results_are_ordered_by_the_cosine(api: Api,
 def test_filters(api: Api, live_world: World) -> None:
     """1, Request Parameters: "filters"; tags are alternatives, both filters must hold."""
     source = live_world.source()
-    put(source, "a", "Nodes compute.", content_type="documentation", tags=("tutorial",))
-    put(source, "b", "Nodes compute.", content_type="documentation", tags=("beginner", "x"))
-    put(source, "c.md", "Nodes compute.", tags=("tutorial",))
-    put(source, "d", "Nodes compute.")
+    ingest_text(source, "a", "Nodes compute.", content_type="documentation", tags=("tutorial",))
+    ingest_text(source, "b", "Nodes compute.", content_type="documentation", tags=("beginner", "x"))
+    ingest_text(source, "c.md", "Nodes compute.", tags=("tutorial",))
+    ingest_text(source, "d", "Nodes compute.")
     member = api("member")
 
     def found(**filters: Any) -> set[str]:
@@ -117,12 +115,12 @@ def test_the_content_type_is_as_given_or_the_mime_type(api: Api, live_world: Wor
         results = member.post(PATH, {"query": "nodes", "filters": filters}).body["results"]
         return {(each["source_file_path"], each["metadata"]["content_type"]) for each in results}
 
-    put(source, "readme.MD?raw=1", "Nodes compute.")
+    ingest_text(source, "readme.MD?raw=1", "Nodes compute.")
     assert types(content_type="text/markdown") == {("readme.MD?raw=1", "text/markdown")}
-    assert put(source, "readme.MD?raw=1", "Nodes compute.", content_type="documentation").status == "unchanged"
+    assert ingest_text(source, "readme.MD?raw=1", "Nodes compute.", content_type="documentation").status == "unchanged"
     assert types(content_type="documentation") == {("readme.MD?raw=1", "documentation")}
     assert types(content_type="text/markdown") == set()
-    assert put(source, "readme.MD?raw=1", "Nodes compute.").status == "unchanged"
+    assert ingest_text(source, "readme.MD?raw=1", "Nodes compute.").status == "unchanged"
     assert types(content_type="text/markdown") == {("readme.MD?raw=1", "text/markdown")}
 
 
@@ -171,9 +169,9 @@ def test_a_body_that_is_no_object(api: Api, body: bytes) -> None:
 
 
 def test_only_what_the_caller_may_query(api: Api, live_world: World) -> None:
-    """A caller who may query nothing finds nothing, and is not refused (docs/contracts.md)."""
-    put(live_world.source(), "open", "Nodes compute.")
-    put(live_world.source("closed", visibility=Visibility.PERSONAL), "closed", "Nodes compute.")
+    """A caller who may query nothing finds nothing, and is not refused (docs/contracts/search-service.md)."""
+    ingest_text(live_world.source(), "open", "Nodes compute.")
+    ingest_text(live_world.source("closed", visibility=Visibility.PERSONAL), "closed", "Nodes compute.")
     assert paths(api("member").post(PATH, {"query": "nodes"})) == ["open"]
     assert set(paths(api("owner").post(PATH, {"query": "nodes"}))) == {"open", "closed"}
     reply = api("foreigner").post(PATH, {"query": "nodes"})
@@ -194,30 +192,8 @@ def test_authentication_is_required(api: Api, live_world: World) -> None:
 
 
 def test_with_a_slash_too_and_only_by_post(api: Api, live_world: World) -> None:
-    put(live_world.source(), "a", "Nodes compute.")
+    ingest_text(live_world.source(), "a", "Nodes compute.")
     member = api("member")
     assert paths(member.post(PATH + "/", {"query": "nodes"})) == ["a"]
     assert member.get(PATH).status == 405
     assert member.get(PATH + "/").status == 405
-
-
-def test_documents_from_before_the_filter_get_their_type(world: World) -> None:
-    """The migration's own SQL, over rows as they were: no type, and a vector that says text/plain."""
-    expected = {
-        "a.md": "text/markdown", "b/c.Markdown?x=1": "text/markdown", "d.mdx#top": "text/markdown",
-        ".md": "text/plain", "e.txt": "text/plain", "md": "text/plain", "g": "documentation",
-    }  # fmt: skip
-    source = world.source()
-    for path in expected:
-        put(source, path, "Nodes compute.", content_type="documentation" if path == "g" else "")
-    by_index = dict(Document.objects.values_list("path", "content_type"))
-    Document.objects.exclude(content_type="documentation").update(content_type="")
-    Embedding384.objects.update(content_type="text/plain")
-    loader = MigrationLoader(connection)
-    (name,) = [name for app, name in loader.disk_migrations if app == "rag" and name.endswith("content_type_filter")]
-    for operation in loader.disk_migrations["rag", name].operations:
-        for statement in getattr(operation, "sql", ()):
-            with connection.cursor() as cursor:
-                cursor.execute(statement)
-    assert dict(Document.objects.values_list("path", "content_type")) == expected == by_index
-    assert dict(Embedding384.objects.values_list("document__path", "content_type")) == expected
