@@ -116,19 +116,19 @@ def overlap(asked: Asked, quoted: Sequence[Span]) -> tuple[float, float, float, 
 def extract(text: str, shelf: Any) -> Extract:
     from benchmarks.eval.runner import modes
     from rag.pipeline.answering import extractive
-    from rag.pipeline.answering.prompt import assemble
-    from rag.pipeline.answering.sentence_similarity import nearness
-    from rag.pipeline.grounding.calibration import gear_of
-    from rag.pipeline.grounding.ground import ground
+    from rag.pipeline.answering.prompt import build_prompt
+    from rag.pipeline.answering.sentence_similarity import sentence_similarity
+    from rag.pipeline.grounding.calibration import mode_name
+    from rag.pipeline.grounding.ground import assess_grounding
     from rag.pipeline.retrieval import retrieve
 
     asked = modes.question(text, modes.DEFAULT, modes.ASKED)
-    context = assemble(text, retrieve.find(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
-    relevant = ground(text, context, gear=gear_of(asked)).relevant
+    context = build_prompt(text, retrieve.find(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
+    relevant = assess_grounding(text, context, gear=mode_name(asked)).relevant
     if relevant and len(relevant) < len(context.passages):
-        context = assemble(text, relevant, max_tokens=_MOST_TOKENS)
+        context = build_prompt(text, relevant, max_tokens=_MOST_TOKENS)
     begun = time.perf_counter()
-    cited = extractive.quotes(text, context.numbered, nearness(text, context.numbered, context.passages))
+    cited = extractive.extract_quotes(text, context.numbered, sentence_similarity(text, context.numbered, context.passages))
     milliseconds = 1000 * (time.perf_counter() - begun)
     return Extract([(shelf.ids[each.passage.path], each.start, each.end) for each in cited], milliseconds)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import django
 
+from orgs.access.caller import Caller
 from ragsite.postgres import identity
 
 DATA = Path(__file__).parent / "data"
@@ -36,14 +37,14 @@ def main() -> None:
 def measured() -> dict[str, list[tuple[float, float, float]]]:
     """Way of asking → Recall@5, share of first places and MRR, for follow-ups and for questions that stand alone."""
     from accounts.models import User
-    from orgs.services import add_member, found_organization
+    from orgs.services import add_member, create_organization
     from rag.models import DataSource, EmbeddingModel
     from rag.services.ingestion import processing
     from rag.services.search import queries
     from rag.types import Submission
 
     name = f"bench-{secrets.token_hex(4)}"
-    organization = found_organization(name=name, slug=name)
+    organization = create_organization(name=name, slug=name)
     user = User.objects.create_user(f"{name}@bench.example", name)
     try:
         add_member(user=user, organization=organization, roles=("editor",))
@@ -52,7 +53,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
         for title, text in _sections():
             processing.ingest_now(source=source, submission=Submission(path=text[:80], title=title, text=text))
         dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
-        reader = queries.SourceSelection(user)
+        reader = queries.SourceSelection(Caller(user))
         return {
             f"{way}, {gear}": [
                 _figures([_rank(each, ask, reader, gear) for each in dialogues if bool(each.get("alone")) is alone])
@@ -87,7 +88,7 @@ def _as_it_is_searched(question: Any, said: Sequence[str], reader: Any) -> Any:
 
     messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(said)]
     messages.append(Message("user", question.text))
-    return conversations._standalone(conversations.Turn(messages, question=question), messages, reader)
+    return conversations._standalone(conversations.ChatTurn(messages, question=question), messages, reader)
 
 
 def _rank(dialogue: dict[str, Any], ask: Callable[..., Any], reader: Any, gear: str) -> int:

@@ -47,13 +47,13 @@ def _chunks(documents: list[dict[str, str]]) -> list[str]:
 
     from rag.pipeline import embed
     from rag.pipeline.ingestion.chunk import chunk
-    from rag.types import ChunkingOptions, Parsed
+    from rag.types import ChunkingOptions, ParsedDocument
 
     options = ChunkingOptions(settings.RAG_JOB_CHUNK_TOKENS, settings.RAG_JOB_CHUNK_OVERLAP)
     return [
         embed.embedded_text(draft.text, draft.headings, document["title"])
         for document in documents
-        for draft in chunk(Parsed(document["text"]), options)
+        for draft in chunk(ParsedDocument(document["text"]), options)
     ]
 
 

@@ -70,12 +70,12 @@ def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str,
     """Embedded texts, the document of each, questions, and for each question the grades of documents."""
     from rag.pipeline import embed
     from rag.pipeline.ingestion.chunk import chunk
-    from rag.types import ChunkingOptions, Parsed
+    from rag.types import ChunkingOptions, ParsedDocument
 
     texts, owners = [], []
     for line in (folder / "corpus.jsonl").read_text().splitlines():
         row = json.loads(line)
-        for draft in chunk(Parsed(row["text"]), ChunkingOptions(512, 50)):
+        for draft in chunk(ParsedDocument(row["text"]), ChunkingOptions(512, 50)):
             texts.append(embed.embedded_text(draft.text, draft.headings, row["title"]))
             owners.append(row["id"])
     judged: dict[str, dict[str, float]] = {}

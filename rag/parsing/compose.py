@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rag.types import Heading, Page, Parsed
+from rag.types import Heading, Page, ParsedDocument
 
 MAX_TITLE = 200
 
@@ -40,10 +40,10 @@ class Composer:
             self._pieces.append(piece)
             self._length += len(piece)
 
-    def parsed(self, *, title: str = "") -> Parsed:
+    def parsed(self, *, title: str = "") -> ParsedDocument:
         text = "".join(self._pieces)
         pages = [page for page in self._pages if page.start < len(text)]
-        return Parsed(text, True, tuple(self._headings), tuple(pages), title)
+        return ParsedDocument(text, True, tuple(self._headings), tuple(pages), title)
 
     def _next(self) -> int:
         """Where the next paragraph will begin."""

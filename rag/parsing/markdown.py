@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from rag.types import Heading, Parsed
+from rag.types import Heading, ParsedDocument
 
 # The same three line ends as markdown-it, whose line numbers are turned into offsets here.
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -13,8 +13,8 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
 
 
-def parse(content: str) -> Parsed:
-    return Parsed(text=content, is_markdown=True, headings=tuple(_headings(content)))
+def parse(content: str) -> ParsedDocument:
+    return ParsedDocument(text=content, is_markdown=True, headings=tuple(_headings(content)))
 
 
 def _headings(content: str) -> list[Heading]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.conf import settings
 
 from rag.errors import ParseFailed
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 from . import detection, formats, markdown, text
 from .sandbox import process
@@ -14,7 +14,7 @@ from .sandbox import process
 HEAD_BYTES = 16_384
 
 
-def parse(content: str, *, content_type: str, path: str) -> Parsed:
+def parse(content: str, *, content_type: str, path: str) -> ParsedDocument:
     """The text as it is searched and cited, with its headings where the format has them.
 
     Plain text, Markdown and source code stay as they are, character for character. Raises ParseFailed.
@@ -25,7 +25,7 @@ def parse(content: str, *, content_type: str, path: str) -> Parsed:
     return _kept(content, media_type)
 
 
-def read(file: Path, *, content_type: str, name: str) -> Parsed:
+def read(file: Path, *, content_type: str, name: str) -> ParsedDocument:
     """A file of any format. Takes no longer and no more than RAG_PARSE_SECONDS, RAG_PARSE_MEMORY_MB allow.
 
     Raises ParseFailed, UnsupportedFormat, with a sentence that says what to do.
@@ -61,6 +61,6 @@ def media_type(content_type: str, path: str) -> str:
     return content_type or (formats.MARKDOWN if markdown_name else formats.PLAIN)
 
 
-def _kept(content: str, media_type: str) -> Parsed:
+def _kept(content: str, media_type: str) -> ParsedDocument:
     parsed = markdown.parse(content) if media_type == formats.MARKDOWN else text.parse(content)
-    return Parsed(parsed.text, parsed.is_markdown, parsed.headings, media_type=media_type)
+    return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, media_type=media_type)

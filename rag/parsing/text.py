@@ -3,7 +3,7 @@
 import codecs
 
 from rag.errors import ParseFailed
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 _BOMS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -14,8 +14,8 @@ _BOMS = [
 ]
 
 
-def parse(content: str) -> Parsed:
-    return Parsed(text=content)
+def parse(content: str) -> ParsedDocument:
+    return ParsedDocument(text=content)
 
 
 def decode(data: bytes) -> str:

@@ -26,7 +26,7 @@ _VALUES |= {name: str(value) for value, month in enumerate(_MONTHS.split(), star
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Mention:
     """text: as it is written, at start … end."""
 
     text: str
@@ -34,31 +34,31 @@ class Name:
     end: int
 
 
-def names(text: str) -> Iterator[Name]:
+def find_names(text: str) -> Iterator[Mention]:
     """Names and identifiers, in order: words with a capital that does not begin a sentence, words all in capitals, and
     run_target or DiffExecutor. Each word on its own."""
     for match in _WRITTEN.finditer(text):
         if _is_name(match.group(), text, match.start()):
-            yield Name(match.group(), match.start(), match.end())
+            yield Mention(match.group(), match.start(), match.end())
 
 
-def numbers(text: str) -> Iterator[Name]:
+def find_numbers(text: str) -> Iterator[Mention]:
     """Whatever has digits and is no identifier, in order: amounts, years, dates."""
     for match in _WRITTEN.finditer(text):
         if match.group()[0].isdigit():
-            yield Name(match.group(), match.start(), match.end())
+            yield Mention(match.group(), match.start(), match.end())
 
 
-def amounts(text: str) -> set[str]:
+def normalized_numbers(text: str) -> set[str]:
     """Every number of a text as it compares: 1,204.50 as 1204.5, the 7th as 7, a date as its parts. Months and small
     numbers also where they are English words."""
     dates = _DATE.findall(text)
     found = {part.lstrip("0") or "0" for date in dates for part in re.findall(r"\d+", date)}
-    found |= {plain(number) for number in _DIGITS.findall(_DATE.sub(" ", text) if dates else text)}
+    found |= {normalize_number(number) for number in _DIGITS.findall(_DATE.sub(" ", text) if dates else text)}
     return found | {_VALUES[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _VALUES}
 
 
-def plain(number: str) -> str:
+def normalize_number(number: str) -> str:
     """A number's digits without separators of thousands and closing zeros."""
     whole = re.sub(r"(?<=\d)[,.](?=\d{3}(?:\D|$))", "", number)
     if re.search(r"[.,]", whole):

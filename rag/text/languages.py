@@ -33,7 +33,7 @@ _NO_WORD = re.compile(r"[\d@_/\\=<>{}|~^$#`+]")
 _ISO_639_1 = re.compile(r"[a-z]{2}")
 
 
-def detect(text: str) -> str:
+def detect_language(text: str) -> str:
     """The language of a text by ISO 639-1, "" if it is too short or too mixed to be sure.
 
     Needs no network. Takes about a millisecond however long the text is, and the first time in a process most of a
@@ -53,7 +53,7 @@ def text_search_config(lang: str) -> str:
     return "simple" if not name or name in _ONLY_IN_SNOWBALL else name
 
 
-def snowball(lang: str) -> str:
+def snowball_algorithm(lang: str) -> str:
     """Snowball's algorithm for a document's language, "" where it has none."""
     return _name(lang)
 

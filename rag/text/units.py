@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import languages
 
 
-class Kind(enum.Enum):
+class UnitKind(enum.Enum):
     SENTENCE = "sentence"
     ITEM = "item"
     ROW = "row"
@@ -18,11 +18,11 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextUnit:
     """text[start:end] of the text it was found in, without white space around it. run: pieces of one paragraph, list,
     table or stretch of code have the same number."""
 
-    kind: Kind
+    kind: UnitKind
     start: int
     end: int
     run: int
@@ -30,7 +30,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    kind: Kind
+    kind: UnitKind
     start: int
     end: int
 
@@ -67,18 +67,18 @@ _ABBREVIATIONS = re.compile(
 )
 
 
-def pieces(text: str, lang: str = "") -> list[Piece]:
+def split_units(text: str, lang: str = "") -> list[TextUnit]:
     """In reading order; together they have every character that is no white space, but for the marks of notes ([3])
     behind a sentence. Lines that a paragraph was broken into are one text again; a row, an item's marker and a line of
     code are never cut."""
-    found: list[Piece] = []
+    found: list[TextUnit] = []
     for run, lines in enumerate(_runs(_lines(text))):
-        if lines[0].kind in (Kind.SENTENCE, Kind.ITEM):
+        if lines[0].kind in (UnitKind.SENTENCE, UnitKind.ITEM):
             for first, last in _unbroken(text, lines):
                 spans = _sentences(text, first.start, last.end, lang)
-                found += [Piece(first.kind, start, end, run) for start, end in spans]
+                found += [TextUnit(first.kind, start, end, run) for start, end in spans]
         else:
-            found += [Piece(line.kind, line.start, line.end, run) for line in lines]
+            found += [TextUnit(line.kind, line.start, line.end, run) for line in lines]
     return found
 
 
@@ -98,28 +98,28 @@ def _lines(text: str) -> list[_Line | None]:
     for (start, end), line, code in zip(spans, shown, looks_like_code, strict=True):
         fence = bool(_FENCE.match(line))
         fenced ^= fence
-        kind = Kind.RULE if fence else Kind.CODE if fenced or (code and is_code) else _kind(line, is_code)
+        kind = UnitKind.RULE if fence else UnitKind.CODE if fenced or (code and is_code) else _kind(line, is_code)
         found.append(_Line(kind, start, end) if line else None)
     return found
 
 
-def _kind(line: str, is_code: bool) -> Kind:
+def _kind(line: str, is_code: bool) -> UnitKind:
     if _RULE.fullmatch(line):
-        return Kind.RULE
+        return UnitKind.RULE
     if line.startswith("#"):
-        return Kind.CODE if is_code else Kind.HEADING if _HEADING.match(line) else Kind.SENTENCE
+        return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE
     if _ROW.match(line):
-        return Kind.ROW
-    return Kind.ITEM if _ITEM.match(line) else Kind.SENTENCE
+        return UnitKind.ROW
+    return UnitKind.ITEM if _ITEM.match(line) else UnitKind.SENTENCE
 
 
 def _runs(lines: list[_Line | None]) -> Iterator[list[_Line]]:
     """Lines of one kind that follow each other. An item's second line is no other paragraph."""
     run: list[_Line] = []
     for line in lines:
-        goes_on = line and run and (line.kind is run[-1].kind or (run[0].kind, line.kind) == (Kind.ITEM, Kind.SENTENCE))
+        goes_on = line and run and (line.kind is run[-1].kind or (run[0].kind, line.kind) == (UnitKind.ITEM, UnitKind.SENTENCE))
         # The line under a table's head is in the table.
-        goes_on = goes_on or (line and run and {line.kind, run[-1].kind} == {Kind.ROW, Kind.RULE})
+        goes_on = goes_on or (line and run and {line.kind, run[-1].kind} == {UnitKind.ROW, UnitKind.RULE})
         if run and not goes_on:
             yield run
             run = []
@@ -136,7 +136,7 @@ def _unbroken(text: str, lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
     for line, following in zip(lines, [*lines[1:], None], strict=True):
         if following is None:
             yield first, line
-        elif following.kind is Kind.ITEM or not _is_broken(text, line, following, widest):
+        elif following.kind is UnitKind.ITEM or not _is_broken(text, line, following, widest):
             yield first, line
             first = following
 
@@ -149,7 +149,7 @@ def _is_broken(text: str, line: _Line, following: _Line, widest: int) -> bool:
 
 
 def _sentences(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
-    is_english = (languages.snowball(lang) or "english") == "english"
+    is_english = (languages.snowball_algorithm(lang) or "english") == "english"
     begun = start
     for match in _END.finditer(text, start, end):
         if _goes_on(text, match, end, is_english):

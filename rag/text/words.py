@@ -37,7 +37,7 @@ _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "p
 _MOST_LETTERS = 64
 
 
-def words(text: str, lang: str = "") -> list[str]:
+def split_words(text: str, lang: str = "") -> list[str]:
     """The words of a text in lower case, in order; of a very long one its beginning.
 
     In English an apostrophe is inside a word, elsewhere between two: l'hôtel, dell'azienda.
@@ -45,7 +45,7 @@ def words(text: str, lang: str = "") -> list[str]:
     pattern = _WORD if _algorithm(lang) == "english" else _WORD_WITHOUT_APOSTROPHE
     found = pattern.findall(text.lower())
     if not text.isascii() and is_unspaced(text):
-        found = [part for word in found for part in pairs(word)]
+        found = [part for word in found for part in character_bigrams(word)]
     return [word[:_MOST_LETTERS] for word in found]
 
 
@@ -54,7 +54,7 @@ def is_unspaced(text: str) -> bool:
     return bool(_IS_UNSPACED.search(text))
 
 
-def pairs(word: str) -> list[str]:
+def character_bigrams(word: str) -> list[str]:
     """What stands in for words where none are set apart: every two letters beside each other, as search engines do it.
     Of other scripts the word itself."""
     found = []
@@ -78,7 +78,7 @@ def _stem(word: str, algorithm: str) -> str:
 
 
 def _algorithm(lang: str) -> str:
-    return languages.snowball(lang) or "english"
+    return languages.snowball_algorithm(lang) or "english"
 
 
 class _Stemmers(threading.local):
@@ -96,7 +96,7 @@ class _Stemmers(threading.local):
 _stemmers = _Stemmers()
 
 
-def language_of(text: str, langs: Sequence[str]) -> str:
+def query_language(text: str, langs: Sequence[str]) -> str:
     """Of a question about texts of these languages, or an answer from them: its own if that can be told, else theirs.
 
     Where they are all English or unknown nothing is looked for.
@@ -104,10 +104,10 @@ def language_of(text: str, langs: Sequence[str]) -> str:
     others = Counter(lang for lang in langs if _algorithm(lang) != "english")
     if not others:
         return ""
-    return languages.detect(text) or others.most_common(1)[0][0]
+    return languages.detect_language(text) or others.most_common(1)[0][0]
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text in order, without the white space between them. A line break ends one as well."""
     return [text[start:end] for start, end in sentence_spans(text)]
 
@@ -132,19 +132,19 @@ def is_function_word(word: str, lang: str = "") -> bool:
 
 def content_words(text: str, lang: str = "") -> list[str]:
     """Its words without function words, each once; all of them if there are no others."""
-    found = list(dict.fromkeys(words(text, lang)))
+    found = list(dict.fromkeys(split_words(text, lang)))
     return [word for word in found if not is_function_word(word, lang)] or found
 
 
 def stems(text: str, lang: str = "") -> Counter[str]:
     """How often each stem occurs."""
-    return Counter(stem(word, lang) for word in words(text, lang))
+    return Counter(stem(word, lang) for word in split_words(text, lang))
 
 
 def stems_among(text: str, wanted: Iterable[str], lang: str = "") -> Counter[str]:
     """As stems, but only the wanted ones. Words that begin otherwise are not stemmed: most of a long text."""
     chosen, algorithm = frozenset(wanted), _algorithm(lang)
-    found = words(text, lang)
+    found = split_words(text, lang)
     if algorithm == "english":  # others cut beginnings off, or change their letters
         beginnings = frozenset(each[:3] for each in chosen)
         found = [word for word in found if word[:3] in beginnings]

@@ -3,29 +3,29 @@
 from .agent import AgentReply, AgentTool
 from .answers import (
     Answer,
-    Answered,
+    AnswerResult,
     ChatReply,
     CheckedSentence,
     Citation,
     Confidence,
     ConfidentAnswer,
     Context,
-    Events,
-    Generation,
+    AnswerEvents,
+    GenerationOptions,
     Grounding,
     Message,
     Validation,
-    Whole,
+    Result,
 )
-from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, Parsed, Submission
-from .search import MAX_QUESTION_CHARACTERS, Filters, Funnel, Hit, Mode, Passage, Question, Retrieval, Scope, Searched
+from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, ParsedDocument, Submission
+from .search import MAX_QUESTION_CHARACTERS, Filters, SearchTrace, Hit, Mode, Passage, Question, Retrieval, Scope, SearchResult
 
 __all__ = [
     "MAX_QUESTION_CHARACTERS",
     "AgentReply",
     "AgentTool",
     "Answer",
-    "Answered",
+    "AnswerResult",
     "ChatReply",
     "CheckedSentence",
     "ChunkDraft",
@@ -34,10 +34,10 @@ __all__ = [
     "Confidence",
     "ConfidentAnswer",
     "Context",
-    "Events",
+    "AnswerEvents",
     "Filters",
-    "Funnel",
-    "Generation",
+    "SearchTrace",
+    "GenerationOptions",
     "Grounding",
     "Heading",
     "Hit",
@@ -45,13 +45,13 @@ __all__ = [
     "Message",
     "Mode",
     "Page",
-    "Parsed",
+    "ParsedDocument",
     "Passage",
     "Question",
     "Retrieval",
     "Scope",
-    "Searched",
+    "SearchResult",
     "Submission",
     "Validation",
-    "Whole",
+    "Result",
 ]

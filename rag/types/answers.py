@@ -17,7 +17,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class GenerationOptions:
     """How to generate. model: empty for the configured one. temperature: 0…2, None for the model's own default.
 
     stream: hand the text on in pieces as they are made.
@@ -113,7 +113,7 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerResult:
     """A question's whole way (the pipeline contract, sub-contracts 2 to 5)."""
 
     retrieval: Retrieval
@@ -149,6 +149,6 @@ class ChatReply:
     retrieval: Retrieval | None
 
 
-Whole = TypeVar("Whole")
+Result = TypeVar("Result")
 # An answer on its way: yields the Retrieval once it is there, then the text in pieces; returns everything.
-Events = Generator[Retrieval | str, None, Whole]
+AnswerEvents = Generator[Retrieval | str, None, Result]

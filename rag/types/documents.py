@@ -49,7 +49,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedDocument:
     """What a parser found: the text that is searched, shown and cited; headings and pages in it, by offset.
 
     title: what the file calls itself, if it does. media_type: the MIME type that it was read as.

@@ -136,7 +136,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Funnel:
+class SearchTrace:
     """The chunks that each step of a search left, by their ids: for those alone who manage what was searched.
 
     by_meaning, by_words: the candidates, of which some are in both. above_threshold: those that are near enough, best
@@ -163,11 +163,11 @@ class Retrieval:
     total_found: int
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...] = ()
-    funnel: Funnel = Funnel()
+    funnel: SearchTrace = SearchTrace()
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchResult:
     """A search that can be asked for again by its id. passages: what its asker may read now, best first.
 
     time_ms: milliseconds that the search took.

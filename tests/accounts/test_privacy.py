@@ -16,9 +16,10 @@ from django.utils import timezone
 
 from accounts.audit.events import AuditEvent, pseudonym
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory, Visibility
 from orgs.policies.retention import retention_for
-from orgs.services import add_member, service_user
+from orgs.services import add_member, get_service_user
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import processing
 from rag.services.jobs import originals
@@ -28,7 +29,7 @@ from rag.services.search import conversations, history, queries
 from rag.services.sources import deletion
 from rag.types import Message, Question, Submission
 from tests.admin.test_admin import browser
-from tests.support.factories import PASSWORD, World, put, work
+from tests.support.factories import PASSWORD, World, ingest_text, process_queue
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -41,13 +42,13 @@ def keep(world: World, history: str = "full", days: int | None = None) -> None:
 
 
 def reader(world: World, name: str = "member") -> queries.SourceSelection:
-    return queries.SourceSelection(user=world.users[name])
+    return queries.SourceSelection(Caller(world.users[name]))
 
 
 def ask(world: World, name: str = "member") -> None:
     """A search and an exchange of a chat, kept as its organisation wants it."""
     history.search(Question(SECRET, top_k=5), reader(world, name))
-    turn = conversations.Turn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
+    turn = conversations.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
     queries.run_to_completion(conversations.chat(turn, reader(world, name)))
 
 
@@ -55,7 +56,7 @@ def ask(world: World, name: str = "member") -> None:
 def test_an_organisation_decides_what_is_kept_of_questions(
     world: World, kept: str, texts: list[str], talks: int
 ) -> None:
-    put(world.source(), "a", "Zebras graze.")
+    ingest_text(world.source(), "a", "Zebras graze.")
     keep(world, kept)
     ask(world)
     assert list(SearchRecord.objects.values_list("text", flat=True)) == texts
@@ -65,7 +66,7 @@ def test_an_organisation_decides_what_is_kept_of_questions(
 
 def test_the_contracts_hold_whatever_is_kept(api: Api, live_world: World) -> None:
     """Search service, 1 and 2; v3, 2.3: there is a query_id and a conversationId in every answer."""
-    put(live_world.source(), "a", "Zebras graze.")
+    ingest_text(live_world.source(), "a", "Zebras graze.")
     member = api("member")
     body = {"messages": [{"role": "user", "content": "Where do zebras graze?"}], "useRag": True}
     earlier = member.post("/api/v1/search", {"query": SECRET}).body["query_id"]
@@ -106,7 +107,7 @@ def test_of_several_organisations_the_strictest_counts(world: World, settings: A
 
 def test_every_night_what_is_too_old_is_forgotten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_retention, "_BATCH", 2)
-    put(world.source(), "a", "Zebras graze.")
+    ingest_text(world.source(), "a", "Zebras graze.")
     keep(world, days=10)
     for _ in range(3):
         ask(world)
@@ -152,7 +153,7 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
     world.key("member")
     source = world.source("diary", owner=member, visibility=Visibility.PERSONAL)
     Grant.objects.create(source=world.source("papers", visibility=Visibility.PRIVATE), user=member)
-    put(source, "a", "Zebras graze.")
+    ingest_text(source, "a", "Zebras graze.")
     job = jobs.submit(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions.")],
@@ -182,7 +183,7 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
     assert (source.owner, job.created_by) == (None, None)
     for user in world.users.values():
         if user != member:
-            assert not DataSource.objects.visible_to(user, Action.QUERY).filter(pk=source.pk).exists()
+            assert not DataSource.objects.visible_to(Caller(user), Action.QUERY).filter(pk=source.pk).exists()
 
 
 def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_files: Path) -> None:
@@ -190,24 +191,24 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
     world = live_world
     source = world.source("papers", visibility=Visibility.TEAM)
     Grant.objects.create(source=source, team=world.home.teams.get())
-    put(source, "a", "Zebras graze.")
+    ingest_text(source, "a", "Zebras graze.")
     job = jobs.submit(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions roar.")],
         options=processing.default_options(),
         actor=world.users["owner"],
     )
-    work()
+    process_queue()
     originals.keep(source=source, files=[originals.Arriving(lambda: io.BytesIO(b"Zebras."), "x", "")])
     assert files(stored_files)
     world.key("owner")
-    service = service_user("home")
-    put(world.source("abroad", organization=world.abroad), "a", "Zebras graze abroad.")
+    service = get_service_user("home")
+    ingest_text(world.source("abroad", organization=world.abroad), "a", "Zebras graze abroad.")
     root = browser(User.objects.create_superuser("root@platform.example"))
     address = f"/admin/orgs/organization/{world.home.pk}"
     assert "2 documents" in root.get(f"{address}/delete/", secure=True).content.decode()
     assert root.post(f"{address}/delete/", {"post": "yes"}, secure=True).status_code == 302
-    assert not DataSource.objects.visible_to(world.users["owner"], Action.VIEW).exists()
+    assert not DataSource.objects.visible_to(Caller(world.users["owner"]), Action.VIEW).exists()
     assert root.get(f"{address}/change/", secure=True).status_code == 302, "it does not exist any more"
     for _ in range(5):
         deletion.purge_deleted()
@@ -224,7 +225,7 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
 
 def test_a_person_gets_everything_that_is_kept_about_them(world: World, tmp_path: Path) -> None:
     """And nothing of anybody else, nor a secret."""
-    put(world.source(), "a", "Zebras graze.")
+    ingest_text(world.source(), "a", "Zebras graze.")
     issued = world.key("member")
     ask(world)
     SearchRecord.objects.create(user=world.users["owner"], text="not theirs", time_ms=1)

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from rag.parsing import registry
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
-Read = Callable[..., Parsed]
+Read = Callable[..., ParsedDocument]
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     """read(content, name) reads a file of this content and name."""
 
-    def read(content: bytes, name: str, content_type: str = "") -> Parsed:
+    def read(content: bytes, name: str, content_type: str = "") -> ParsedDocument:
         file = tmp_path / "original"
         file.write_bytes(content)
         return registry.read(file, content_type=content_type, name=name)

@@ -87,7 +87,7 @@ KNOWN = [(lang, paragraph) for lang, paragraphs in PARAGRAPHS.items() for paragr
 
 
 def test_short_paragraphs_in_fifteen_languages_are_told_apart() -> None:
-    wrong = [(lang, paragraph) for lang, paragraph in KNOWN if languages.detect(paragraph) != lang]
+    wrong = [(lang, paragraph) for lang, paragraph in KNOWN if languages.detect_language(paragraph) != lang]
     assert wrong == []
 
 
@@ -96,17 +96,17 @@ def test_short_paragraphs_in_fifteen_languages_are_told_apart() -> None:
     ["", " ", "Zebra", "4711 0815", "https://example.org/de/die-seite", "x = y + 1", "OK", "\ud800", "a@b.example"],
 )
 def test_too_little_to_tell_is_no_language(text: str) -> None:
-    assert languages.detect(text) == ""
+    assert languages.detect_language(text) == ""
 
 
 def test_code_addresses_and_numbers_do_not_hide_a_language() -> None:
     noise = "```python\nfor each in the_list: print(each)\n```\nhttps://example.org/where/the/keys/are 4711 x_y_z\n"
-    assert languages.detect(noise * 3 + PARAGRAPHS["de"][0]) == "de"
+    assert languages.detect_language(noise * 3 + PARAGRAPHS["de"][0]) == "de"
 
 
 def test_a_long_text_is_judged_by_more_than_its_beginning_and_in_bounded_time() -> None:
     title_page = "ISBN 4711-0815 / 2024\n" * 300
-    assert languages.detect(title_page + " ".join(PARAGRAPHS["fr"]) * 5_000) == "fr"
+    assert languages.detect_language(title_page + " ".join(PARAGRAPHS["fr"]) * 5_000) == "fr"
 
 
 def test_every_configuration_is_one_that_postgresql_has(db: None) -> None:
@@ -115,18 +115,18 @@ def test_every_configuration_is_one_that_postgresql_has(db: None) -> None:
         shipped = {name for (name,) in cursor.fetchall()}
     names = set(languages._by_code().values())
     assert {languages.text_search_config(name) for name in names} == shipped
-    assert {languages.snowball(name) for name in names} <= set(snowballstemmer.algorithms())
+    assert {languages.snowball_algorithm(name) for name in names} <= set(snowballstemmer.algorithms())
 
 
 @pytest.mark.parametrize("lang", ["de", "DE", "de-AT", "de_CH", "deu", "ger", "German", " german ", "de-Latn-DE-1996"])
 def test_a_language_is_known_however_clients_write_it(lang: str) -> None:
-    assert (languages.text_search_config(lang), languages.snowball(lang)) == ("german", "german")
+    assert (languages.text_search_config(lang), languages.snowball_algorithm(lang)) == ("german", "german")
 
 
 @pytest.mark.parametrize("lang", ["", "ja", "zh-Hans", "xx", "simple", "deutsch; DROP TABLE", "-", "d"])
 def test_other_languages_are_simple(lang: str) -> None:
-    assert (languages.text_search_config(lang), languages.snowball(lang)) == ("simple", "")
+    assert (languages.text_search_config(lang), languages.snowball_algorithm(lang)) == ("simple", "")
 
 
 def test_what_snowball_alone_has() -> None:
-    assert (languages.text_search_config("pl"), languages.snowball("pl")) == ("simple", "polish")
+    assert (languages.text_search_config("pl"), languages.snowball_algorithm("pl")) == ("simple", "polish")

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text.units import Kind, pieces
+from rag.text.units import UnitKind, split_units
 
 HOSTILE = st.text(alphabet=st.sampled_from(list("aB1. ?!\n\t|-#`[]:é。\u2028\u200b\x85")), max_size=120)
 
 
 def cut(text: str, lang: str = "") -> list[str]:
-    return [text[piece.start : piece.end] for piece in pieces(text, lang)]
+    return [text[piece.start : piece.end] for piece in split_units(text, lang)]
 
 
 @settings(deadline=None)
 @given(st.one_of(HOSTILE, st.text(max_size=200)))
 def test_nothing_is_lost_doubled_or_out_of_order(text: str) -> None:
     end, seen = 0, ""
-    for piece in pieces(text):
+    for piece in split_units(text):
         assert end <= piece.start < piece.end <= len(text)
         assert not text[piece.start].isspace()
         seen += text[piece.start : piece.end]
@@ -62,22 +62,22 @@ def test_rows_items_headings_and_code_are_whole() -> None:
         "# Prices\n\n| what | costs. Really |\n| --- | --- |\n| tea | 5. A cup. |\n\n- Tea. It is hot.\n- Coffee\n\n"
         "```\nx = 1. + f(2). y\n```"
     )
-    found = [(piece.kind, text[piece.start : piece.end]) for piece in pieces(text)]
-    assert [each for each in found if each[0] is not Kind.RULE] == [
-        (Kind.HEADING, "# Prices"),
-        (Kind.ROW, "| what | costs. Really |"),
-        (Kind.ROW, "| tea | 5. A cup. |"),
-        (Kind.ITEM, "- Tea."),
-        (Kind.ITEM, "It is hot."),
-        (Kind.ITEM, "- Coffee"),
-        (Kind.CODE, "x = 1. + f(2). y"),
+    found = [(piece.kind, text[piece.start : piece.end]) for piece in split_units(text)]
+    assert [each for each in found if each[0] is not UnitKind.RULE] == [
+        (UnitKind.HEADING, "# Prices"),
+        (UnitKind.ROW, "| what | costs. Really |"),
+        (UnitKind.ROW, "| tea | 5. A cup. |"),
+        (UnitKind.ITEM, "- Tea."),
+        (UnitKind.ITEM, "It is hot."),
+        (UnitKind.ITEM, "- Coffee"),
+        (UnitKind.CODE, "x = 1. + f(2). y"),
     ]
 
 
 def test_code_without_fences_is_known_by_its_lines() -> None:
     text = "# The price. Of tea.\ndef price(cups):\n    return cups * 5. + tax(cups)\n\ndef tax(cups):\n    pass"
-    assert [(piece.kind, text[piece.start : piece.end]) for piece in pieces(text)][:3] == [
-        (Kind.CODE, "# The price. Of tea."),
-        (Kind.CODE, "def price(cups):"),
-        (Kind.CODE, "return cups * 5. + tax(cups)"),
+    assert [(piece.kind, text[piece.start : piece.end]) for piece in split_units(text)][:3] == [
+        (UnitKind.CODE, "# The price. Of tea."),
+        (UnitKind.CODE, "def price(cups):"),
+        (UnitKind.CODE, "return cups * 5. + tax(cups)"),
     ]

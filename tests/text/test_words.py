@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from rag.pipeline.answering.extractive import quotes, told
-from rag.pipeline.grounding.ground import ground
-from rag.pipeline.grounding.validate import carriers, validate
+from rag.pipeline.answering.extractive import extract_quotes, render_quotes
+from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.validate import find_supporting_passages, validate_answer
 from rag.services.search.agent import _selected
 from rag.text import words
 from rag.types import Context, Passage
@@ -39,23 +39,23 @@ def test_an_inflected_question_finds_its_passage(lang: str, question: str, answe
     found = [passage(other, lang, 0.42), passage(answer, lang, 0.4)]
     assert not shared(question, other, lang)
     assert shared(question, answer, lang)
-    grounding = ground(question, Context("", tuple(found), 0))
+    grounding = assess_grounding(question, Context("", tuple(found), 0))
     assert grounding.is_groundable
     assert grounding.relevant == (found[1],)
-    assert told(quotes(question, found)) == answer
+    assert render_quotes(extract_quotes(question, found)) == answer
 
 
 def test_what_is_missing_is_named_without_function_words() -> None:
-    grounding = ground("Wann fahren die Züge nach Ulm?", Context("", (passage("Der Zug fährt.", "de"),), 0))
+    grounding = assess_grounding("Wann fahren die Züge nach Ulm?", Context("", (passage("Der Zug fährt.", "de"),), 0))
     assert grounding.gaps == ("fahren", "Ulm")
 
 
 def test_an_answer_is_carried_by_a_context_in_its_language() -> None:
     known = passage("Die Gärtner pflegen die alten Häuser am Bach.", "de-DE")
     answer = "Das alte Haus am Bach pflegt ein Gärtner."
-    assert validate(answer, known.text, [known.lang]).is_valid
-    assert not validate("Der Bürgermeister verkauft am Bach Fahrräder.", known.text, [known.lang]).is_valid
-    assert carriers(answer, [passage("Ein Boot.", "de"), known]) == (known,)
+    assert validate_answer(answer, known.text, [known.lang]).is_valid
+    assert not validate_answer("Der Bürgermeister verkauft am Bach Fahrräder.", known.text, [known.lang]).is_valid
+    assert find_supporting_passages(answer, [passage("Ein Boot.", "de"), known]) == (known,)
 
 
 def test_each_passage_is_read_in_its_own_language() -> None:
@@ -69,16 +69,16 @@ def test_english_and_unknown_languages_are_read_alike() -> None:
     """Where no passage has another language nothing changes, and no model is loaded to look for one."""
     text, question = "The keeper's keys hung in the hall.", "Where are the keepers' keys?"
     for lang in ("", "en", "en-GB", "English", "ja"):
-        assert words.language_of(question, [lang, ""]) == ""
+        assert words.query_language(question, [lang, ""]) == ""
         assert shared(question, text, lang) == shared(question, text, "") == {"keeper", "key"}
         assert words.stems(text, lang) == words.stems(text)
         assert words.content_words(text, lang) == ["keeper's", "keys", "hung", "hall"]
 
 
 def test_scripts_without_spaces_are_compared_by_pairs_of_letters() -> None:
-    assert words.words("東京の天気 today") == ["東京", "京の", "の天", "天気", "today"]
-    assert words.words("字") == ["字"]
+    assert words.split_words("東京の天気 today") == ["東京", "京の", "の天", "天気", "today"]
+    assert words.split_words("字") == ["字"]
 
 
 def test_vowel_signs_stand_inside_words() -> None:
-    assert words.words("हिन्दी में मौसम") == ["हिन्दी", "में", "मौसम"]
+    assert words.split_words("हिन्दी में मौसम") == ["हिन्दी", "में", "मौसम"]

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from benchmarks.eval.runner import modes
 from rag.models import Document
-from rag.pipeline.grounding.calibration import gear_of
-from rag.pipeline.grounding.ground import ground
-from rag.pipeline.grounding.validate import validate
+from rag.pipeline.grounding.calibration import mode_name
+from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval import retrieve
 from rag.types import Context, Filters, Passage, Question, Scope
 
@@ -77,9 +77,9 @@ def judged(asked: Question, passages: tuple[Passage, ...]) -> float:
     """The score that decides before anything is written."""
     if not passages:
         return 0.0
-    return ground(asked.text, Context(prompt="", passages=passages, token_count=0), gear=gear_of(asked)).score
+    return assess_grounding(asked.text, Context(prompt="", passages=passages, token_count=0), gear=mode_name(asked)).score
 
 
 def carried(items: Sequence[tuple[str, str]]) -> list[float]:
     """For each (answer, context): the score that decides after it was written."""
-    return [validate(answer, context).score for answer, context in items]
+    return [validate_answer(answer, context).score for answer, context in items]

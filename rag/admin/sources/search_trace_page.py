@@ -8,16 +8,17 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User
+from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, Document
 from rag.services.access import explain
 from rag.services.search import search_trace
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
-from .source_pages import managed, render, user_of
+from .source_pages import managed, render
 
 _MOST_SUGGESTED = 200
-# The steps in words, in their order (rag.services.search.search_trace.Counts).
+# The steps in words, in their order (rag.services.search.search_trace.StageCounts).
 _STEPS = {
     "sources": "data sources searched",
     "chunks": "chunks in them",
@@ -59,7 +60,7 @@ def access(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     asked = request.GET.get("user", "")[:254].replace("\0", "").strip()
     verdicts: tuple[explain.Verdict, ...] = ()
     if asked:
-        person = explain.person(asked, [source.organization_id], asker=user_of(request))
+        person = explain.person(asked, [source.organization_id], asker=get_caller(request))
         verdicts = explain.explain(source, person)
     return render(request, "access", source, "Access", asked=asked, verdicts=verdicts, members=_members(source))
 
@@ -82,19 +83,19 @@ def why(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     return render(request, "search_trace", source, title, form=form, members=_members(source), **shown)
 
 
-def _explained(request: HttpRequest, source: DataSource, form: WhyForm) -> search_trace.SearchExplained:
+def _explained(request: HttpRequest, source: DataSource, form: WhyForm) -> search_trace.SearchExplanation:
     values = form.cleaned_data
     document = Document.objects.live().filter(source=source, path=values["path"]).first() if values["path"] else None
     question = Question(
         values["question"], top_k=values["top_k"], min_score=values["min_score"], rerank=True, distinct=True
     )
-    asked = search_trace.Asked(
-        asker=user_of(request),
+    asked = search_trace.TraceRequest(
+        asker=get_caller(request),
         user=values["user"],
         data_sources=() if values["everywhere"] else (str(source.pk),),
         document_id="" if not values["path"] else str(document.pk) if document else values["path"],
     )
-    return search_trace.explain(question, asked)
+    return search_trace.explain_search(question, asked)
 
 
 def _members(source: DataSource) -> list[str]:

@@ -9,7 +9,7 @@ from django.http import StreamingHttpResponse
 from rest_framework.exceptions import APIException
 from rest_framework.renderers import JSONRenderer
 
-from rag.types import Events, Retrieval, Whole
+from rag.types import AnswerEvents, Result, Retrieval
 
 from .base import ErrorHandler
 
@@ -31,10 +31,10 @@ logger = structlog.get_logger(__name__)
 
 
 def stream(
-    events: Events[Whole],
+    events: AnswerEvents[Result],
     *,
     sources: Callable[[Retrieval], Any],
-    done: Callable[[Whole], Any],
+    done: Callable[[Result], Any],
     on_error: ErrorHandler,
 ) -> StreamingHttpResponse:
     """An answer on its way as a response. What goes wrong before its first event is raised, and gets a status of its
@@ -52,9 +52,9 @@ def stream(
 
 def _sent(
     first: Retrieval | str,
-    events: Events[Whole],
+    events: AnswerEvents[Result],
     sources: Callable[[Retrieval], Any],
-    done: Callable[[Whole], Any],
+    done: Callable[[Result], Any],
     on_error: ErrorHandler,
 ) -> Iterator[bytes]:
     connection.close()  # one that waits for a language model is missing elsewhere
@@ -69,7 +69,7 @@ def _sent(
         connection.close()
 
 
-def _rest(events: Events[Whole], sources: Callable[[Retrieval], Any]) -> Generator[bytes, None, Whole]:
+def _rest(events: AnswerEvents[Result], sources: Callable[[Retrieval], Any]) -> Generator[bytes, None, Result]:
     while True:
         try:
             event = next(events)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from rest_framework import serializers
 
 from rag.contracts.common import fields
-from rag.types import Filters, Mode, Passage, Question, Searched
+from rag.types import Filters, Mode, Passage, Question, SearchResult
 from ragsite.http.openapi_types import Count, Id, Share
 
 _EMPTY = "Query must not be empty"
@@ -90,7 +90,7 @@ class SearchDetailsOut(TypedDict):
     created_at: datetime.datetime
 
 
-def search_out(searched: Searched) -> SearchOut:
+def search_out(searched: SearchResult) -> SearchOut:
     return {
         "query_id": str(searched.query_id),
         "results": [_result(passage) for passage in searched.passages],
@@ -100,7 +100,7 @@ def search_out(searched: Searched) -> SearchOut:
     }
 
 
-def details_out(searched: Searched) -> SearchDetailsOut:
+def details_out(searched: SearchResult) -> SearchDetailsOut:
     return {
         "query_id": str(searched.query_id),
         "query_text": searched.text,

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common.base import ContractView, caller, key_of, organization, validated
+from rag.contracts.common.base import ContractViewSet, get_caller, organization, validated
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services.search import history, queries
@@ -16,31 +16,29 @@ from ragsite.postgres.models import as_uuid
 from . import errors, examples, serializers
 
 
-class SearchServiceView(ContractView):
+class Searches(ContractViewSet):
+    """Searches whose results the service stores, and their results."""
+
     error_handler = staticmethod(errors.handle)
-    budget = SERVICE_SEARCHES
-
-
-class Search(SearchServiceView):
-    scopes = {"POST": Scope.QUERY}
+    rate_limit = SERVICE_SEARCHES
+    scopes = {"POST": Scope.QUERY, "GET": Scope.QUERY}
+    extra_error_statuses = {"retrieve": (404,)}
+    lookup_url_kwarg = "query_id"
+    lookup_value_regex = "[^/]+"
 
     @extend_schema(
+        operation_id="searchServiceSearch",
         summary="Search, and keep the result",
         description="Ordered by cosine similarity; only from sources that the caller may query.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
         examples=[sent(examples.SEARCH, "Search"), answered(examples.FOUND, "Results")],
     )
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         values = validated(serializers.SearchIn, request.data)
-        reader = queries.Reader(user=caller(request), key=key_of(request), organization=organization(request))
+        reader = queries.SourceSelection(caller=get_caller(request), organization=organization(request))
         searched = history.search(serializers.question(values), reader)
         return Response(serializers.search_out(searched))
-
-
-class SearchDetails(SearchServiceView):
-    scopes = {"GET": Scope.QUERY}
-    error_statuses = (*ContractView.error_statuses, 404)
 
     @extend_schema(
         operation_id="searchServiceSearchDetails",
@@ -50,9 +48,9 @@ class SearchDetails(SearchServiceView):
         responses={200: serializers.SearchDetailsOut},
         examples=[answered(examples.DETAILS, "Results")],
     )
-    def get(self, request: Request, query_id: str) -> Response:
+    def retrieve(self, request: Request, query_id: str) -> Response:
         key = as_uuid(query_id)
         if key is None:
             raise UnknownQuery
-        searched = history.searched(key, user=caller(request), organization=organization(request))
+        searched = history.get_search(key, caller=get_caller(request), organization=organization(request))
         return Response(serializers.details_out(searched))

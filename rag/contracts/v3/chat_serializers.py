@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.services.search import conversations
-from rag.types import ChatReply, Filters, Generation, Message, Passage, Question, Retrieval
+from rag.types import ChatReply, Filters, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.http.openapi_types import Id, Share
 
 from .serializers import FiltersIn
@@ -21,7 +21,7 @@ class MessageIn(serializers.Serializer[Any]):
 
 class ChatIn(serializers.Serializer[Any]):
     model = fields.Text("model", required=False, allow_blank=True, max_length=200)
-    messages = fields.BoundedList("messages", child=MessageIn(), at_least=1, at_most=conversations.MOST_MESSAGES)
+    messages = fields.BoundedList("messages", child=MessageIn(), at_least=1, at_most=conversations.MAX_MESSAGES)
     system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT)
     options = fields.Metadata("options", required=False)
     conversationId = fields.Text("conversationId", required=False, allow_blank=True, max_length=100)
@@ -63,14 +63,14 @@ class ChatOut(TypedDict):
     ragSources: list[ChatSource]
 
 
-def turn(values: dict[str, Any]) -> conversations.Turn:
+def turn(values: dict[str, Any]) -> conversations.ChatTurn:
     messages = [Message(each["role"], each["content"]) for each in values["messages"] if each["role"] != "system"]
     options = values.get("options", {})
-    return conversations.Turn(
+    return conversations.ChatTurn(
         messages=messages,
         system=_system(values),
         conversation_id=values.get("conversationId", ""),
-        generation=Generation(values.get("model", ""), options.get("temperature"), values["stream"]),
+        generation=GenerationOptions(values.get("model", ""), options.get("temperature"), values["stream"]),
         question=_question(values, messages[-1].content) if values["useRag"] else None,
     )
 

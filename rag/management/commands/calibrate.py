@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.errors import RagError
 from rag.models import Calibration, DataSource, EmbeddingModel
-from rag.pipeline.grounding.calibration import GEARS
+from rag.pipeline.grounding.calibration import RETRIEVAL_MODES
 from rag.services.evaluation import calibration, labelled_sets
 
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("model", nargs="?", help="its name; default: every one that has sources")
-        parser.add_argument("--gear", choices=[*GEARS], action="append", help="default: all of them")
+        parser.add_argument("--gear", choices=[*RETRIEVAL_MODES], action="append", help="default: all of them")
         parser.add_argument(
             "--sets",
             help="a folder with retrieval/NAME/{corpus.jsonl,queries.jsonl,qrels.tsv}: these sets instead of golden "
@@ -41,7 +41,7 @@ class Command(BaseCommand):
                 with sets as sources:
                     done += sum(
                         self._calibrate(model, gear, sources, adopt=options["adopt"])
-                        for gear in options["gear"] or GEARS
+                        for gear in options["gear"] or RETRIEVAL_MODES
                     )
             except (RagError, OSError) as error:
                 raise CommandError(getattr(error, "message", "") or str(error)) from None

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from rag.parsing import formats
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 from . import data, mail, notebooks, office, plain, slides, subtitles, tables, web
 
-Reader = Callable[[bytes, Limits], Parsed]
+Reader = Callable[[bytes, Limits], ParsedDocument]
 
 READERS: dict[str, Reader] = {
     formats.PDF: office.read_pdf,

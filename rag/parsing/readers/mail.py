@@ -9,7 +9,7 @@ from email.message import EmailMessage
 from rag.errors import ParseFailed
 from rag.parsing import encodings, formats
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 from . import web
 from .extraction import extract, readable
@@ -18,7 +18,7 @@ _SHOWN = ("From", "To", "Cc", "Date")
 _MAX_FIELD = 10_000
 
 
-def read_eml(content: bytes, limits: Limits) -> Parsed:
+def read_eml(content: bytes, limits: Limits) -> ParsedDocument:
     message = email.message_from_bytes(content, policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
@@ -30,18 +30,18 @@ def read_eml(content: bytes, limits: Limits) -> Parsed:
     return _joined(subject, "\n".join(header), body, attached)
 
 
-def read_msg(content: bytes, limits: Limits) -> Parsed:
+def read_msg(content: bytes, limits: Limits) -> ParsedDocument:
     found = extract(content, formats.MSG, limits)
     text = readable(found.markdown).strip()
     subject = re.match(r"Subject\s*: *([^\n]+)", text)
-    return Parsed(text=text, title=found.title or (subject.group(1).strip() if subject else ""))
+    return ParsedDocument(text=text, title=found.title or (subject.group(1).strip() if subject else ""))
 
 
-def _joined(title: str, header: str, body: Parsed, attached: str) -> Parsed:
+def _joined(title: str, header: str, body: ParsedDocument, attached: str) -> ParsedDocument:
     before = header + "\n\n" if header else ""
     text = before + body.text + ("\n\n" + attached if attached else "")
     headings = tuple(replace(heading, start=heading.start + len(before)) for heading in body.headings)
-    return Parsed(text, body.is_markdown, headings, (), title)
+    return ParsedDocument(text, body.is_markdown, headings, (), title)
 
 
 def _field(message: EmailMessage, name: str) -> str:
@@ -52,15 +52,15 @@ def _field(message: EmailMessage, name: str) -> str:
     return " ".join(value.split())[:_MAX_FIELD]
 
 
-def _body(message: EmailMessage, limits: Limits) -> Parsed:
+def _body(message: EmailMessage, limits: Limits) -> ParsedDocument:
     part = message.get_body(preferencelist=("plain", "html"))
     if part is None:
-        return Parsed(text="")
+        return ParsedDocument(text="")
     content = part.get_payload(decode=True)
     text = _decoded(content if isinstance(content, bytes) else b"", part.get_content_charset())
     if part.get_content_subtype() == "html":
         return web.from_html(text, limits)
-    return Parsed(text=text.replace("\r\n", "\n").strip())
+    return ParsedDocument(text=text.replace("\r\n", "\n").strip())
 
 
 def _decoded(content: bytes, charset: str | None) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 from rag.errors import ParseFailed
 from rag.parsing import encodings, markdown
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 
-def read(content: bytes, limits: Limits) -> Parsed:
+def read(content: bytes, limits: Limits) -> ParsedDocument:
     try:
         notebook = json.loads(encodings.decode(content))
         language = str(notebook.get("metadata", {}).get("language_info", {}).get("name", "python"))

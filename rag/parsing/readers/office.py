@@ -6,7 +6,7 @@ import secrets
 from rag.errors import ParseFailed
 from rag.parsing import archives, formats, markdown
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Page, Parsed
+from rag.types import Page, ParsedDocument
 
 from .extraction import extract, readable
 
@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w+")
 _NO_TITLE = re.compile(r"untitled|\(anonymous\)|document\d*|microsoft (word|powerpoint|excel)\b.*|.*\.\w{3,4}", re.I)
 
 
-def read_pdf(content: bytes, limits: Limits) -> Parsed:
+def read_pdf(content: bytes, limits: Limits) -> ParsedDocument:
     # The mark cannot be guessed, so that no document can make pages up.
     mark = f"PAGE{secrets.token_hex(12)}"
     found = extract(content, formats.PDF, limits, mark=f"\n\n{mark}:{{page_num}}:\n\n")
@@ -30,7 +30,7 @@ def read_pdf(content: bytes, limits: Limits) -> Parsed:
     return parsed
 
 
-def read_docx(content: bytes, limits: Limits) -> Parsed:
+def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     archives.check(content, limits)
     found = extract(content, formats.DOCX, limits, pages=True)
     title = _title(found.title)
@@ -41,19 +41,19 @@ def read_docx(content: bytes, limits: Limits) -> Parsed:
     return _with_title(markdown.parse(readable(found.markdown).strip()), title)
 
 
-def read_xlsx(content: bytes, limits: Limits) -> Parsed:
+def read_xlsx(content: bytes, limits: Limits) -> ParsedDocument:
     archives.check(content, limits)
     found = extract(content, formats.XLSX, limits)
     return _with_title(markdown.parse(found.markdown.replace("\r", "").strip()), _title(found.title))
 
 
-def read_epub(content: bytes, limits: Limits) -> Parsed:
+def read_epub(content: bytes, limits: Limits) -> ParsedDocument:
     archives.check(content, limits)
     found = extract(content, formats.EPUB, limits)
     return _with_title(markdown.parse(readable(found.markdown).strip()), _title(found.title))
 
 
-def _paged(pieces: list[str], title: str) -> Parsed:
+def _paged(pieces: list[str], title: str) -> ParsedDocument:
     """`pieces`: what stands before the first page, then a number and a text for every page."""
     text, pages = readable(pieces[0]).strip(), []
     for number, page in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -64,8 +64,8 @@ def _paged(pieces: list[str], title: str) -> Parsed:
     return _with_title(markdown.parse(text), title, tuple(pages))
 
 
-def _with_title(parsed: Parsed, title: str, pages: tuple[Page, ...] = ()) -> Parsed:
-    return Parsed(parsed.text, parsed.is_markdown, parsed.headings, pages, title)
+def _with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ()) -> ParsedDocument:
+    return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, pages, title)
 
 
 def _title(title: str) -> str:

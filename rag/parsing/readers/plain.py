@@ -2,12 +2,12 @@
 
 from rag.parsing import encodings, markdown, text
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 
-def read(content: bytes, limits: Limits) -> Parsed:
+def read(content: bytes, limits: Limits) -> ParsedDocument:
     return text.parse(encodings.decode(content))
 
 
-def read_markdown(content: bytes, limits: Limits) -> Parsed:
+def read_markdown(content: bytes, limits: Limits) -> ParsedDocument:
     return markdown.parse(encodings.decode(content))

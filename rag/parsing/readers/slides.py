@@ -15,7 +15,7 @@ from rag.errors import ParseFailed
 from rag.parsing import archives
 from rag.parsing.compose import Composer
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 _NAMESPACES = {
     "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
@@ -30,7 +30,7 @@ _FURNITURE = {"dt", "ftr", "sldNum", "hdr", "sldImg"}
 _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it again and send that."
 
 
-def read(content: bytes, limits: Limits) -> Parsed:
+def read(content: bytes, limits: Limits) -> ParsedDocument:
     archives.check(content, limits)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         try:
@@ -44,7 +44,7 @@ class _Presentation:
         self._archive = archive
         self._composer = Composer()
 
-    def parsed(self) -> Parsed:
+    def parsed(self) -> ParsedDocument:
         presentation = self._xml("ppt/presentation.xml")
         targets = self._related("ppt/presentation.xml")
         slides = _find(presentation, ".//p:sldIdLst/p:sldId/@r:id")

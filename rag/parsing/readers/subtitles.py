@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rag.parsing import encodings
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 _BLANK = re.compile(r"\n[ \t]*\n")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,200})>", re.I)
@@ -16,7 +16,7 @@ _PARAGRAPH = 500
 _SENTENCE_END = (".", "!", "?", "…", "。", "！", "？")
 
 
-def read(content: bytes, limits: Limits) -> Parsed:
+def read(content: bytes, limits: Limits) -> ParsedDocument:
     paragraphs: list[str] = []
     speaking = last = ""
     for speaker, line in _lines(encodings.decode(content)):
@@ -28,7 +28,7 @@ def read(content: bytes, limits: Limits) -> Parsed:
         else:
             paragraphs[-1] += " " + line
         speaking, last = speaker or speaking, line
-    return Parsed(text="\n\n".join(paragraphs))
+    return ParsedDocument(text="\n\n".join(paragraphs))
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:

@@ -11,18 +11,18 @@ from collections.abc import Iterable
 from rag.errors import ParseFailed
 from rag.parsing import encodings
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d%?$")
 _SAMPLE = 16_384
 
 
-def read_csv(content: bytes, limits: Limits) -> Parsed:
+def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
     text = encodings.decode(content).replace("\x00", "")
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
     try:
-        return Parsed(text="\n".join(_readable(rows)))
+        return ParsedDocument(text="\n".join(_readable(rows)))
     except csv.Error as error:
         raise ParseFailed(
             f"The table cannot be read (line {rows.line_num:,}: {error}). Save it again as CSV."

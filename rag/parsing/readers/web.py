@@ -10,7 +10,7 @@ from lxml import etree
 from rag.errors import ParseFailed
 from rag.parsing import encodings, formats, markdown
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 from .extraction import extract, readable
 
@@ -43,17 +43,17 @@ def warm_up() -> None:
     trafilatura.extract("<html><body><p>Warm.</p></body></html>", output_format="markdown")
 
 
-def read(content: bytes, limits: Limits) -> Parsed:
+def read(content: bytes, limits: Limits) -> ParsedDocument:
     parsed = from_html(encodings.decode(content), limits)
     if not parsed.text.strip():
         raise ParseFailed("The web page holds no text. Pages that a script fills must be sent as they are shown.")
     return parsed
 
 
-def from_html(html: str, limits: Limits) -> Parsed:
+def from_html(html: str, limits: Limits) -> ParsedDocument:
     page = _tree(html)
     if page is None:
-        return Parsed(text="")
+        return ParsedDocument(text="")
     title = " ".join((page.findtext(".//title") or "").split())
     _tidy(page)
     if _depth(page) > _DEEPEST:
@@ -101,7 +101,7 @@ def _tidy(page: lxml.html.HtmlElement) -> None:
             element.tail = _SPACE.sub(" ", element.tail)
 
 
-def _main_text(page: lxml.html.HtmlElement) -> Parsed:
+def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:
     """What trafilatura takes for the main text: menus and lists of links that nothing marks as such are left out."""
     html = lxml.html.tostring(page, encoding="unicode")
     found = trafilatura.extract(
@@ -110,7 +110,7 @@ def _main_text(page: lxml.html.HtmlElement) -> Parsed:
     return markdown.parse(readable(found or "").strip())
 
 
-def _whole(part: lxml.html.HtmlElement, limits: Limits) -> Parsed:
+def _whole(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
     """Everything in it."""
     for link in list(part.iter("a")):
         if link is not part:
@@ -121,7 +121,7 @@ def _whole(part: lxml.html.HtmlElement, limits: Limits) -> Parsed:
     return markdown.parse(readable(found.markdown).strip())
 
 
-def _is_complete(found: Parsed, whole: Parsed) -> bool:
+def _is_complete(found: ParsedDocument, whole: ParsedDocument) -> bool:
     """Whether it has most of the words, and all headings of a page's upper levels."""
     headings = {heading.title for heading in found.headings}
     missing = [heading for heading in whole.headings if heading.level <= 3 and heading.title not in headings]

@@ -19,7 +19,7 @@ from typing import Any
 from rag.errors import ParseFailed, RagError
 from rag.parsing import containers, formats
 from rag.parsing.readers import reader, web
-from rag.types import Parsed
+from rag.types import ParsedDocument
 
 from .limits import Limits
 
@@ -108,7 +108,7 @@ def _document(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     return {**asdict(parsed), "text": _clean(parsed, limits), "media_type": media_type}
 
 
-def _clean(parsed: Parsed, limits: Limits) -> bytes:
+def _clean(parsed: ParsedDocument, limits: Limits) -> bytes:
     """As UTF-8, character for character: what cannot be stored is replaced, so that offsets hold."""
     if not parsed.text.strip():
         raise ParseFailed("The file holds no text.")

@@ -1,4 +1,4 @@
-"""Reading in a process of its own, with an end to its time, its memory and its output (docs/architecture.md)."""
+"""Reads files in a separate process with limits on time, memory and output (docs/decisions/0014-parser-sandbox.md)."""
 
 import atexit
 import json
@@ -21,7 +21,7 @@ from django.conf import settings
 
 from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
-from rag.types import Heading, Page, Parsed
+from rag.types import Heading, Page, ParsedDocument
 
 from .limits import Limits
 
@@ -50,7 +50,7 @@ class _Late(Exception):
     pass
 
 
-def read(file: Path, *, media_type: str) -> Parsed:
+def read(file: Path, *, media_type: str) -> ParsedDocument:
     """Raises ParseFailed, UnsupportedFormat. Takes no longer and no more than the settings allow."""
     limits = Limits(
         seconds=settings.RAG_PARSE_SECONDS,
@@ -66,7 +66,7 @@ def read(file: Path, *, media_type: str) -> Parsed:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def read_text(text: str, *, media_type: str) -> Parsed:
+def read_text(text: str, *, media_type: str) -> ParsedDocument:
     """The same for a text that is no file yet."""
     folder = Path(tempfile.mkdtemp(prefix="ragsite-text-", dir=settings.RAG_TEMP_FOLDER))
     try:
@@ -206,7 +206,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _result(folder: Path, code: int, media_type: str, limits: Limits) -> Parsed:
+def _result(folder: Path, code: int, media_type: str, limits: Limits) -> ParsedDocument:
     if code != 0:
         raise _ended(folder, code, media_type, limits)
     answer = json.loads(_bounded(folder / "answer", limits))
@@ -215,7 +215,7 @@ def _result(folder: Path, code: int, media_type: str, limits: Limits) -> Parsed:
             logger.warning("parser_failed", media_type=media_type, fault=answer["fault"])
         raise _ERRORS.get(answer["error"], ParseFailed)(str(answer["message"]))
     text = _bounded(folder / "text", limits).decode("utf-8")
-    return Parsed(
+    return ParsedDocument(
         text,
         bool(answer["is_markdown"]),
         tuple(Heading(int(one["start"]), int(one["level"]), str(one["title"])) for one in answer["headings"]),

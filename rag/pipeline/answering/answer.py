@@ -5,17 +5,17 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.pipeline.grounding.calibration import gear_of
-from rag.pipeline.grounding.ground import ground
-from rag.pipeline.grounding.validate import validate
+from rag.pipeline.grounding.calibration import mode_name
+from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find
 from rag.types import (
     Answer,
-    Answered,
+    AnswerResult,
     Citation,
     Context,
-    Events,
-    Generation,
+    AnswerEvents,
+    GenerationOptions,
     Grounding,
     Passage,
     Question,
@@ -24,17 +24,17 @@ from rag.types import (
 )
 
 from . import blocks
-from .citations import cited
-from .generate import model_name, told, writer
-from .prompt import DEFAULT_TEMPLATE, assemble, check_template
+from .citations import extract_citations
+from .generate import resolve_model_name, collect_text, prepare_generation
+from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
-NOT_HELD = "The sources do not hold the answer to this question."
+NO_ANSWER = "The sources do not hold the answer to this question."
 _MOST_GAPS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class AnswerOptions:
     """On what terms a question is answered.
 
     max_tokens: of the prompt. template: empty for the default one. strict: raise instead of declining.
@@ -43,17 +43,17 @@ class Terms:
     max_tokens: int
     template: str = ""
     strict: bool = False
-    generation: Generation = field(default_factory=Generation)
+    generation: GenerationOptions = field(default_factory=GenerationOptions)
 
 
-def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Answered]:
+def ask(question: Question, scopes: Sequence[Scope], terms: AnswerOptions) -> AnswerEvents[AnswerResult]:
     """Raises NoResults, ContextOverflow, TemplateInvalid, GroundingFailed, GenerationFailed, what `find` raises; and,
     strict, InsufficientContext and NotGrounded."""
-    check_template(terms.template or DEFAULT_TEMPLATE)
+    validate_template(terms.template or DEFAULT_TEMPLATE)
     retrieval = find(question, scopes)
     if not retrieval.passages:
         raise NoResults
-    context, grounding = judged(question, retrieval, terms)
+    context, grounding = assess(question, retrieval, terms)
     if terms.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not hold the answer.", gaps=list(grounding.gaps))
     if len(grounding.relevant) < len(context.passages):
@@ -64,25 +64,25 @@ def ask(question: Question, scopes: Sequence[Scope], terms: Terms) -> Events[Ans
         yield answer.text
     else:
         answer = yield from _answered(question, context, grounding, terms)
-    return Answered(retrieval, context, grounding, answer)
+    return AnswerResult(retrieval, context, grounding, answer)
 
 
-def judged(question: Question, retrieval: Retrieval, terms: Terms) -> tuple[Context, Grounding]:
+def assess(question: Question, retrieval: Retrieval, terms: AnswerOptions) -> tuple[Context, Grounding]:
     """The prompt of what fits, and whether that carries an answer. Raises ContextOverflow and GroundingFailed."""
     context = _context(question, retrieval.passages, terms)
-    return context, ground(question.text, context, gear=gear_of(question), strict=terms.strict)
+    return context, assess_grounding(question.text, context, gear=mode_name(question), strict=terms.strict)
 
 
-def _context(question: Question, passages: Sequence[Passage], terms: Terms) -> Context:
-    model = model_name(terms.generation)
-    return assemble(question.text, passages, max_tokens=terms.max_tokens, template=terms.template, model=model)
+def _context(question: Question, passages: Sequence[Passage], terms: AnswerOptions) -> Context:
+    model = resolve_model_name(terms.generation)
+    return build_prompt(question.text, passages, max_tokens=terms.max_tokens, template=terms.template, model=model)
 
 
-def _answered(question: Question, context: Context, grounding: Grounding, terms: Terms) -> Generator[str, None, Answer]:
-    chosen = writer(question.text, context, terms.generation)
-    text = yield from told(chosen.pieces)
+def _answered(question: Question, context: Context, grounding: Grounding, terms: AnswerOptions) -> Generator[str, None, Answer]:
+    chosen = prepare_generation(question.text, context, terms.generation)
+    text = yield from collect_text(chosen.pieces)
     if chosen.quotes is not None:
-        missing = what_is_missing(grounding)
+        missing = describe_gaps(grounding)
         if missing:
             yield f" {missing}"
         return Answer(
@@ -92,12 +92,12 @@ def _answered(question: Question, context: Context, grounding: Grounding, terms:
             model=chosen.name,
             warnings=grounding.warnings,
         )
-    checked = cited(text, context.numbered)
+    checked = extract_citations(text, context.numbered)
     if not (checked.citations or checked.unsupported):
         return _declined(grounding, CONTEXT_IGNORED, model=chosen.name)
     # Not against the prompt: what the question itself says is no support for the answer.
     known = "\n\n".join(passage.searched_text for passage in context.numbered)
-    verdict = validate(checked.text, known, [passage.lang for passage in context.numbered])
+    verdict = validate_answer(checked.text, known, [passage.lang for passage in context.numbered])
     if not (checked.citations and verdict.is_valid):
         if terms.strict:
             raise NotGrounded(f"The answer that was made is not carried by the sources: {verdict.details}")
@@ -117,15 +117,15 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
     found = []
     for each in citations:
         own = [passage for passage in context.passages if passage.document_id == each.passage.document_id]
-        found.append(dataclasses.replace(each, pages=blocks.pages(own, each.start, each.end)))
+        found.append(dataclasses.replace(each, pages=blocks.find_pages(own, each.start, each.end)))
     return tuple(found)
 
 
 def _declined(grounding: Grounding, warning: str, model: str = "") -> Answer:
-    text = f"{NOT_HELD} {what_is_missing(grounding)}".strip()
+    text = f"{NO_ANSWER} {describe_gaps(grounding)}".strip()
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
 
-def what_is_missing(grounding: Grounding) -> str:
+def describe_gaps(grounding: Grounding) -> str:
     """The gaps as a sentence; empty if there are none."""
     return f"Nothing was found about: {', '.join(grounding.gaps[:_MOST_GAPS])}." if grounding.gaps else ""

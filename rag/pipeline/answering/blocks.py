@@ -10,7 +10,7 @@ from rag.types import Passage
 _MOST_BETWEEN = 10
 
 
-def blocks(passages: Sequence[Passage]) -> list[Passage]:
+def merge_passages(passages: Sequence[Passage]) -> list[Passage]:
     """Best first: a block is where its best passage was, and has that one's id and figures.
 
     Neighbours of one section that are both there become one stretch of their document, in reading order, with what they
@@ -24,7 +24,7 @@ def blocks(passages: Sequence[Passage]) -> list[Passage]:
     return found
 
 
-def pages(document_passages: Sequence[Passage], start: int, end: int) -> tuple[int | None, int | None]:
+def find_pages(document_passages: Sequence[Passage], start: int, end: int) -> tuple[int | None, int | None]:
     """First and last page of these characters, as near as the passages of their document tell."""
     around = [each for each in document_passages if each.first_page and each.start <= start and end <= each.end]
     narrowest = min(around, key=lambda each: ((each.last_page or 0) - (each.first_page or 0), each.rank), default=None)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from rag.types import Passage
 
-from .prompt import inert
-from .sanitize import harmless
+from .prompt import escape_markers
+from .sanitize import sanitize
 
 # Behind the client's own prompt: whatever stands in the block, this is read after it.
 NOTICE = (
@@ -20,7 +20,7 @@ _SIGN = r"[=＝﹦\u200b-\u200f\u2060\ufeff]"
 _LOOK_ALIKE = re.compile(rf"(?<!{_SIGN}){_SIGN}{{2,}}+(?=\s*+(?:retrieved|end)\s++context)", re.IGNORECASE)
 
 
-def with_context(system: str, passages: Sequence[Passage]) -> str:
+def build_system_prompt(system: str, passages: Sequence[Passage]) -> str:
     """The system prompt under the passages, with a notice what they are; unchanged if there are none."""
     if not passages:
         return system
@@ -29,11 +29,11 @@ def with_context(system: str, passages: Sequence[Passage]) -> str:
 
 
 def _title(passage: Passage) -> str:
-    return _without_delimiters(harmless(" ".join(passage.title.split())).replace("]", ")"))
+    return _without_delimiters(sanitize(" ".join(passage.title.split())).replace("]", ")"))
 
 
 def _text(passage: Passage) -> str:
-    return _without_delimiters(inert(harmless(passage.text, passage.content_type)))
+    return _without_delimiters(escape_markers(sanitize(passage.text, passage.content_type)))
 
 
 def _without_delimiters(text: str) -> str:

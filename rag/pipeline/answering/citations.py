@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.text.units import Kind, Piece, pieces
-from rag.text.words import content_words, language_of, stem, stems
+from rag.text.units import UnitKind, TextUnit, split_units
+from rag.text.words import content_words, query_language, stem, stems
 from rag.types import Citation, Passage
 
 # Of a statement's words, how many the passages that it cites must have together, and each of them.
@@ -26,7 +26,7 @@ _ITEM_MARK = re.compile(r"(?:\A|(?<=\n))[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitedAnswer:
     """text: the answer without the numbers that were dropped, and without the unsupported sentences. dropped: how many
     numbers those are: of no passage, or of one that does not have what is said. unsupported: the sentences that lost
     all their numbers for that reason."""
@@ -37,9 +37,9 @@ class Cited:
     unsupported: tuple[str, ...]
 
 
-def cited(answer: str, passages: Sequence[Passage]) -> Cited:
+def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
     """passages: the n-th is cited as [n]. A citation for each statement and passage, in the order of the answer."""
-    lang = language_of(answer, [passage.lang for passage in passages])
+    lang = query_language(answer, [passage.lang for passage in passages])
     known = [_Known(number, passage) for number, passage in enumerate(passages, start=1)]
     kept: dict[tuple[int, int, int], Citation] = {}
     checked: dict[tuple[str, tuple[int, ...]], list[_Known]] = {}
@@ -67,7 +67,7 @@ def cited(answer: str, passages: Sequence[Passage]) -> Cited:
             text += "".join(f"[{each.number}]" for each in holding)
         elif marks:
             text = text.rstrip(" ")
-    return Cited(text.strip(), tuple(kept.values()), dropped, tuple(unsupported))
+    return CitedAnswer(text.strip(), tuple(kept.values()), dropped, tuple(unsupported))
 
 
 def _statements(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
@@ -87,7 +87,7 @@ def _said(text: str, lang: str, *, first: bool = False) -> str:
     """Its last sentence, or its first; empty if it has no word."""
     if not _WORD.search(text):
         return ""
-    found = [text[each.start : each.end] for each in pieces(text, lang) if each.kind is not Kind.RULE]
+    found = [text[each.start : each.end] for each in split_units(text, lang) if each.kind is not UnitKind.RULE]
     found = [each for each in found if _WORD.search(each)]
     return (found[0] if first else found[-1]) if found else ""
 
@@ -132,11 +132,11 @@ class _Known:
         return frozenset(stems(self._passage.searched_text, self._passage.lang))
 
     @functools.cached_property
-    def _pieces(self) -> list[tuple[Piece, frozenset[str]]]:
+    def _pieces(self) -> list[tuple[TextUnit, frozenset[str]]]:
         """Each with its stems and numbers."""
         text, lang = self._passage.text, self._passage.lang
-        found = [each for each in pieces(text, lang) if each.kind is not Kind.RULE]
-        found = found or [Piece(Kind.SENTENCE, 0, len(text), 0)]
+        found = [each for each in split_units(text, lang) if each.kind is not UnitKind.RULE]
+        found = found or [TextUnit(UnitKind.SENTENCE, 0, len(text), 0)]
         return [(each, self._known(text[each.start : each.end])) for each in found]
 
     def _known(self, text: str) -> frozenset[str]:

@@ -7,10 +7,10 @@ from django.conf import settings
 from rag.models import DataSource
 from rag.pipeline.retrieval.retrieve import find
 from rag.text.tokens import count_tokens
-from rag.types import Confidence, ConfidentAnswer, Events, Generation, Passage, Question, Scope
+from rag.types import Confidence, ConfidentAnswer, AnswerEvents, GenerationOptions, Passage, Question, Scope
 
-from .generate import BY_TITLE, told, writer
-from .prompt import assemble
+from .generate import BY_TITLE, collect_text, prepare_generation
+from .prompt import build_prompt
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 DECLINED = (
@@ -28,24 +28,24 @@ _INSTRUCTIONS = (
 _TEMPLATE = "Context:\n{{ context }}\n\nQuestion: {{ query }}\n\nInstructions: " + _INSTRUCTIONS
 
 
-def answer_if_confident(question: Question, scopes: Sequence[Scope], generation: Generation) -> Events[ConfidentAnswer]:
+def answer_if_confident(question: Question, scopes: Sequence[Scope], generation: GenerationOptions) -> AnswerEvents[ConfidentAnswer]:
     """The Retrieval, then the answer in pieces, then all of it. Raises what `find` and the language model raise."""
     retrieval = find(question, scopes)
-    confidence = confidence_of(retrieval.passages)
+    confidence = compute_confidence(retrieval.passages)
     if confidence.level == LOW:
         yield retrieval
         yield DECLINED
         return ConfidentAnswer(retrieval, confidence, DECLINED, model="")
     # The contract bounds the context, to which question and instructions come.
     around = count_tokens(_TEMPLATE) + count_tokens(question.text)
-    context = assemble(question.text, retrieval.passages, max_tokens=_CONTEXT_TOKENS + around, template=_TEMPLATE)
-    chosen = writer(question.text, context, generation, BY_TITLE)
+    context = build_prompt(question.text, retrieval.passages, max_tokens=_CONTEXT_TOKENS + around, template=_TEMPLATE)
+    chosen = prepare_generation(question.text, context, generation, BY_TITLE)
     yield retrieval
-    text = yield from told(chosen.pieces)
+    text = yield from collect_text(chosen.pieces)
     return ConfidentAnswer(retrieval, confidence, text, model=chosen.name)
 
 
-def confidence_of(passages: Sequence[Passage]) -> Confidence:
+def compute_confidence(passages: Sequence[Passage]) -> Confidence:
     """By the mean cosine of the best five, against the thresholds of the best one's embedding model."""
     top = sorted((passage.score for passage in passages), reverse=True)[:_TOP]
     mean = sum(top) / len(top) if top else 0.0

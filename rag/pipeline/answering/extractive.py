@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.text.units import Kind, Piece, pieces
-from rag.text.words import content_words, language_of, stem, stems_among, words
+from rag.text.units import UnitKind, TextUnit, split_units
+from rag.text.words import content_words, query_language, stem, stems_among, split_words
 from rag.types import Citation, Passage
 
-from .sentence_similarity import MOST_PASSAGES, Nearness
+from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity
 
-NAME = "extractive"
+EXTRACTIVE_MODEL = "extractive"
 _MOST_SENTENCES = 3
 # Of one sentence: some texts have no full stops. A row or a line of code is never cut.
 _MOST_CHARACTERS = 600
@@ -30,10 +30,10 @@ _MOST_FOLLOWING = 10
 _ENDS_OPEN = (":", "：")
 _ASKS = ("?", "？", "؟")
 _MARK = re.compile(r"[\[［【]\s?(\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20})\s?[\]］】]")
-_BLOCKS = (Kind.ITEM, Kind.ROW, Kind.CODE)
+_BLOCKS = (UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE)
 
 # From a passage's 1-based number and the passage to what follows each sentence of it.
-Mark = Callable[[int, Passage], str]
+CitationFormatter = Callable[[int, Passage], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +42,26 @@ class _Candidate:
 
     number: int  # of its passage
     index: int  # among the pieces of its passage
-    piece: Piece
+    piece: TextUnit
     own: frozenset[str]
     above: frozenset[str]
 
 
-def quotes(query: str, passages: Sequence[Passage], near: Nearness | None = None) -> list[Citation]:
+def extract_quotes(query: str, passages: Sequence[Passage], near: SentenceSimilarity | None = None) -> list[Citation]:
     """The best supported sentences in reading order, each as it stands in its passage, which it names by number.
 
     near: how near they come to the question by meaning; without it words alone decide.
     """
-    offered = passages[:MOST_PASSAGES]
-    asked = content_words(query, language_of(query, [passage.lang for passage in offered]))
-    cut = [pieces(passage.text, passage.lang) for passage in offered]
+    offered = passages[:MAX_PASSAGES]
+    asked = content_words(query, query_language(query, [passage.lang for passage in offered]))
+    cut = [split_units(passage.text, passage.lang) for passage in offered]
     found = [
         candidate
         for number, (passage, own) in enumerate(zip(offered, cut, strict=True), start=1)
         for candidate in _candidates(number, passage, own, asked)
     ]
     answering = [each for each in found if not _only_leads(each, passages)]
-    chosen = _best(answering or found, passages, near or Nearness())
+    chosen = _best(answering or found, passages, near or SentenceSimilarity())
     spans = {
         (each.number, index, piece.start, _cut(passages[each.number - 1].text, piece))
         for each in chosen
@@ -70,7 +70,7 @@ def quotes(query: str, passages: Sequence[Passage], near: Nearness | None = None
     return [_citation(number, passages[number - 1], start, end) for number, _, start, end in sorted(spans)]
 
 
-def told(cited: Sequence[Citation], mark: Mark | None = None) -> str:
+def render_quotes(cited: Sequence[Citation], mark: CitationFormatter | None = None) -> str:
     """The quotes as one text, each with its mark: `A sentence. [1]`. Rows, items and code stand in lines of their own.
 
     A quote's own bracketed numbers are written (3): [3] would be read as one of ours.
@@ -83,7 +83,7 @@ def told(cited: Sequence[Citation], mark: Mark | None = None) -> str:
     return text
 
 
-def _candidates(number: int, passage: Passage, found: Sequence[Piece], asked: Sequence[str]) -> list[_Candidate]:
+def _candidates(number: int, passage: Passage, found: Sequence[TextUnit], asked: Sequence[str]) -> list[_Candidate]:
     wanted = {stem(word, passage.lang) for word in asked}
 
     def stems_of(text: str) -> frozenset[str]:
@@ -93,12 +93,12 @@ def _candidates(number: int, passage: Passage, found: Sequence[Piece], asked: Se
     question: frozenset[str] = frozenset()
     candidates = []
     for index, piece in enumerate(found):
-        if piece.kind is Kind.RULE:
+        if piece.kind is UnitKind.RULE:
             continue
         text = passage.text[piece.start : piece.end]
         own = stems_of(text)
         candidates.append(_Candidate(number, index, piece, own, (headings | question) - own))
-        if piece.kind is Kind.HEADING or text.endswith((*_ASKS, *_ENDS_OPEN)):
+        if piece.kind is UnitKind.HEADING or text.endswith((*_ASKS, *_ENDS_OPEN)):
             question = own
     return candidates
 
@@ -106,10 +106,10 @@ def _candidates(number: int, passage: Passage, found: Sequence[Piece], asked: Se
 def _only_leads(each: _Candidate, passages: Sequence[Passage]) -> bool:
     """Headings and questions lead to an answer and are none."""
     text = passages[each.number - 1].text[each.piece.start : each.piece.end]
-    return each.piece.kind is Kind.HEADING or text.endswith(_ASKS)
+    return each.piece.kind is UnitKind.HEADING or text.endswith(_ASKS)
 
 
-def _best(found: Sequence[_Candidate], passages: Sequence[Passage], near: Nearness) -> list[_Candidate]:
+def _best(found: Sequence[_Candidate], passages: Sequence[Passage], near: SentenceSimilarity) -> list[_Candidate]:
     """The sentence that stands out most, by words and by meaning, and a few that come near it or say what it lacks."""
     weight = _rarity(found)
     all_words = sum(weight.values()) or 1.0
@@ -150,7 +150,7 @@ def _rarity(found: Sequence[_Candidate]) -> dict[str, float]:
 
 
 def _standing(
-    found: Sequence[_Candidate], passages: Sequence[Passage], weight: Mapping[str, float], near: Nearness
+    found: Sequence[_Candidate], passages: Sequence[Passage], weight: Mapping[str, float], near: SentenceSimilarity
 ) -> list[float]:
     """How far each stands out among them: by its words, and by how near it comes to the question."""
     by_words = [_sum(weight, each.own) + _ABOVE * _sum(weight, each.above) for each in found]
@@ -178,7 +178,7 @@ def _length(each: _Candidate) -> int:
 
 def _words(each: _Candidate, passages: Sequence[Passage]) -> set[str]:
     passage = passages[each.number - 1]
-    return set(words(passage.text[each.piece.start : each.piece.end], passage.lang))
+    return set(split_words(passage.text[each.piece.start : each.piece.end], passage.lang))
 
 
 def _place(each: _Candidate, passages: Sequence[Passage]) -> tuple[uuid.UUID, int, int]:
@@ -186,12 +186,12 @@ def _place(each: _Candidate, passages: Sequence[Passage]) -> tuple[uuid.UUID, in
     return passage.document_id, passage.start + each.piece.start, passage.start + each.piece.end
 
 
-def _with_what_belongs(each: _Candidate, found: Sequence[Piece], text: str) -> list[tuple[int, Piece]]:
+def _with_what_belongs(each: _Candidate, found: Sequence[TextUnit], text: str) -> list[tuple[int, TextUnit]]:
     """The sentence; a row under its table's head; and after `These are needed:` the list."""
     belongs = {each.index: each.piece}
-    if each.piece.kind is Kind.ROW:
+    if each.piece.kind is UnitKind.ROW:
         head = next(index for index, piece in enumerate(found) if piece.run == each.piece.run)
-        if found[head].kind is Kind.ROW:
+        if found[head].kind is UnitKind.ROW:
             belongs[head] = found[head]
     if text[each.piece.start : each.piece.end].endswith(_ENDS_OPEN):
         room = _MOST_CHARACTERS
@@ -204,10 +204,10 @@ def _with_what_belongs(each: _Candidate, found: Sequence[Piece], text: str) -> l
     return sorted(belongs.items())
 
 
-def _cut(text: str, piece: Piece) -> int:
+def _cut(text: str, piece: TextUnit) -> int:
     """Where a quote of it ends: a text without full stops is cut between two words."""
     most = piece.start + _MOST_CHARACTERS
-    if piece.end <= most or piece.kind in (Kind.ROW, Kind.CODE):
+    if piece.end <= most or piece.kind in (UnitKind.ROW, UnitKind.CODE):
         return piece.end
     kept = text[piece.start : most]
     return piece.start + (len(kept.rsplit(None, 1)[0]) or most)

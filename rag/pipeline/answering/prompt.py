@@ -10,8 +10,8 @@ from rag.errors import ContextOverflow, TemplateInvalid
 from rag.text.tokens import count_tokens
 from rag.types import Context, Passage
 
-from .blocks import blocks
-from .sanitize import harmless
+from .blocks import merge_passages
+from .sanitize import sanitize
 
 DEFAULT_TEMPLATE = """\
 Passages from the sources, numbered:
@@ -41,7 +41,7 @@ class _Template(string.Template):
     )
 
 
-def assemble(
+def build_prompt(
     query: str, passages: Sequence[Passage], *, max_tokens: int, template: str = "", model: str = ""
 ) -> Context:
     """The prompt with as many of the passages, best first, as fit; neighbours joined, repetitions once, each numbered.
@@ -51,10 +51,10 @@ def assemble(
     given. Raises ContextOverflow if not even the best passage fits, TemplateInvalid.
     """
     template = template or DEFAULT_TEMPLATE
-    check_template(template)
+    validate_template(template)
 
     def attempt(included: int) -> Context:
-        numbered = blocks(passages[:included])
+        numbered = merge_passages(passages[:included])
         shown = "\n\n".join(_block(number, block) for number, block in enumerate(numbered, start=1))
         prompt = _filled(template, shown, query)
         return Context(prompt, tuple(passages[:included]), count_tokens(prompt, model), tuple(numbered))
@@ -87,7 +87,7 @@ def _about(query: str, passages: Sequence[Passage], max_tokens: int, template: s
     return len(passages)
 
 
-def check_template(template: str) -> None:
+def validate_template(template: str) -> None:
     """Raise TemplateInvalid unless the template is well formed, has both variables, each a few times, and no other."""
     parsed = _Template(template)
     names = set(parsed.get_identifiers())
@@ -112,13 +112,13 @@ def _filled(template: str, context: str, query: str) -> str:
 
 def _block(number: int, passage: Passage) -> str:
     headings = [heading for heading in passage.headings if heading != passage.title]
-    above = harmless(" › ".join(_one_line(each) for each in (passage.title, *headings)))
+    above = sanitize(" › ".join(_one_line(each) for each in (passage.title, *headings)))
     first, last = passage.first_page, passage.last_page
     page = "" if not first else f", page {first}" if first == last else f", pages {first}–{last}"
-    return f"[{number}] {above}{page}\n{inert(harmless(passage.text, passage.content_type))}"
+    return f"[{number}] {above}{page}\n{escape_markers(sanitize(passage.text, passage.content_type))}"
 
 
-def inert(text: str) -> str:
+def escape_markers(text: str) -> str:
     """A passage's text in a prompt: a line of it that looks like the head of another passage is bracketed otherwise."""
     return _HEAD.sub(r"\1(\2)", text)
 

@@ -49,7 +49,7 @@ _CITATIONS = re.compile(rf"{_OPEN}\s?(\d{{1,4}}(?:\s?[,;–-]\s?\d{{1,4}}){{0,20
 _CODE = re.compile(r"text/(x-(?!rst|tex)|javascript|css)|application/(json|xml|yaml|toml|x-ndjson)")
 
 
-def harmless(text: str, content_type: str = "") -> str:
+def sanitize(text: str, content_type: str = "") -> str:
     """Written differently or left out: control tokens, role names at the beginning of a line, characters that nobody
     sees; and, but in code, where they are an index, citations and pictures' addresses. Linear in the text's length."""
     text = _JOINERS.sub("", _UNSEEN.sub("", _LINE_ENDS.sub("\n", text)))

@@ -1,4 +1,4 @@
-"""From evidence to probability (docs/architecture.md, "What does a score mean?")."""
+"""From evidence to probability (docs/decisions/0027-grounding.md)."""
 
 import math
 from collections.abc import Sequence
@@ -32,33 +32,33 @@ class Curve:
 
 # Fitted for all-MiniLM-L6-v2 on three sets of questions, each asked with and without the documents that answer it: with
 # pieces compared, and without.
-COMPARED, PLAIN = Curve(2.5, -5.25), Curve(3.65, -5.1)
+CURVE_WITH_LATE_INTERACTION, CURVE_WITHOUT_LATE_INTERACTION = Curve(2.5, -5.25), Curve(3.65, -5.1)
 
 # Ways of finding passages: mode, and whether they are reranked, as a Question says it.
-GEARS: dict[str, dict[str, Any]] = {
+RETRIEVAL_MODES: dict[str, dict[str, Any]] = {
     f"{mode}{'+rerank' if reranked else ''}": {"mode": mode, "rerank": reranked}
     for mode in Mode
     for reranked in (False, True)
 }
 
 
-def gear_of(question: Question) -> str:
+def mode_name(question: Question) -> str:
     """The name under which the question's way of finding passages is calibrated."""
     wanted = {"mode": mode_of(question), "rerank": question.rerank}
-    return next(gear for gear, said in GEARS.items() if said == wanted)
+    return next(gear for gear, said in RETRIEVAL_MODES.items() if said == wanted)
 
 
-def curve_of(passages: Sequence[Passage], gear: str) -> Curve:
+def select_curve(passages: Sequence[Passage], gear: str) -> Curve:
     """As it was measured for the first passage's embedding model in this gear; else the one that is shipped."""
     if gear and passages:
         model = DataSource.objects.filter(pk=passages[0].source_id).values("embedding_model")
         measured = Calibration.objects.filter(model__in=model, gear=gear).values_list("slope", "offset").first()
         if measured:
             return Curve(*measured)
-    return COMPARED if any(passage.maxsim is not None for passage in passages) else PLAIN
+    return CURVE_WITH_LATE_INTERACTION if any(passage.maxsim is not None for passage in passages) else CURVE_WITHOUT_LATE_INTERACTION
 
 
-def fit(evidence: Floats, right: Truths, steps: int = 50) -> Curve:
+def fit_curve(evidence: Floats, right: Truths, steps: int = 50) -> Curve:
     """Two parameters by maximum likelihood, by Newton's method with Platt's targets (1999), which keep a few samples
     from making it sure. ValueError if more evidence does not mean a higher probability."""
     positives, negatives = int(right.sum()), int((~right).sum())
@@ -80,18 +80,18 @@ def fit(evidence: Floats, right: Truths, steps: int = 50) -> Curve:
     return Curve(float(found[0]), float(found[1]))
 
 
-def held_out(evidence: Floats, right: Truths, groups: NDArray[Any], folds: int = 5) -> Floats:
+def cross_validate(evidence: Floats, right: Truths, groups: NDArray[Any], folds: int = 5) -> Floats:
     """Each sample's probability by a curve fitted on the others; samples of one group are held out together."""
     predicted = np.empty_like(evidence)
     for fold in range(folds):
         out = groups % folds == fold
         if out.any():
-            curve = fit(evidence[~out], right[~out])
+            curve = fit_curve(evidence[~out], right[~out])
             predicted[out] = _logistic(curve.slope * evidence[out] + curve.offset)
     return predicted
 
 
-def reliability(predicted: Floats, right: Truths, bins: int = 10) -> list[list[float]]:
+def reliability_table(predicted: Floats, right: Truths, bins: int = 10) -> list[list[float]]:
     """[mean predicted, share that was right, samples] of bins of equal size, from low to high."""
     order = np.argsort(predicted, kind="stable")
     parts = [part for part in np.array_split(order, bins) if len(part)]
@@ -104,7 +104,7 @@ def calibration_error(rows: Sequence[Sequence[float]]) -> float:
     return sum(count * abs(predicted - observed) for predicted, observed, count in rows) / total if total else 0.0
 
 
-def risk(predicted: Floats, right: Truths, points: int = 20) -> list[list[float]]:
+def risk_coverage(predicted: Floats, right: Truths, points: int = 20) -> list[list[float]]:
     """[share of the samples that are answered, share of these that are wrong]: the surest first, at most 1 each."""
     wrong = np.cumsum(~right[np.argsort(-predicted, kind="stable")])
     ends = np.unique(np.linspace(1, len(wrong), min(points, len(wrong)), dtype=int))

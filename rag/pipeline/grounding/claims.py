@@ -15,9 +15,9 @@ import structlog
 
 from rag.errors import EmbeddingFailed
 from rag.providers import registry
-from rag.text.entities import Name, amounts, names, numbers
-from rag.text.words import content_words, is_function_word, sentence_spans, stem, words
-from rag.types.token_vectors import Pieces
+from rag.text.entities import Mention, normalized_numbers, find_names, find_numbers
+from rag.text.words import content_words, is_function_word, sentence_spans, stem, split_words
+from rag.types.token_vectors import TokenVectors
 
 _WORD = re.compile(r"\w+")
 
@@ -26,7 +26,7 @@ logger = structlog.get_logger(__name__)
 # Characters and pieces of an answer and of a context that are embedded: half a second of one core at the most.
 _MOST_ANSWER, _MOST_CONTEXT = 3_000, 12_000
 _MOST_ANSWER_PIECES, _MOST_CONTEXT_PIECES = 600, 2_400
-# What counts how much (docs/architecture.md, "Is an answer carried?"): function words together a quarter of the words.
+# What counts how much (docs/decisions/0030-answer-validation.md): function words together a quarter of the words.
 _FUNCTION_WORDS = 0.25
 _WORDS, _WEAKEST, _PAIRS, _NAMES, _NUMBERS = 1.0, 1.0, 0.4, 0.3, 0.5
 
@@ -40,7 +40,7 @@ class Claim:
 
     start: int
     end: int
-    words: int
+    split_words: int
     score: float
     span: tuple[int, int] | None
     unknown_names: tuple[str, ...]
@@ -52,13 +52,13 @@ class _Comparison:
     """near: how near the context comes to each of the answer's pieces, which stand at `places`; at: where in the
     context its nearest piece begins."""
 
-    near: Pieces
+    near: TokenVectors
     places: list[tuple[int, int]]
     at: list[int]
 
 
 @dataclass(frozen=True)
-class Known:
+class ContextIndex:
     """A context, read once for all sentences of an answer."""
 
     text: str
@@ -66,7 +66,7 @@ class Known:
 
     @functools.cached_property
     def order(self) -> list[str]:
-        return [stem(word, self.lang) for word in words(self.text, self.lang)]
+        return [stem(word, self.lang) for word in split_words(self.text, self.lang)]
 
     @functools.cached_property
     def stems(self) -> frozenset[str]:
@@ -78,7 +78,7 @@ class Known:
 
     @functools.cached_property
     def amounts(self) -> set[str]:
-        return amounts(self.text)
+        return normalized_numbers(self.text)
 
     @functools.cached_property
     def spans(self) -> list[tuple[int, int]]:
@@ -101,14 +101,14 @@ class Known:
         """Whether all its words stand here in the same order, one after the other."""
         return f" {' '.join(_WORD.findall(sentence.lower()))} " in self._plain
 
-    def lacks(self, named: Name) -> bool:
-        return not all(stem(word, self.lang) in self.stems for word in words(named.text, self.lang))
+    def lacks(self, named: Mention) -> bool:
+        return not all(stem(word, self.lang) in self.stems for word in split_words(named.text, self.lang))
 
 
-def claims(answer: str, context: str, lang: str) -> list[Claim]:
+def score_claims(answer: str, context: str, lang: str) -> list[Claim]:
     """Each sentence of the answer that says something, with what speaks for it; one that stands in the context word by
     word is beyond doubt. Works without the pieces as well, if the local model cannot be loaded: less sharply."""
-    known = Known(context, lang)
+    known = ContextIndex(context, lang)
     spans = sentence_spans(answer)
     is_quoted = all(known.quotes(answer[start:end]) for start, end in spans)
     compared = None if is_quoted else _compared(answer, known)
@@ -118,17 +118,17 @@ def claims(answer: str, context: str, lang: str) -> list[Claim]:
     return [claim for claim in said if claim.words > 1] or said
 
 
-def _claim(answer: str, span: tuple[int, int], known: Known, compared: _Comparison | None) -> Claim | None:
+def _claim(answer: str, span: tuple[int, int], known: ContextIndex, compared: _Comparison | None) -> Claim | None:
     start, end = span
     text, lang = answer[start:end], known.lang
-    order = [stem(word, lang) for word in words(text, lang)]
+    order = [stem(word, lang) for word in split_words(text, lang)]
     content = content_words(text, lang)
     if not order:
         return None
     stems = [stem(word, lang) for word in content]
-    named, counted = list(names(text)), list(numbers(text))
+    named, counted = list(find_names(text)), list(find_numbers(text))
     unknown = [each for each in named if known.lacks(each)]
-    invented = [each for each in counted if not amounts(each.text) <= known.amounts]
+    invented = [each for each in counted if not normalized_numbers(each.text) <= known.amounts]
     worth = (1 - _FUNCTION_WORDS) * _share(stems, known.stems) + _FUNCTION_WORDS * _share(order, known.stems)
     evidence = [
         (_WORDS, worth),
@@ -151,7 +151,7 @@ def _claim(answer: str, span: tuple[int, int], known: Known, compared: _Comparis
 
 
 def _stems(text: str, lang: str) -> frozenset[str]:
-    return frozenset(stem(word, lang) for word in words(text, lang))
+    return frozenset(stem(word, lang) for word in split_words(text, lang))
 
 
 def _share(items: Sequence[Any], known: frozenset[Any]) -> float:
@@ -167,7 +167,7 @@ def _inside(span: tuple[int, int], answer: str, compared: _Comparison) -> list[i
     ]
 
 
-def _nearest_sentence(stems: frozenset[str], known: Known, pointed_at: Sequence[int]) -> tuple[int, int] | None:
+def _nearest_sentence(stems: frozenset[str], known: ContextIndex, pointed_at: Sequence[int]) -> tuple[int, int] | None:
     """The context's sentence that has most of the words, and most of what comes nearest to the pieces."""
     shared = Counter(index for each in stems for index in known.having.get(each, ()))
     starts = [start for start, _ in known.spans]
@@ -182,7 +182,7 @@ def _nearest_sentence(stems: frozenset[str], known: Known, pointed_at: Sequence[
     return None if best is None else known.spans[best]
 
 
-def _compared(answer: str, known: Known) -> _Comparison | None:
+def _compared(answer: str, known: ContextIndex) -> _Comparison | None:
     """None if there is nothing to compare, or no local model to do it with."""
     beginning = answer[:_MOST_ANSWER]
     parts = _chosen(known.text, _stems(beginning, known.lang), known.lang)
@@ -191,13 +191,13 @@ def _compared(answer: str, known: Known) -> _Comparison | None:
     embedder = registry.local_embedder()
     try:
         beginning = _cut(beginning, _MOST_ANSWER_PIECES, embedder.places)
-        own = embedder.read(beginning)[1]
-        near: list[Pieces] = []
+        own = embedder.embed_with_token_vectors(beginning)[1]
+        near: list[TokenVectors] = []
         at: list[int] = []
         for start, end in parts:
             part = _cut(known.text[start:end], _MOST_CONTEXT_PIECES - len(at), embedder.places)
             if part:
-                near.append(embedder.read(part)[1])
+                near.append(embedder.embed_with_token_vectors(part)[1])
                 at += [start + place[0] for place in embedder.places(part)]
     except EmbeddingFailed as error:
         logger.warning("answer_not_compared", reason=error.message)

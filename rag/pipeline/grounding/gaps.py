@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.text.entities import amounts, names, numbers
-from rag.text.words import content_words, is_unspaced, stem, stems_among, words
+from rag.text.entities import normalized_numbers, find_names, find_numbers
+from rag.text.words import content_words, is_unspaced, stem, stems_among, split_words
 from rag.types import Passage
 
 # Words that stand beside each other with at most this between them are one phrase.
@@ -14,7 +14,7 @@ _RUN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QueryPart:
     """A word of a question that asks for something: `wanted` are its stems by a language's rules.
 
     is_name: a name, an identifier or a number, for which no other word will do.
@@ -24,41 +24,41 @@ class Part:
     start: int
     end: int
     is_name: bool
-    words: tuple[str, ...]
+    split_words: tuple[str, ...]
 
 
-def parts(query: str, lang: str) -> list[Part]:
+def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
     """In the question's order, each once."""
-    named = {each.start for each in (*names(query), *numbers(query))}
+    named = {each.start for each in (*find_names(query), *find_numbers(query))}
     asked = set(content_words(query, lang))
-    found: dict[str, Part] = {}
+    found: dict[str, QueryPart] = {}
     for match in _RUN.finditer(query):
-        own = tuple(word for word in words(match.group(), lang) if word in asked or match.group()[0].isdigit())
+        own = tuple(word for word in split_words(match.group(), lang) if word in asked or match.group()[0].isdigit())
         if own:
-            part = Part(match.group(), match.start(), match.end(), match.start() in named, own)
+            part = QueryPart(match.group(), match.start(), match.end(), match.start() in named, own)
             found.setdefault(part.text.lower(), part)
     return list(found.values())
 
 
-def held(asked: Sequence[Part], passage: Passage) -> frozenset[Part]:
+def find_covered_parts(asked: Sequence[QueryPart], passage: Passage) -> frozenset[QueryPart]:
     """Those of the parts that the passage has, by the rules of its own language; a number also if written otherwise."""
     stems = {word: stem(word, passage.lang) for part in asked for word in part.words}
     found = stems_among(passage.searched_text, stems.values(), passage.lang)
-    known = amounts(passage.searched_text) if any(part.text[0].isdigit() for part in asked) else set()
+    known = normalized_numbers(passage.searched_text) if any(part.text[0].isdigit() for part in asked) else set()
     return frozenset(
         part
         for part in asked
         if sum(stems[word] in found for word in part.words) >= _needed(part)
-        or (part.text[0].isdigit() and amounts(part.text) <= known)
+        or (part.text[0].isdigit() and normalized_numbers(part.text) <= known)
     )
 
 
-def _needed(part: Part) -> float:
+def _needed(part: QueryPart) -> float:
     """Of a part's words. Pairs of letters that stand in for words are in no passage all of them."""
     return len(part.words) / 2 if is_unspaced(part.text) else len(part.words)
 
 
-def gaps(query: str, asked: Sequence[Part], holdings: Sequence[frozenset[Part]]) -> tuple[str, ...]:
+def find_gaps(query: str, asked: Sequence[QueryPart], holdings: Sequence[frozenset[QueryPart]]) -> tuple[str, ...]:
     """The parts that none of the passages has, and neighbours among them as one phrase. holdings: what each has.
 
     A name of several words is one thing: where no passage has all of it, all of it is missing.
@@ -72,9 +72,9 @@ def gaps(query: str, asked: Sequence[Part], holdings: Sequence[frozenset[Part]])
     return tuple(query[run[0].start : run[-1].end] for run in _phrases(query, remaining))
 
 
-def _phrases(query: str, chosen: Sequence[Part]) -> list[list[Part]]:
+def _phrases(query: str, chosen: Sequence[QueryPart]) -> list[list[QueryPart]]:
     """Runs of neighbours. A name and what is none are not one thing."""
-    found: list[list[Part]] = []
+    found: list[list[QueryPart]] = []
     for part in chosen:
         last = found[-1][-1] if found else None
         if last and last.is_name == part.is_name and _BETWEEN.match(query[last.end : part.start]):

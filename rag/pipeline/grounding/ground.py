@@ -11,11 +11,11 @@ from rag.pipeline.retrieval.standout_score import contrast_alone
 from rag.providers import registry
 from rag.providers.base import LanguageModel
 from rag.providers.http.bounded import storable
-from rag.text.words import language_of
+from rag.text.words import query_language
 from rag.types import Context, Grounding, Message, Passage
 
-from .calibration import curve_of
-from .gaps import Part, gaps, held, parts
+from .calibration import select_curve
+from .gaps import QueryPart, find_gaps, find_covered_parts, extract_query_parts
 
 logger = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ you. Answer with one JSON object and nothing else: {"groundable": true or false,
 "gaps": [what the question asks for and no passage says, a few words each]}"""
 
 
-def ground(query: str, context: Context, *, gear: str = "", strict: bool = False) -> Grounding:
+def assess_grounding(query: str, context: Context, *, gear: str = "", strict: bool = False) -> Grounding:
     """By each passage's words and nearness, on this machine. gear: what found the passages (pipeline/calibration.py).
 
     With RAG_GROUNDING=model the language model decides whether the question is answerable. If it does not answer, or
@@ -52,17 +52,17 @@ def ground(query: str, context: Context, *, gear: str = "", strict: bool = False
         return Grounding(local.is_groundable, local.score, local.relevant, local.gaps, warnings=(WARNING,))
 
 
-def support(query: str, passage: Passage) -> float:
+def passage_evidence(query: str, passage: Passage) -> float:
     """What speaks for the passage holding the answer, about -1…5: the share of the question's words that it has, how
     far it stands out by its nearness, and the share of the question's names and numbers that it has."""
-    asked = parts(query, language_of(query, [passage.lang]))
-    return _support(passage, asked, held(asked, passage))
+    asked = extract_query_parts(query, query_language(query, [passage.lang]))
+    return _support(passage, asked, find_covered_parts(asked, passage))
 
 
 def _locally(query: str, passages: Sequence[Passage], gear: str) -> Grounding:
-    asked = parts(query, language_of(query, [passage.lang for passage in passages]))
-    holdings = [held(asked, passage) for passage in passages]
-    probability = curve_of(passages, gear)
+    asked = extract_query_parts(query, query_language(query, [passage.lang for passage in passages]))
+    holdings = [find_covered_parts(asked, passage) for passage in passages]
+    probability = select_curve(passages, gear)
     scores = [probability(_support(*each)) for each in zip(passages, [asked] * len(passages), holdings, strict=True)]
     relevant = [index for index, score in enumerate(scores) if score >= _RELEVANT]
     score = max(scores, default=0.0)
@@ -70,11 +70,11 @@ def _locally(query: str, passages: Sequence[Passage], gear: str) -> Grounding:
         is_groundable=score >= _GROUNDABLE,
         score=score,
         relevant=tuple(passages[index] for index in relevant),
-        gaps=gaps(query, asked, holdings),
+        gaps=find_gaps(query, asked, holdings),
     )
 
 
-def _support(passage: Passage, asked: Sequence[Part], own: frozenset[Part]) -> float:
+def _support(passage: Passage, asked: Sequence[QueryPart], own: frozenset[QueryPart]) -> float:
     named = [part for part in asked if part.is_name]
     names = sum(part in own for part in named) / len(named) if named else 1.0
     # Where rarity was not looked at, every word counts alike.

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from rag.text.words import content_words, language_of, sentences, stem, stems
+from rag.text.words import content_words, query_language, split_sentences, stem, stems
 from rag.types import CheckedSentence, Passage, Validation
 
-from .claims import Claim, claims
+from .claims import Claim, score_claims
 
-# From which score a sentence is carried, and from which an answer (docs/architecture.md, "Is an answer carried?").
+# From which score a sentence is carried, and from which an answer (docs/decisions/0030-answer-validation.md).
 _CARRIED = 0.55
 _VALID = 0.55
 # What the worst sentence counts for beside the mean of all.
@@ -19,13 +19,13 @@ _NAMED = 10
 _CITATION = re.compile(r"\[\d+\]")
 
 
-def validate(answer: str, context: str, langs: Sequence[str] = ()) -> Validation:
+def validate_answer(answer: str, context: str, langs: Sequence[str] = ()) -> Validation:
     """Sentence by sentence, by its words, the nearness of its weakest piece, its names and its numbers. `langs` are the
     context's languages. A number that the context does not have makes a sentence, and the answer, not valid."""
-    lang = language_of(answer, langs)
+    lang = query_language(answer, langs)
     # Citations are no part of what is said; blanks keep every place where it is.
     plain = _CITATION.sub(lambda match: " " * len(match.group()), answer)
-    found = claims(plain, context, lang)
+    found = score_claims(plain, context, lang)
     score = _together(found)
     numbers = _distinct([each.unknown_numbers for each in found])
     names = _distinct([each.unknown_names for each in found])
@@ -69,12 +69,12 @@ def _distinct(each: Sequence[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(name for names in each for name in names))
 
 
-def carriers(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+def find_supporting_passages(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
     """The passages that an answer without citations rests on: for each sentence the one that has most of its words."""
     known = [(stems(passage.text, passage.lang), passage.lang) for passage in passages]
-    lang = language_of(answer, [passage.lang for passage in passages])
+    lang = query_language(answer, [passage.lang for passage in passages])
     chosen = set()
-    for sentence in sentences(_CITATION.sub("", answer)):
+    for sentence in split_sentences(_CITATION.sub("", answer)):
         words = content_words(sentence, lang)
         shares = [_share(words, *each) for each in known] if words else []
         if shares and max(shares) >= _RESTS:

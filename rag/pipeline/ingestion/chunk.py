@@ -1,7 +1,7 @@
 """Step: Parsed → chunks, bounded in OpenAI tokens, cut at headings, paragraphs and sentences where possible.
 
 Our own, in time linear in the text: a splitter library that does this well on prose took minutes on 50 KB of line ends
-or unbroken CJK, which any client may send (docs/architecture.md, "How are documents cut into chunks?").
+or unbroken CJK, which any client may send (docs/decisions/0016-own-chunker.md).
 """
 
 import bisect
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rag.text.tokens import count_tokens
 from rag.text.words import SENTENCE_END
-from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, Parsed
+from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument
 
 # A stretch is kept whole up to this share of a chunk: a heading has to fit above it.
 _WHOLE = 3 / 4
@@ -38,7 +38,7 @@ class _Unit:
     tokens: int
 
 
-def chunk(parsed: Parsed, options: ChunkingOptions) -> Iterator[ChunkDraft]:
+def chunk(parsed: ParsedDocument, options: ChunkingOptions) -> Iterator[ChunkDraft]:
     """Chunks in reading order; none for a text of white space. Each has at most `options.size` tokens.
 
     Neighbours share up to `options.overlap` tokens, in whole sentences or else words, but never across a heading.
@@ -83,7 +83,7 @@ def _read_ahead(units: list["_Unit"], first: int, ahead: Iterator["_Unit"], size
         tokens += unit.tokens
 
 
-def _units(parsed: Parsed, size: int) -> Iterator[_Unit]:
+def _units(parsed: ParsedDocument, size: int) -> Iterator[_Unit]:
     """The whole text but its leading white space, in units of less than `size` tokens."""
     text = parsed.text
     for start, end, level in _lines(parsed):
@@ -110,7 +110,7 @@ def _whole(text: str, start: int, end: int, level: int, size: int) -> _Unit | No
     return _Unit(start, end, level, tokens) if tokens <= size * _WHOLE else None
 
 
-def _lines(parsed: Parsed) -> Iterator[tuple[int, int, int]]:
+def _lines(parsed: ParsedDocument) -> Iterator[tuple[int, int, int]]:
     """(start, end, level) of each line that is not blank; blank lines belong to the line before."""
     text = parsed.text
     heading_starts = {heading.start for heading in parsed.headings}

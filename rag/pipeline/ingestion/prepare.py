@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import registry as parsers
-from rag.pipeline.embed import Embedded, digest, embed_texts, embedded_text
+from rag.pipeline.embed import EmbeddedTexts, embed_texts
 from rag.providers import file_storage, registry
 from rag.text import languages
-from rag.types import ChunkDraft, ChunkingOptions, Parsed, Submission
+from rag.text.embedded_text import digest, embedded_text
+from rag.types import ChunkDraft, ChunkingOptions, ParsedDocument, Submission
 
 from . import quota
 from .chunk import chunk
@@ -27,7 +28,7 @@ class Cut:
 
     submission: Submission
     options: ChunkingOptions
-    parsed: Parsed
+    parsed: ParsedDocument
     title: str
     lang: str
     chunks: list[ChunkDraft]
@@ -42,7 +43,7 @@ class Prepared:
     """A document ready to be written. embedded: its `cut.fresh` chunks."""
 
     cut: Cut
-    embedded: Embedded
+    embedded: EmbeddedTexts
 
 
 def prepare(
@@ -75,7 +76,7 @@ def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions,
             known[each] -= 1
         else:
             fresh.append(index)
-    lang = submission.lang or languages.detect(parsed.text)
+    lang = submission.lang or languages.detect_language(parsed.text)
     size = quota.size_of(parsed.text, submission.original_id)
     base = stored.revision if stored else None
     return Cut(submission, options, parsed, title, lang, chunks, digests, fresh, base, size)
@@ -102,10 +103,10 @@ def embed(cuts: Sequence[Cut], model: EmbeddingModel, *, on_batch: Callable[[int
     texts = (embedded_text(each.text, each.headings, title) for each, title in chunks)
     embedded = embed_texts(texts, len(chosen), model=model, on_batch=on_batch)
     rows = ([places[each.digests[index]] for index in each.fresh] for each in cuts)
-    return [Prepared(each, embedded.of(row)) for each, row in zip(cuts, rows, strict=True)]
+    return [Prepared(each, embedded.select(row)) for each, row in zip(cuts, rows, strict=True)]
 
 
-def _parsed(submission: Submission) -> Parsed:
+def _parsed(submission: Submission) -> ParsedDocument:
     if submission.original_id is None:
         return parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
     original = Original.objects.get(pk=submission.original_id)

@@ -7,10 +7,10 @@ from uuid import UUID
 from django.conf import settings
 
 from rag.providers.stores.pgvector import lexical
-from rag.types import Funnel, Hit, Mode, Question
+from rag.types import SearchTrace, Hit, Mode, Question
 
-from . import dense
-from .dense import Asked
+from . import embed_query as dense
+from .embed_query import Asked
 from .fuse import mixed, spread
 
 # How many candidates each model's sources contribute, by meaning and by words, before the cut to top_k.
@@ -21,7 +21,7 @@ WARNING = "EMBEDDING_FAILED"
 _GOOD = 0.5
 
 
-def retrieve(question: Question, asked: Sequence[Asked]) -> tuple[list[Hit], tuple[str, ...], Funnel]:
+def retrieve(question: Question, asked: Sequence[Asked]) -> tuple[list[Hit], tuple[str, ...], SearchTrace]:
     """Candidates from every scope, best first, warnings, and the way to them. asked: the question for each scope.
 
     Sources whose model fails are searched by words alone, where words are asked for, and left out otherwise: a warning.
@@ -37,7 +37,7 @@ def retrieve(question: Question, asked: Sequence[Asked]) -> tuple[list[Hit], tup
     hits = _ranked(mode, found, lexical.compare(wanted, [chunk_id for each in found for chunk_id in each]))
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
-    funnel = Funnel(
+    funnel = SearchTrace(
         by_meaning=tuple(chunk_id for each in drawn for chunk_id in each.by_meaning),
         by_words=tuple(chunk_id for each in drawn for chunk_id in each.by_words),
         above_threshold=tuple(hit.chunk_id for hit in hits),

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Sequence
 
-from rag.text.words import words
+from rag.text.words import split_words
 from rag.types import Passage
 
 # Copies are about as long as each other, and about as near to the question: others need no closer look.
@@ -47,6 +47,6 @@ def adds_nothing(one: Passage, other: Passage) -> bool:
 @functools.lru_cache(maxsize=256)
 def _said(text: str, lang: str) -> tuple[frozenset[str], frozenset[tuple[str, ...]], int]:
     """Its words, its runs of words, and how many words it has."""
-    found = words(text, lang)
+    found = split_words(text, lang)
     runs = (tuple(found[index : index + _RUN]) for index in range(max(1, len(found) - _RUN + 1)))
     return frozenset(found), frozenset(runs), len(found)

@@ -7,7 +7,7 @@ import structlog
 from rag.errors import GenerationFailed
 from rag.providers.base import LanguageModel
 from rag.text.function_words import FUNCTION_WORDS
-from rag.text.words import stem, words
+from rag.text.words import stem, split_words
 from rag.types import MAX_QUESTION_CHARACTERS, Message
 
 logger = structlog.get_logger(__name__)
@@ -41,7 +41,7 @@ alone, in its own language and in one line. If it can be understood alone alread
 
 def depends(question: str) -> bool:
     """Whether it says too little alone: two words that mean something, or three and a reference, or it goes on."""
-    begun = words(question)[:2]
+    begun = split_words(question)[:2]
     goes_on = bool(begun) and (begun[0] in _GOES_ON or "-".join(begun) in _GOES_ON)
     return goes_on or _says(question) <= (_FEW_WORDS_AND_A_REFERENCE if _refers(question) else _FEW_WORDS)
 
@@ -68,7 +68,7 @@ def expanded(question: str, earlier: str, *, earlier_title: str, own_title: str)
     is_new = own_title != earlier_title and not _stems(own_title).isdisjoint(map(stem, _meaning(question)))
     asked = [word for word in said if word not in subject] if subject else []
     added = asked if is_new else subject or said
-    known = set(words(question))
+    known = set(split_words(question))
     return " ".join([question, *(word for word in added if word not in known)])[:MAX_QUESTION_CHARACTERS]
 
 
@@ -92,13 +92,13 @@ def _says(question: str) -> int:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, words(text)))
+    return frozenset(map(stem, split_words(text)))
 
 
 def _refers(question: str) -> bool:
-    return not _REFERS.isdisjoint(words(question))
+    return not _REFERS.isdisjoint(split_words(question))
 
 
 def _meaning(text: str) -> list[str]:
     """Its words but for the function words of any language."""
-    return [word for word in words(text) if word not in _FUNCTION_WORDS]
+    return [word for word in split_words(text) if word not in _FUNCTION_WORDS]

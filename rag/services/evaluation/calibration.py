@@ -13,7 +13,7 @@ from rag.errors import InvalidRequest
 from rag.models import Calibration, DataSource, EmbeddingModel, GoldenQuestion
 from rag.pipeline.grounding import calibration
 from rag.pipeline.grounding.calibration import Curve, Floats, Truths
-from rag.pipeline.grounding.ground import support
+from rag.pipeline.grounding.ground import passage_evidence
 from rag.pipeline.retrieval.retrieve import find
 from rag.pipeline.retrieval.standout_score import contrasted
 from rag.types import Passage, Question, Scope
@@ -56,16 +56,16 @@ def calibrate(model: EmbeddingModel, gear: str, sources: Sequence[DataSource] | 
     evidence = np.array([each.evidence for each in samples])
     groups = np.array([each.question for each in samples])
     try:
-        curve = calibration.fit(evidence, right)
-        predicted = calibration.held_out(evidence, right, groups)
+        curve = calibration.fit_curve(evidence, right)
+        predicted = calibration.cross_validate(evidence, right, groups)
     except ValueError as error:
         raise InvalidRequest(f"{model} in {gear} cannot be calibrated: {error}", field="model") from None
-    rows = calibration.reliability(predicted, right)
+    rows = calibration.reliability_table(predicted, right)
     high, medium = _cosines(np.array([each.cosine for each in samples]), right)
     values = {
         "slope": curve.slope, "offset": curve.offset, "questions": count, "cosine_high": high, "cosine_medium": medium,
         "calibration_error": calibration.calibration_error(rows), "reliability": rows,
-        "risk": calibration.risk(predicted, right),
+        "risk": calibration.risk_coverage(predicted, right),
     }  # fmt: skip
     return Calibration.objects.update_or_create(model=model, gear=gear, defaults=values)[0]
 
@@ -103,7 +103,7 @@ def _samples(model: EmbeddingModel, gear: str, sources: Sequence[DataSource]) ->
 
 
 def _asked(number: int, text: str, expected: Sequence[tuple[str, str]], scope: Scope, gear: str) -> list[Sample]:
-    passages = find(Question(text=text, top_k=_CANDIDATES, **calibration.GEARS[gear]), [scope]).passages
+    passages = find(Question(text=text, top_k=_CANDIDATES, **calibration.RETRIEVAL_MODES[gear]), [scope]).passages
     answering = {each.document_id for each in passages if expects(each, expected)}
     paths = {path for path, _ in expected}
     without = [each for each in passages if each.document_id not in answering and each.path not in paths]
@@ -116,7 +116,7 @@ def _asked(number: int, text: str, expected: Sequence[tuple[str, str]], scope: S
 
 
 def _sample(number: int, text: str, passages: Sequence[Passage], right: bool) -> Sample:
-    evidence = max(support(text, passage) for passage in passages[:DEPTH])
+    evidence = max(passage_evidence(text, passage) for passage in passages[:DEPTH])
     best = sorted((passage.score for passage in passages), reverse=True)[:_TOP]
     return Sample(number, evidence, sum(best) / len(best), right)
 
@@ -124,7 +124,7 @@ def _sample(number: int, text: str, passages: Sequence[Passage], right: bool) ->
 def _cosines(cosines: Floats, right: Truths) -> tuple[float | None, float | None]:
     """Where the probability by the mean cosine alone is what the contract's two thresholds say as numbers."""
     try:
-        curve = calibration.fit(cosines, right)
+        curve = calibration.fit_curve(cosines, right)
     except ValueError:
         return None, None
     high, medium = settings.RAG_CONFIDENCE_HIGH_THRESHOLD, settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD

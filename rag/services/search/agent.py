@@ -8,12 +8,12 @@ import uuid
 import structlog
 from django.conf import settings
 
-from rag.pipeline.answering.extractive import NAME as EXTRACTIVE
-from rag.pipeline.answering.extractive import quotes, told
-from rag.pipeline.answering.sentence_similarity import nearness
-from rag.pipeline.grounding.calibration import gear_of
-from rag.pipeline.grounding.ground import ground
-from rag.pipeline.grounding.validate import carriers
+from rag.pipeline.answering.extractive import EXTRACTIVE_MODEL as EXTRACTIVE
+from rag.pipeline.answering.extractive import extract_quotes, render_quotes
+from rag.pipeline.answering.sentence_similarity import sentence_similarity
+from rag.pipeline.grounding.calibration import mode_name
+from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.validate import find_supporting_passages
 from rag.providers import registry
 from rag.types import AgentReply, Context, Grounding, Passage, Question
 
@@ -56,10 +56,12 @@ def respond(question: Question, reader: queries.SourceSelection, selected_text: 
         toolbox.require_access()
     context = _context(question.text, selected_text, toolbox)
     # The reply has no place for a warning that somebody else judged.
-    grounding = ground(question.text, context, gear=gear_of(question), strict=True)
+    grounding = assess_grounding(question.text, context, gear=mode_name(question), strict=True)
     if model is None and grounding.is_groundable:
         relevant = grounding.relevant
-        text = told(quotes(question.text, relevant, nearness(question.text, relevant, relevant)))
+        text = render_quotes(
+            extract_quotes(question.text, relevant, sentence_similarity(question.text, relevant, relevant))
+        )
     if text and context.passages:
         reply = _judged(text, context, grounding, toolbox, model=model.name if model else EXTRACTIVE)
     else:
@@ -78,7 +80,7 @@ def respond(question: Question, reader: queries.SourceSelection, selected_text: 
 
 def _judged(text: str, context: Context, grounding: Grounding, toolbox: Toolbox, *, model: str) -> AgentReply:
     """The answer, with the validator's last word on it, whatever the model did."""
-    sources = tuple(dict.fromkeys(source_url(passage) for passage in carriers(text, toolbox.passages)))
+    sources = tuple(dict.fromkeys(source_url(passage) for passage in find_supporting_passages(text, toolbox.passages)))
     verdict = toolbox.validate(
         {
             "response": text,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.errors import InvalidRequest, NoAccessibleSources
-from rag.pipeline.answering.sanitize import harmless
-from rag.pipeline.grounding.validate import validate
+from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.grounding.validate import validate_answer
 from rag.services.access import access_watch
 from rag.text.tokens import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
@@ -87,9 +87,9 @@ class Toolbox:
         sources = arguments.get("sources", [])
         if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
             raise InvalidRequest("sources must be an array of strings", field="sources")
-        checked = validate(response, context, [passage.lang for passage in self.passages])
+        checked = validate_answer(response, context, [passage.lang for passage in self.passages])
         urls = [source_url(passage) for passage in self.passages]
-        unknown = set(sources) - {*urls, *map(harmless, urls)}
+        unknown = set(sources) - {*urls, *map(sanitize, urls)}
         details = checked.details
         if unknown:
             details += f" Sources that were not retrieved: {len(unknown)}."
@@ -104,7 +104,7 @@ class Toolbox:
     def require_access(self) -> None:
         """Before each step: what was handed out may still be used. Raises AccessEnded."""
         sources = {passage.source_id for passage in self._passages.values()}
-        access_watch.require(self._reader.user, self._reader.key, sources)
+        access_watch.require(self._reader.caller, sources)
 
     def _within_limits(self, arguments: dict[str, Any]) -> Question:
         limits = self._question
@@ -131,8 +131,8 @@ class Toolbox:
 def chunk_out(passage: Passage) -> dict[str, Any]:
     """A chunk as the tool contract has it, for a model to read."""
     return {
-        "text": harmless(passage.text, passage.content_type),
-        "source_url": harmless(source_url(passage)),
+        "text": sanitize(passage.text, passage.content_type),
+        "source_url": sanitize(source_url(passage)),
         "position": passage.position,
         "score": passage.score,
         "chunk_id": str(passage.chunk_id),

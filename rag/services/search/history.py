@@ -5,7 +5,7 @@ import uuid
 
 from django.utils import timezone
 
-from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
 from orgs.models import Organization
 from orgs.policies.retention import retention_for
@@ -23,9 +23,9 @@ def search(question: Question, reader: queries.SourceSelection) -> SearchResult:
     found = queries.search(question, reader).passages
     elapsed = round((time.perf_counter() - started) * 1000, 1)
     kept = [{"chunk": str(passage.chunk_id), "score": passage.score} for passage in found]
-    record = SearchRecord(user=reader.user, text=question.text, results=kept, time_ms=elapsed)
+    record = SearchRecord(user=reader.caller.authenticated_user, text=question.text, results=kept, time_ms=elapsed)
     record.created_at = timezone.now()
-    history = retention_for(reader.user).history
+    history = retention_for(reader.caller.user).history
     if history == QueryHistory.REDACTED:
         record.text = ""
     if history != QueryHistory.NONE:
@@ -33,19 +33,19 @@ def search(question: Question, reader: queries.SourceSelection) -> SearchResult:
     return _searched(record, found)
 
 
-def get_search(query_id: uuid.UUID, *, user: User, organization: Organization | None = None) -> SearchResult:
+def get_search(query_id: uuid.UUID, *, caller: Caller, organization: Organization | None = None) -> SearchResult:
     """The user's own search, with those of its results that they may read now and that are still what was found.
 
     Raises UnknownQuery, for another user's search too.
     """
-    record = SearchRecord.objects.filter(user=user, pk=query_id).first()
-    history = retention_for(user).history
+    record = SearchRecord.objects.filter(user=caller.authenticated_user, pk=query_id).first()
+    history = retention_for(caller.user).history
     if record is None or history == QueryHistory.NONE:
         raise UnknownQuery
     if history == QueryHistory.REDACTED:  # what was kept before it was
         record.text = ""
     hits = [Hit(uuid.UUID(each["chunk"]), each["score"]) for each in record.results]
-    chunks = Chunk.objects.visible_to(user, Action.QUERY).filter(document__deleted_at=None)
+    chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(document__deleted_at=None)
     if organization:
         chunks = chunks.filter(source__organization=organization)
     readable = set(chunks.filter(pk__in=[hit.chunk_id for hit in hits]).values_list("pk", flat=True))

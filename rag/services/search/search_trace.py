@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db.models import QuerySet, Sum
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import NotAllowed, UnknownDocument
 from rag.models import Action, Chunk, DataSource, Document
@@ -31,14 +32,14 @@ _NOT_GROUNDED = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TraceRequest:
     """Whose search is explained to whom. user: an id or e-mail address, empty for the asker's own.
 
     data_sources: ids or slugs of some that the asker manages; empty for all of them. document_id: one whose fate is
     asked for. may_read: whether the asker may be shown texts at all; even then only of sources that they may query.
     """
 
-    asker: User
+    asker: Caller
     user: str = ""
     organization: Organization | None = None
     data_sources: Sequence[str] = ()
@@ -47,7 +48,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class StageCounts:
     """sources, documents' chunks in scope; candidates by meaning, by words and together; what each step left."""
 
     sources: int = 0
@@ -62,7 +63,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TracedPassage:
     """text: None where the asker may not query the source. counts_for_answer: it was held to carry one."""
 
     passage: Passage
@@ -71,7 +72,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class DocumentOutcome:
     """stage: the step at which the document fell out, or the last one, where it was found. reason: a sentence."""
 
     document_id: uuid.UUID
@@ -81,32 +82,32 @@ class Fate:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchExplained:
+class SearchExplanation:
     """is_known: whether the person is a member of an organisation in scope. gaps: empty where the asker may not read
     all of the passages."""
 
     is_known: bool
-    counts: Counts
-    passages: tuple[Shown, ...]
+    counts: StageCounts
+    passages: tuple[TracedPassage, ...]
     is_groundable: bool
     grounding_score: float
     gaps: tuple[str, ...]
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...]
-    fate: Fate | None
+    fate: DocumentOutcome | None
 
 
-def explain(question: Question, asked: Asked) -> SearchExplained:
+def explain_search(question: Question, asked: TraceRequest) -> SearchExplanation:
     """Raises NotAllowed for who manages nothing or may only see a named source, UnknownSource, UnknownDocument, and
     what the pipeline raises."""
     managed = _managed(asked)
     document = _document(asked.document_id, managed) if asked.document_id else None
     person = _person(asked, managed)
     scopes = queries.build_scopes(_open_to(person, managed), question.filters) if person else []
-    with identity.run_as(identity.Identity(identity.NOBODY.role, person.pk if person else None)):
+    with identity.run_as(Caller(person).database_identity if person else identity.NOBODY):
         retrieval, grounding, fate = _searched(question, scopes, document)
     shown = _shown(retrieval, grounding, asked)
-    return SearchExplained(
+    return SearchExplanation(
         is_known=person is not None,
         counts=_counts(retrieval, grounding, question.filters),
         passages=shown,
@@ -122,7 +123,7 @@ def explain(question: Question, asked: Asked) -> SearchExplained:
 
 def _searched(
     question: Question, scopes: Sequence[Scope], document: Document | None
-) -> tuple[Retrieval, Grounding, Fate | None]:
+) -> tuple[Retrieval, Grounding, DocumentOutcome | None]:
     """All that reads passages, as the person whose search it is would have them read."""
     retrieval = retrieve.find(question, scopes) if scopes else queries.NOTHING
     grounding = _NOT_GROUNDED
@@ -131,7 +132,7 @@ def _searched(
     return retrieval, grounding, _fate(document, question, retrieval, grounding) if document else None
 
 
-def _managed(asked: Asked) -> DataSourceQuerySet:
+def _managed(asked: TraceRequest) -> DataSourceQuerySet:
     managed = sources.visible_sources(asked.asker, Action.MANAGE, organization=asked.organization)
     if asked.data_sources:
         named = [
@@ -146,14 +147,16 @@ def _managed(asked: Asked) -> DataSourceQuerySet:
     return managed
 
 
-def _person(asked: Asked, managed: DataSourceQuerySet) -> User | None:
+def _person(asked: TraceRequest, managed: DataSourceQuerySet) -> User | None:
     if not asked.user:
-        return User.objects.filter(pk=asked.asker.pk).first()  # with all that they may, whatever key they came with
+        return User.objects.filter(
+            pk=asked.asker.user.pk
+        ).first()  # with all that they may, whatever key they came with
     return access_explanation.person(asked.user, managed.values("organization"), asker=asked.asker)
 
 
 def _open_to(person: User, managed: DataSourceQuerySet) -> DataSourceQuerySet:
-    return managed.filter(pk__in=DataSource.objects.visible_to(person, Action.QUERY).values("pk"))
+    return managed.filter(pk__in=DataSource.objects.visible_to(Caller(person), Action.QUERY).values("pk"))
 
 
 def _document(document_id: str, managed: DataSourceQuerySet) -> Document:
@@ -164,10 +167,10 @@ def _document(document_id: str, managed: DataSourceQuerySet) -> Document:
     return found
 
 
-def _counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) -> Counts:
+def _counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) -> StageCounts:
     funnel = retrieval.funnel
     in_scope = _narrowed(Document.objects.live().filter(source__in=retrieval.source_ids), filters)
-    return Counts(
+    return StageCounts(
         sources=len(retrieval.source_ids),
         chunks=in_scope.aggregate(chunks=Sum("chunk_count"))["chunks"] or 0,
         by_meaning=len(funnel.by_meaning),
@@ -197,12 +200,12 @@ def _candidates(funnel: SearchTrace) -> set[uuid.UUID]:
     return {*funnel.by_meaning, *funnel.by_words}
 
 
-def _shown(retrieval: Retrieval, grounding: Grounding, asked: Asked) -> tuple[Shown, ...]:
+def _shown(retrieval: Retrieval, grounding: Grounding, asked: TraceRequest) -> tuple[TracedPassage, ...]:
     readable = DataSource.objects.visible_to(asked.asker, Action.QUERY).filter(pk__in=retrieval.source_ids)
     texts = set(readable.values_list("pk", flat=True)) if asked.may_read else set()
     relevant = _relevant(grounding)
     return tuple(
-        Shown(
+        TracedPassage(
             each,
             text=each.text if each.source_id in texts else None,
             counts_for_answer=each.chunk_id in relevant,
@@ -215,12 +218,12 @@ def _relevant(grounding: Grounding) -> set[uuid.UUID]:
     return {each.chunk_id for each in grounding.relevant} if grounding.is_groundable else set()
 
 
-def _fate(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> Fate:
+def _fate(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> DocumentOutcome:
     stage, reason = _fallen(document, question, retrieval, grounding)
     if stage:
-        return Fate(document.pk, False, stage, reason)
+        return DocumentOutcome(document.pk, False, stage, reason)
     rank = min(each.rank for each in retrieval.passages if each.document_id == document.pk)
-    return Fate(document.pk, True, STAGES[-1], f"It was found, as number {rank}, and counts for the answer.")
+    return DocumentOutcome(document.pk, True, STAGES[-1], f"It was found, as number {rank}, and counts for the answer.")
 
 
 def _fallen(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> tuple[str, str]:

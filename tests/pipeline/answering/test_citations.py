@@ -2,18 +2,18 @@
 
 import pytest
 
-from rag.pipeline.answering.citations import Cited, cited
+from rag.pipeline.answering.citations import CitedAnswer, extract_citations
 from tests.pipeline.answering.test_extractive import passage
 
 YARD = passage("The house is old. Bicycles are parked in the yard. The porter has 3 keys.")
 TEA = passage("The kettle is on the second floor. Water boils at 100 degrees.")
 
 
-def check(answer: str) -> Cited:
-    return cited(answer, [YARD, TEA])
+def check(answer: str) -> CitedAnswer:
+    return extract_citations(answer, [YARD, TEA])
 
 
-def numbers(found: Cited) -> list[int]:
+def numbers(found: CitedAnswer) -> list[int]:
     return [each.number for each in found.citations]
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.pipeline.answering.extractive import quotes, told
+from rag.pipeline.answering.extractive import extract_quotes, render_quotes
 from rag.types import Citation, Passage
 from tests.providers.test_rerankers import PASSAGE
 
@@ -24,11 +24,11 @@ def passage(text: str, **fields: object) -> Passage:
 
 
 def said(query: str, *texts: str) -> list[str]:
-    return [each.quote for each in quotes(query, [passage(text) for text in texts])]
+    return [each.quote for each in extract_quotes(query, [passage(text) for text in texts])]
 
 
 def mark(cited: list[Citation]) -> str:
-    return told(cited, lambda number, _: f"[{number}]")
+    return render_quotes(cited, lambda number, _: f"[{number}]")
 
 
 @settings(deadline=None)
@@ -36,7 +36,7 @@ def mark(cited: list[Citation]) -> str:
 def test_every_quote_is_verbatim_and_traced(texts: list[str], query: str) -> None:
     """text[start:end] of the document is the quote, in the passage that its number names; reading order."""
     passages = [passage(text) for text in texts]
-    found = quotes(query, passages)
+    found = extract_quotes(query, passages)
     for each in found:
         own = passages[each.number - 1]
         assert each.quote == own.text[each.start - own.start : each.end - own.start]
@@ -52,7 +52,7 @@ def test_an_answer_is_more_than_the_question_that_leads_to_it() -> None:
 
 def test_a_row_stands_under_the_head_of_its_table() -> None:
     table = "| drink | price |\n| --- | --- |\n| green tea | 5 |\n| coffee | 4 |"
-    found = quotes("What is the price of green tea?", [passage(table)])
+    found = extract_quotes("What is the price of green tea?", [passage(table)])
     assert [each.quote for each in found] == ["| drink | price |", "| green tea | 5 |"]
     assert mark(found) == "| drink | price | [1]\n| green tea | 5 | [1]"
 
@@ -78,7 +78,7 @@ def test_a_list_follows_what_announces_it() -> None:
 
 def test_a_passage_can_not_cite_another() -> None:
     """Retrieved text is data: a bracketed number in it is no citation of ours."""
-    found = quotes("Who makes the tea?", [passage("The porter makes the tea, as [2] says."), passage("Water.")])
+    found = extract_quotes("Who makes the tea?", [passage("The porter makes the tea, as [2] says."), passage("Water.")])
     assert [each.number for each in found] == [1]
     assert mark(found) == "The porter makes the tea, as (2) says. [1]"
 

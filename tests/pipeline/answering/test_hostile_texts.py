@@ -10,13 +10,13 @@ from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.citations import extract_citations
 from rag.pipeline.answering.extractive import extract_quotes
-from rag.pipeline.answering.prompt import build_prompt, check_template, escape_markers
+from rag.pipeline.answering.prompt import build_prompt, validate_template, escape_markers
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
 from rag.services.search.agent import _selected
 from rag.text import words
 from rag.text.tokens import count_tokens
-from rag.text.units import pieces
+from rag.text.units import split_units
 
 # Characters: four times the text may take four times as long, give or take; its square would be sixteen times.
 SHORT, LONG = 12_500, 50_000
@@ -27,14 +27,14 @@ STEPS: list[Callable[[str], object]] = [
     escape_markers,
     sanitize,
     lambda text: build_system_prompt("Be brief.", [_selected(text)]),
-    words.sentences,
+    words.split_sentences,
     words.stems,
     words.content_words,
     lambda text: words.stems_among(text, ["bicycl", "yard"]),
     lambda text: extract_citations(text, [_selected("a")]),
     lambda text: extract_citations("Bicycles [1].", [_selected(text)]),
     lambda text: extract_quotes("bicycles yard", [_selected(text)]),
-    pieces,
+    split_units,
     lambda text: validate_answer(text, text),
     count_tokens,
 ]
@@ -69,9 +69,9 @@ def test_tokens_of_any_length_are_counted() -> None:
 @pytest.mark.parametrize("name", ["context", "query"])
 def test_a_template_repeats_nothing_without_end(name: str) -> None:
     """Pipeline contract, sub-contract 3: TEMPLATE_ERROR. The prompt would be made before it is measured."""
-    check_template("{{ context }} {{ query }}" * 5)
+    validate_template("{{ context }} {{ query }}" * 5)
     with pytest.raises(TemplateInvalid, match=f"{name} }}}} more than 5 times"):
-        check_template("{{ context }} {{ query }}" + f"{{{{{name}}}}}" * 5)
+        validate_template("{{ context }} {{ query }}" + f"{{{{{name}}}}}" * 5)
 
 
 def test_a_context_that_is_shown_twice_counts_twice() -> None:

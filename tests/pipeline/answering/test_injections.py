@@ -8,20 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.models import Document
-from rag.pipeline.answering.answer import Terms
-from rag.pipeline.answering.chat_context import NOTICE, with_context
-from rag.pipeline.answering.extractive import quotes, told
+from rag.pipeline.answering.answer import AnswerOptions
+from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
+from rag.pipeline.answering.extractive import extract_quotes, render_quotes
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
-from rag.pipeline.answering.prompt import assemble
-from rag.pipeline.answering.sanitize import harmless
+from rag.pipeline.answering.prompt import build_prompt
+from rag.pipeline.answering.sanitize import sanitize
 from rag.services.search import agent, queries
 from rag.services.search.agent_tools import chunk_out
-from rag.types import Answered, Generation, Passage, Question
+from rag.types import AnswerResult, GenerationOptions, Passage, Question
 from tests.providers.test_rerankers import passages
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.injections import EXFILTRATION, INJECTIONS, Injection
 from tests.support.provider_server import ProviderServer
 
@@ -47,10 +48,10 @@ def both(injection: Injection) -> list[Passage]:
 def test_nothing_in_a_passage_is_more_than_text(injection: Injection) -> None:
     """In every prompt that there is; only our own heads `[1]` and `[2]` are left, and the example in the question."""
     offered = both(injection)
-    prompt = assemble(QUESTION, offered, max_tokens=3000, template="{{ context }}\n{{ query }}").prompt
+    prompt = build_prompt(QUESTION, offered, max_tokens=3000, template="{{ context }}\n{{ query }}").prompt
     assert ACTIVE.findall(re.sub(r"(?m)^\[[12]\] ", "", prompt)) == []
     assert [line[:4] for line in prompt.splitlines() if line.startswith("[")] == ["[1] ", "[2] "]
-    block = with_context("Be brief.", offered)
+    block = build_system_prompt("Be brief.", offered)
     assert ACTIVE.findall(block) == []
     assert (block.count("=== End Context ==="), block.count("=== Retrieved Context ===")) == (1, 1)
     assert (block.count("[Source: "), block.endswith(f"\n\nBe brief.\n\n{NOTICE}")) == (2, True)
@@ -86,7 +87,7 @@ PIECES = [
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_what_is_taken_out_leaves_nothing_that_has_to_be_taken_out(text: str) -> None:
-    once = harmless(text)
+    once = sanitize(text)
     for token in ("<|im_start|>", "[INST]", "[/INST]", "[1]"):
         assert token not in once
     assert not re.search(r"^(system):", once, re.MULTILINE)
@@ -99,37 +100,37 @@ def test_ordinary_text_stays_as_it_is() -> None:
         "# Installation\n\n## Input devices\n\n1. Open the lid [sic] and see [the manual](https://docs.example/a).",
         "| a | b |\n| --- | --- |\n| x -> y | f(x)[i] |",
     ):
-        assert harmless(text) == text
+        assert sanitize(text) == text
     code = "first = rows[0]\nlast = rows[1][2]"
-    assert harmless(code, "text/x-python") == code
+    assert sanitize(code, "text/x-python") == code
 
 
 @each_injection
 def test_extraction_cannot_be_steered(injection: Injection) -> None:
     """The same sentences, whatever stands in the other passages, before or behind."""
     honest, hostile = both(injection)
-    alone = told(quotes(QUESTION, [honest]))
+    alone = render_quotes(extract_quotes(QUESTION, [honest]))
     assert alone == HONEST
     for offered in ([honest, hostile], [hostile, honest]):
-        assert told(quotes(QUESTION, offered)) == alone
+        assert render_quotes(extract_quotes(QUESTION, offered)) == alone
 
 
-def asked(world: World, model: str = "") -> Answered:
-    generation = Generation(model=model)
-    reader = queries.Reader(world.users["member"])
+def asked(world: World, model: str = "") -> AnswerResult:
+    generation = GenerationOptions(model=model)
+    reader = queries.SourceSelection(Caller(world.users["member"]))
     question = Question(QUESTION, top_k=50, rerank=False, distinct=True)
-    return queries.whole(queries.ask(question, reader, Terms(max_tokens=8000, generation=generation)))
+    return queries.run_to_completion(queries.ask(question, reader, AnswerOptions(max_tokens=8000, generation=generation)))
 
 
 @pytest.mark.django_db
 def test_an_obedient_model_invents_no_citation(world: World, language_model: ProviderServer) -> None:
     """It says what each document wants. What it cites beside the honest passage is dropped, and counted."""
     source = world.source("library", visibility=Visibility.PUBLIC)
-    put(source, "honest.md", HONEST, title="Yard")
+    ingest_text(source, "honest.md", HONEST, title="Yard")
     for number, injection in enumerate(INJECTIONS):
-        put(source, f"{number}.md", injection.text, title=injection.name)
+        ingest_text(source, f"{number}.md", injection.text, title=injection.name)
     texts = {document.pk: document.text for document in Document.objects.all()}
-    assert told(asked(world, "extractive").answer.citations) == HONEST
+    assert render_quotes(asked(world, "extractive").answer.citations) == HONEST
     for injection in INJECTIONS:
         language_model.replies = [injection.obeyed, f"{HONEST.removesuffix('.')} [1]. {injection.obeyed} [99]."]
         alone, mixed = asked(world), asked(world)
@@ -152,7 +153,7 @@ def test_an_obedient_model_invents_no_citation(world: World, language_model: Pro
 def test_picture_addresses_do_not_reach_a_model() -> None:
     for name in ("picture", "picture in HTML"):
         (injection,) = [each for each in INJECTIONS if each.name == name]
-        assert EXFILTRATION not in assemble(QUESTION, both(injection), max_tokens=3000).prompt
+        assert EXFILTRATION not in build_prompt(QUESTION, both(injection), max_tokens=3000).prompt
 
 
 ESCAPES = [
@@ -172,21 +173,21 @@ INERT = [
 def test_a_template_knows_its_variables_and_nothing_else(template: str) -> None:
     """The pipeline contract, sub-contract 3: TEMPLATE_ERROR."""
     with pytest.raises(TemplateInvalid):
-        assemble("Where?", passages("Tea."), max_tokens=500, template=f"{{{{ context }}}}{{{{ query }}}}{template}")
+        build_prompt("Where?", passages("Tea."), max_tokens=500, template=f"{{{{ context }}}}{{{{ query }}}}{template}")
 
 
 @pytest.mark.parametrize("template", INERT)
 def test_other_languages_templates_are_text(template: str) -> None:
-    made = assemble("Where?", [], max_tokens=500, template=f"{{{{ context }}}}{{{{ query }}}}{template}")
+    made = build_prompt("Where?", [], max_tokens=500, template=f"{{{{ context }}}}{{{{ query }}}}{template}")
     assert made.prompt == f"Where?{template}"
 
 
 def test_what_is_filled_in_is_not_filled_in_again() -> None:
-    made = assemble("{{ context }}", passages("{{ query }} {{ x }}"), max_tokens=500, template="{{context}} {{query}}")
+    made = build_prompt("{{ context }}", passages("{{ query }} {{ x }}"), max_tokens=500, template="{{context}} {{query}}")
     assert made.prompt.endswith("{{ query }} {{ x }} {{ context }}")
 
 
 def test_a_template_makes_nothing_large(monkeypatch: Any) -> None:
     long = "{{ context }} {{ query }}" + "x " * 9_000
     with pytest.raises(ContextOverflow):
-        assemble("Where?", passages("Tea."), max_tokens=500, template=long)
+        build_prompt("Where?", passages("Tea."), max_tokens=500, template=long)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rag.pipeline.grounding import calibration
-from rag.pipeline.grounding.ground import ground, support
-from rag.pipeline.grounding.validate import validate
+from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
+from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.standout_score import contrasted
 from rag.services.search.agent import _selected
 from rag.types import Context, Passage
@@ -22,12 +22,12 @@ def passage(text: str, **figures: Any) -> Passage:
 
 def test_gaps_are_phrases_in_the_asker_s_words_and_order() -> None:
     found = passage("Maria Huber opened mines near Ulm with 12 men.", score=0.5)
-    assert ground(QUESTION, Context("", (found,), 0)).gaps == ("Maria Keller", "copper", "engineers")
+    assert assess_grounding(QUESTION, Context("", (found,), 0)).gaps == ("Maria Keller", "copper", "engineers")
 
 
 def test_names_and_numbers_speak_for_a_passage() -> None:
     right, other = (passage(f"{name} opened the copper mine in Ulm.", coverage=0.5) for name in ("M. Keller", "She"))
-    assert support(QUESTION, right) > support(QUESTION, other)
+    assert passage_evidence(QUESTION, right) > passage_evidence(QUESTION, other)
 
 
 def test_a_passage_must_stand_out_among_the_candidates() -> None:
@@ -41,7 +41,7 @@ def test_a_passage_must_stand_out_among_the_candidates() -> None:
 def test_each_sentence_is_traced_to_the_characters_that_carry_it() -> None:
     context = "The mine was opened in 1887. Copper was found by Maria Keller, an engineer."
     answer = "The engineer Maria Keller found copper [1]. It was opened in 1902 by Hans Huber [1]."
-    checked = validate(answer, context)
+    checked = validate_answer(answer, context)
     first, second = checked.sentences
     assert (first.supported, second.supported, checked.is_valid) == (True, False, False)
     assert first.span is not None
@@ -53,14 +53,14 @@ def test_each_sentence_is_traced_to_the_characters_that_carry_it() -> None:
 
 
 def test_a_sentence_that_is_quoted_is_beyond_doubt() -> None:
-    assert validate("Copper was found.", "In Ulm copper was found early.").score == 1
+    assert validate_answer("Copper was found.", "In Ulm copper was found early.").score == 1
 
 
 @pytest.mark.parametrize(
     ("said", "known"), [("1,204.50", "1204.5"), ("the 7th", "on 7 May"), ("2009-12-31", "31.12.2009")]
 )
 def test_numbers_are_the_same_however_they_are_written(said: str, known: str) -> None:
-    checked = validate(f"It costs or happens {said}.", f"It costs or happens {known}.")
+    checked = validate_answer(f"It costs or happens {said}.", f"It costs or happens {known}.")
     assert "Numbers" not in checked.details
 
 
@@ -68,16 +68,16 @@ def test_a_curve_gives_back_the_probabilities_it_was_made_from() -> None:
     chance = np.random.default_rng(1)
     evidence = chance.normal(2, 1, 4000)
     right = chance.random(4000) < 1 / (1 + np.exp(-(2 * evidence - 4)))
-    curve = calibration.fit(evidence, right)
+    curve = calibration.fit_curve(evidence, right)
     assert [curve.slope, curve.offset] == pytest.approx([2, -4], abs=0.4)
     assert curve(curve.evidence_at(0.6)) == pytest.approx(0.6)
-    predicted = calibration.held_out(evidence, right, np.arange(4000))
-    assert calibration.calibration_error(calibration.reliability(predicted, right)) < 0.05
-    answered, wrong = zip(*calibration.risk(predicted, right), strict=True)
+    predicted = calibration.cross_validate(evidence, right, np.arange(4000))
+    assert calibration.calibration_error(calibration.reliability_table(predicted, right)) < 0.05
+    answered, wrong = zip(*calibration.risk_coverage(predicted, right), strict=True)
     assert answered[-1] == 1
     assert wrong[0] < wrong[-1] == pytest.approx(1 - right.mean())
 
 
 def test_evidence_that_says_nothing_is_no_curve() -> None:
     with pytest.raises(ValueError, match="More evidence"):
-        calibration.fit(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))
+        calibration.fit_curve(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))

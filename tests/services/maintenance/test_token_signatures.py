@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
+from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, PieceBits
 from rag.providers import registry
 from rag.services.maintenance import token_signatures
 from rag.services.search import queries
 from rag.services.sources import deletion, documents
 from rag.types import Passage, Question
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 ANIMALS = ("zebra", "lion", "otter")
@@ -26,7 +27,7 @@ def first_pass() -> None:
 def filled(world: World, **fields: Any) -> DataSource:
     source = world.source(**fields)
     for animal in ANIMALS:
-        put(source, animal, f"Everything about the {animal} and where the {animal} lives.")
+        ingest_text(source, animal, f"Everything about the {animal} and where the {animal} lives.")
     return source
 
 
@@ -35,7 +36,7 @@ def remote(provider: ProviderServer) -> EmbeddingModel:
 
 
 def found(world: World, text: str, **fields: Any) -> list[Passage]:
-    reader = queries.SourceSelection(user=world.users["member"])
+    reader = queries.SourceSelection(Caller(world.users["member"]))
     return list(queries.retrieve(Question(text=text, top_k=3, rerank=True, **fields), reader).passages)
 
 
@@ -74,10 +75,10 @@ def test_bits_stay_and_go_with_their_chunks(live_world: World) -> None:
     source = live_world.source()
     sentences = ("Zebras are striped. ", "Lions roar at night. ", "Otters swim well. ", "Herons wade in water. ")
     paragraphs = [f"# Part {number}\n\n{each * 20}" for number, each in enumerate(sentences)]
-    put(source, "animals.md", "\n\n".join(paragraphs[:3]))
+    ingest_text(source, "animals.md", "\n\n".join(paragraphs[:3]))
     before = stored()
     assert len(before) == Chunk.objects.count() == 3
-    put(source, "animals.md", "\n\n".join([paragraphs[2], paragraphs[0], paragraphs[3]]))
+    ingest_text(source, "animals.md", "\n\n".join([paragraphs[2], paragraphs[0], paragraphs[3]]))
     after = stored()
     assert set(after) == set(Chunk.objects.values_list("pk", flat=True))
     assert len(after.items() & before.items()) == 2

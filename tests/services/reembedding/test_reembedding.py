@@ -10,6 +10,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from orgs.access.caller import Caller
 from rag.errors import InvalidRequest
 from rag.models import EMBEDDING_TABLES, Chunk, DataSource, EmbeddingModel, IngestionDocument, Reembedding
 from rag.pipeline.ingestion import index, reembed
@@ -24,7 +25,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.models import hold_turn
 from tests.conftest import Worker
 from tests.support import factories
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 Eventually = Callable[..., Any]
@@ -50,7 +51,7 @@ def models(live_world: World) -> Iterator[Callable[..., EmbeddingModel]]:
 def filled(world: World, model: EmbeddingModel) -> DataSource:
     source = world.source(embedding_model=model)
     for animal in ANIMALS:
-        put(source, animal, f"Everything about the {animal} and where the {animal} lives.")
+        ingest_text(source, animal, f"Everything about the {animal} and where the {animal} lives.")
     return source
 
 
@@ -64,7 +65,7 @@ def chunks() -> set[uuid.UUID]:
 
 
 def found(world: World, text: str) -> list[str]:
-    reader = queries.SourceSelection(user=world.users["member"])
+    reader = queries.SourceSelection(Caller(world.users["member"]))
     return [each.path for each in queries.retrieve(Question(text=text, top_k=3), reader).passages]
 
 
@@ -108,7 +109,7 @@ def test_every_answer_is_complete_at_every_moment(
         row = rebuild(source, second)
         assert (row.state, row.total, row.done) == (State.READY, 6, 6)
         assert lifecycle.switch(row)
-        put(DataSource.objects.get(), "newcomer", "A newcomer that has only the second model's vector.")
+        ingest_text(DataSource.objects.get(), "newcomer", "A newcomer that has only the second model's vector.")
         back = lifecycle.roll_back(row)
         reembedder.work()
         assert (state(back), state(row)) == (State.SWITCHED, State.ROLLED_BACK)
@@ -131,9 +132,9 @@ def test_what_comes_and_goes_meanwhile_is_found_after_the_switch(
     first, second = models("first", 384), models("second", 768)
     source = filled(live_world, first)
     row = rebuild(source, second)
-    put(source, "newcomer", "A newcomer of this very moment.", tags=("fresh",))
-    put(source, "lion", "Lions were replaced by something else: a pelican.")
-    put(source, "zebra", "Everything about the zebra and where the zebra lives.", tags=("striped",))
+    ingest_text(source, "newcomer", "A newcomer of this very moment.", tags=("fresh",))
+    ingest_text(source, "lion", "Lions were replaced by something else: a pelican.")
+    ingest_text(source, "zebra", "Everything about the zebra and where the zebra lives.", tags=("striped",))
     source.documents.get(path="otter").delete()
     assert not lifecycle.switch(row), "a chunk is missing: it catches up first"
     assert DataSource.objects.get().embedding_model == first
@@ -155,10 +156,10 @@ def test_the_same_text_is_embedded_as_ingestion_would(live_world: World, models:
     second.refresh_from_db()
     text = "# Savanna\n\nWhere zebras live.\n\n## Rivers\n\nWhere otters live."
     source = live_world.source(embedding_model=first)
-    put(source, "a", text, title="Habitats", content_type="text/markdown")
+    ingest_text(source, "a", text, title="Habitats", content_type="text/markdown")
     rebuild(source, second)
     other = live_world.source("other", embedding_model=second)
-    put(other, "a", text, title="Habitats", content_type="text/markdown")
+    ingest_text(other, "a", text, title="Habitats", content_type="text/markdown")
     table: Any = EMBEDDING_TABLES[384]
     rows = table.objects.filter(model=second).order_by("chunk__position")
     built, ingested = ([row.embedding for row in rows.filter(source=each)] for each in (source, other))
@@ -185,7 +186,7 @@ def test_a_killed_builder_goes_on_and_embeds_nothing_twice_that_was_kept(
     first, second = models("first", 384), models("second", 384, server)
     source = live_world.source(embedding_model=first)
     paragraphs = "\n\n".join(f"# Number {number}\n\n" + f"Zebra number {number}. " * 40 for number in range(300))
-    put(source, "long", paragraphs, content_type="text/markdown")
+    ingest_text(source, "long", paragraphs, content_type="text/markdown")
     total = Chunk.objects.count()
     assert total > 256
     row = lifecycle.start(source, second)
@@ -233,7 +234,7 @@ def test_dropping_leaves_no_orphan_and_everything_searchable(
     first, second = models("first", 384), models("second", dimensions)
     source = filled(live_world, first)
     neighbour = live_world.source("neighbour", embedding_model=first)
-    put(neighbour, "n", "A neighbour's text.")
+    ingest_text(neighbour, "n", "A neighbour's text.")
     row = rebuild(source, second)
     assert lifecycle.switch(row)
     row.refresh_from_db()
@@ -347,12 +348,12 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
 
     monkeypatch.setattr(index, "index", switched_meanwhile)
     ids = list(job.documents.values_list("pk", flat=True))
-    factories.run(ids=ids)
+    factories.process_documents(ids=ids)
     document = job.documents.get()
     assert document.state == IngestionDocument.State.QUEUED
     assert (document.attempts, document.error_code) == (0, "INDEX_UNAVAILABLE")
     IngestionDocument.objects.update(due_at=None)
-    factories.run(ids=ids)
+    factories.process_documents(ids=ids)
     assert job.documents.get().state == IngestionDocument.State.DONE
     assert vectors(second) == chunks()
     assert len(vectors(first)) == 6
@@ -381,7 +382,7 @@ def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
 
     thread = threading.Thread(target=switch)
     with transaction.atomic():
-        put(source, "late", "A latecomer.")
+        ingest_text(source, "late", "A latecomer.")
         thread.start()
         eventually(somebody_waits)
     thread.join()
@@ -398,7 +399,7 @@ def test_a_document_that_is_answered_at_once_does_not_notice_the_switch(
     source = filled(live_world, first)
     lifecycle.switch(rebuild(source, second))
     assert source.embedding_model == first, "as a request that began before"
-    put(source, "late", "A latecomer.")
+    ingest_text(source, "late", "A latecomer.")
     assert vectors(second) == chunks()
 
 
@@ -422,12 +423,12 @@ def test_the_api_says_where_a_model_is_changed_and_keeps_out_meanwhile(
     wanted = editing.SourceSettings(embedding_model="second")
     row = rebuild(source, second)
     with pytest.raises(InvalidRequest):
-        editing.update_source(live_world.users["owner"], "library", wanted)
+        editing.update_source(Caller(live_world.users["owner"]), "library", wanted)
     lifecycle.cancel(row)
     reembedder.work()
-    put(source, "a", "Zebras.")
+    ingest_text(source, "a", "Zebras.")
     with pytest.raises(InvalidRequest, match="Re-embed"):
-        editing.update_source(live_world.users["owner"], "library", wanted)
+        editing.update_source(Caller(live_world.users["owner"]), "library", wanted)
 
 
 def test_one_process_builds_at_a_time(

@@ -4,7 +4,7 @@ from typing import Annotated, TypedDict
 
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
-from rag.services.search.search_trace import STAGES, SearchExplained, Shown
+from rag.services.search.search_trace import STAGES, SearchExplanation, TracedPassage
 from ragsite.http.openapi_types import Count, Id, Share
 
 
@@ -68,7 +68,7 @@ class ExplainOut(TypedDict):
     warnings: list[str]
 
 
-def explain_out(explained: SearchExplained) -> ExplainOut:
+def explain_out(explained: SearchExplanation) -> ExplainOut:
     counts, fate = explained.counts, explained.fate
     return {
         "isMember": explained.is_known,
@@ -100,7 +100,7 @@ def explain_out(explained: SearchExplained) -> ExplainOut:
     }
 
 
-def _ranked_out(shown: Shown) -> RankedOut:
+def _ranked_out(shown: TracedPassage) -> RankedOut:
     passage = shown.passage
     return {
         "chunkId": str(passage.chunk_id),

@@ -1,4 +1,4 @@
-"""BM25 in PostgreSQL: the chunks that have a question's words (docs/architecture.md, "How are words found?")."""
+"""BM25 in PostgreSQL: the chunks that have a question's words (docs/decisions/0023-bm25-in-postgresql.md)."""
 
 import math
 import uuid
@@ -146,7 +146,7 @@ def _configs(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
 
 def _config_of(question: str, configs: dict[str, int]) -> str:
     """Whose stop words are left out: the question's, if that can be told and is among them; else the commonest's."""
-    if len(configs) > 1 and (lang := languages.detect(question)):
+    if len(configs) > 1 and (lang := languages.detect_language(question)):
         own = languages.text_search_config(lang)
         if own in configs:
             return own

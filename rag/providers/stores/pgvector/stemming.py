@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from django.db import connection
 
 from rag.models.content.index_tables import TERM_DIMENSIONS
-from rag.text.words import LETTERS, is_unspaced, pairs
+from rag.text.words import LETTERS, is_unspaced, character_bigrams
 
 # Letters and digits; an underscore inside is part of an identifier.
 _TOKEN = re.compile(rf"{LETTERS}(?:_+{LETTERS})*")
@@ -97,7 +97,7 @@ def words_of(text: str) -> list[str]:
 @functools.lru_cache(maxsize=_MOST_REMEMBERED)
 def _split(token: str) -> tuple[str, ...]:
     if not token.isascii() and is_unspaced(token):
-        return tuple(part.lower() for part in pairs(token[:_MOST_UNSPACED]))
+        return tuple(part.lower() for part in character_bigrams(token[:_MOST_UNSPACED]))
     whole = token.lower()[:_MOST_LETTERS]
     if not _IS_IDENTIFIER.search(token):
         return (whole,)
