@@ -1,4 +1,4 @@
-"""What tests share: a world with two organisations, real HTTP against a real server, and a real Celery worker."""
+"""Shared fixtures: two organisations with users, a live HTTP server with its clients, and a real Celery worker."""
 
 import contextlib
 import os
@@ -20,12 +20,12 @@ from pytest_django.live_server_helper import LiveServer
 
 from ragsite.postgres import identity
 from ragsite.settings.files import in_folder
-from tests.support.database import empty
+from tests.support.database import delete_all_rows
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
-# The test databases are this process's to make and to empty; what tests call runs as it does in a worker.
+# The test process owns the test database. Code that tests call runs as a worker's does (`as_worker`).
 identity.run_process_as(identity.OWNER)
 
 
@@ -36,38 +36,38 @@ def as_worker() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def emptied_quickly() -> None:
-    """After each test that commits."""
-    case: Any = TransactionTestCase
-    case._fixture_teardown = lambda self: empty()
+def fast_teardown() -> None:
+    """Replace Django's flush after each test that commits: see tests.support.database."""
+    test_case: Any = TransactionTestCase
+    test_case._fixture_teardown = lambda self: delete_all_rows()
 
 
 @pytest.fixture
 def world(db: None) -> World:
     """Two organisations with people of every role."""
-    return World.found()
+    return World.create()
 
 
 @pytest.fixture(autouse=True)
 def stored_files(settings: Any, tmp_path: Path) -> Path:
-    """The storage of this test alone, and its temporary folder beside it."""
-    folder, temporary = tmp_path / "files", tmp_path / "tmp"
-    temporary.mkdir()
+    """Give each test a file storage and a temporary folder of its own."""
+    folder, temporary_folder = tmp_path / "files", tmp_path / "tmp"
+    temporary_folder.mkdir()
     settings.STORAGES = {**settings.STORAGES, "default": in_folder(folder)}
-    settings.RAG_STORAGE_FOLDER, settings.RAG_TEMP_FOLDER = folder, temporary
-    settings.FILE_UPLOAD_TEMP_DIR = str(temporary)
+    settings.RAG_STORAGE_FOLDER, settings.RAG_TEMP_FOLDER = folder, temporary_folder
+    settings.FILE_UPLOAD_TEMP_DIR = str(temporary_folder)
     return folder
 
 
 @pytest.fixture
 def live_world(transactional_db: None) -> World:
-    """The same, committed: for tests in which other processes take part."""
-    return World.found()
+    """`world`, committed: for tests in which other processes take part."""
+    return World.create()
 
 
 @pytest.fixture
 def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
-    """api() is an anonymous client, api("editor") one signed in as that user of the world, by their password."""
+    """api() is an anonymous client; api("editor") has signed in as that user of the world, with their password."""
 
     def client(name: str = "") -> Client:
         anonymous = Client(live_server.url)
@@ -78,21 +78,21 @@ def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
 
 @pytest.fixture
 def provider() -> Iterator[ProviderServer]:
-    """The outside world's models, on loopback."""
+    """A server on loopback that speaks the protocols of model providers."""
     with ProviderServer().running() as server:
         yield server
 
 
 @pytest.fixture
 def language_model(provider: ProviderServer, settings: Any) -> ProviderServer:
-    """A configured language model: the provider's."""
+    """Configure the provider's language model as the installation's."""
     settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", provider.base_url, "secret"
     settings.LLM_MODELS, settings.LLM_TIMEOUT = [], 5.0
     return provider
 
 
 class Worker:
-    """A real worker process with beat, on the test database."""
+    """A Celery worker process with beat, on the test database."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -116,7 +116,7 @@ class Worker:
             self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
 
     def kill(self) -> None:
-        """SIGKILL to the whole family, as when the machine dies."""
+        """Send SIGKILL to the worker and its children, as when the machine loses power."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -135,28 +135,28 @@ class Worker:
 
 @pytest.fixture
 def worker(transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
-    """Not started yet: the test decides when. Its queue is empty before and after."""
-    empty_queue()
+    """A worker that is not started yet. Its queue is empty before and after the test."""
+    purge_queue()
     process = Worker(tmp_path)
     yield process
     process.stop()
-    empty_queue()
+    purge_queue()
 
 
-def empty_queue() -> None:
+def purge_queue() -> None:
     with current_app.connection_for_write() as broker:
         current_app.control.purge(connection=broker)
 
 
 @pytest.fixture
 def eventually() -> Callable[..., object]:
-    """Ask again until the answer is true; fail after a bounded time. The only waiting that tests do."""
+    """Wait until a condition is true; fail after a bounded time. Tests wait in no other way."""
 
-    def wait(question: Callable[[], object], *, seconds: float = 60) -> object:
+    def wait(condition: Callable[[], object], *, seconds: float = 120) -> object:
         deadline = time.monotonic() + seconds
-        while not (answer := question()):
-            assert time.monotonic() < deadline, "it did not happen in time"
+        while not (result := condition()):
+            assert time.monotonic() < deadline, f"the condition was not true within {seconds} seconds"
             time.sleep(0.05)
-        return answer
+        return result
 
     return wait

@@ -1,5 +1,6 @@
 """The second fence: PostgreSQL's policies against the plain statement of the rule, and alone, without the first."""
 
+import dataclasses
 import json
 import os
 import threading
@@ -16,8 +17,7 @@ from django.test import Client as Browser
 from hypothesis import Phase, given, settings
 from rest_framework_simplejwt.tokens import AccessToken
 
-from accounts.models import User
-from orgs.models import AnyUser
+from orgs.access.caller import Caller
 from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.search.conversations import Conversation, ConversationMessage
@@ -32,7 +32,7 @@ from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import oracle, proof
 from tests.access.test_visible_to import rolled_back
 from tests.access.worlds import build, fill, worlds
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 # `make prove` tries more.
 WORLDS = int(os.environ.get("PROVE_WORLDS", "40"))
@@ -46,10 +46,9 @@ SHOWN: dict[type[Model], tuple[str, ...]] = {
 }
 
 
-def as_reader(caller: AnyUser, **said: Any) -> Identity:
+def as_reader(caller: Caller, **said: Any) -> Identity:
     """As authentication states them; somebody anonymous is nobody."""
-    by = caller.acting_by if isinstance(caller, User) else None
-    return Identity(NOBODY.role, caller.pk, by, **said)
+    return dataclasses.replace(caller.database_identity, **said)
 
 
 @pytest.mark.django_db
@@ -130,14 +129,16 @@ CURIOUS: list[tuple[str, str, Any]] = [
 def secrets(world: World) -> dict[str, str]:
     """A source that only its owner may query, full of a word that nobody else may ever read."""
     source = world.source(SECRET.lower(), name=f"{SECRET} papers", visibility="personal", description=SECRET)
-    put(
+    ingest_text(
         source,
         f"{SECRET}.md",
         f"{SECRET} is kept in the blue cabinet of the cellar.",
         title=f"{SECRET} report",
         tags=("plants",),
     )
-    put(world.source("open"), "open.md", "The reading room opens at nine.", title="Opening hours", tags=("plants",))
+    ingest_text(
+        world.source("open"), "open.md", "The reading room opens at nine.", title="Opening hours", tags=("plants",)
+    )
     document = Document.objects.get(source=source)
     job = IngestionJob.objects.create(source=source, chunk_size=1, chunk_overlap=0)
     job.documents.create(
@@ -194,7 +195,7 @@ def test_without_the_second_fence_nothing_leaks(
     world: World, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The policies let everything through; the querysets hold."""
-    monkeypatch.setattr(identity, "assume_caller", lambda *_: identity.set_current(identity.WORKER))
+    monkeypatch.setattr(Caller, "database_identity", identity.WORKER)
     assert leaks(world, secrets) == []
     assert DataSource.objects.filter(description="mine").count() == 0
 
@@ -203,7 +204,7 @@ def test_without_either_there_would_be_leaks(
     world: World, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that the two above cannot pass by asking for nothing."""
-    monkeypatch.setattr(identity, "assume_caller", lambda *_: identity.set_current(identity.WORKER))
+    monkeypatch.setattr(Caller, "database_identity", identity.WORKER)
     monkeypatch.setattr(DataSourceQuerySet, "visible_to", lambda self, user, action: self.filter(deleted_at=None))
     for each in (SourceContentQuerySet, JobContentQuerySet, IngestionDocumentQuerySet):
         monkeypatch.setattr(each, "visible_to", lambda self, user, action: self.all())
@@ -228,9 +229,9 @@ def test_a_request_without_a_credential_is_nobody(world: World, secrets: dict[st
 
 def test_a_search_and_a_conversation_show_themselves_to_their_user_alone(world: World, secrets: dict[str, str]) -> None:
     for model in (Conversation, ConversationMessage, SearchRecord):
-        with identity.run_as(as_reader(world.users["owner"])):
+        with identity.run_as(as_reader(Caller(world.users["owner"]))):
             assert model._default_manager.count() == 1
-        with identity.run_as(as_reader(world.users["admin"])):
+        with identity.run_as(as_reader(Caller(world.users["admin"]))):
             assert model._default_manager.count() == 0
 
 
@@ -241,7 +242,7 @@ def test_tags_find_only_what_is_open(world: World, secrets: dict[str, str]) -> N
     wanted = lexical.wanted("cellar", [source.pk])
     vector = embed_question("cellar", model=source.embedding_model)
     for name, found in (("owner", 1), ("member", 0)):
-        with identity.run_as(as_reader(world.users[name])):
+        with identity.run_as(as_reader(Caller(world.users[name]))):
             assert len(lexical.search(wanted, scope, 10)) == found, name
             assert len(registry.vector_store(source.embedding_model).search(vector, scope, 10)) == found, name
 
@@ -251,14 +252,14 @@ def test_words_find_only_what_is_open(world: World, secrets: dict[str, str]) -> 
     source = DataSource.objects.get(pk=secrets["source"])
     scope, wanted = Scope((source.pk,), source.embedding_model_id), lexical.wanted("cellar", [source.pk])
     for name, found in (("owner", 1), ("member", 0)):
-        with identity.run_as(as_reader(world.users[name])):
+        with identity.run_as(as_reader(Caller(world.users[name]))):
             assert len(lexical.search(wanted, scope, 10)) == found, name
 
 
 def test_nobody_writes_where_they_may_not(world: World, secrets: dict[str, str]) -> None:
     """What cannot be seen cannot be changed, and nothing is put into it."""
     source, document = DataSource.objects.get(pk=secrets["source"]), Document.objects.get(pk=secrets["document"])
-    with identity.run_as(as_reader(world.users["member"], action="write")):
+    with identity.run_as(as_reader(Caller(world.users["member"]), action="write")):
         assert DataSource.objects.filter(pk=source.pk).update(description="mine") == 0
         assert Document.objects.filter(pk=document.pk).update(title="mine") == 0
         assert Chunk.objects.filter(source=source)._raw_delete("default") == 0
@@ -285,7 +286,7 @@ def test_a_connection_carries_nobodys_identity_into_the_next_request(
         live_world.source(f"of-{name}", visibility="personal", owner=live_world.users[name], organization=home)
     expected: dict[Identity | None, set[str]] = {NOBODY: set()}
     for name in ("member", "foreigner"):
-        expected[as_reader(live_world.users[name])] = {f"of-{name}"}
+        expected[as_reader(Caller(live_world.users[name]))] = {f"of-{name}"}
     # The threads' connections are nobody's, and nothing is stated for nobody: what an earlier request left would show.
     monkeypatch.setattr(identity, "_of_process", NOBODY)
     start = threading.Barrier(8)

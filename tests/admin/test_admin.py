@@ -12,7 +12,7 @@ from rag.models import DataSource, EmbeddingModel, Grant, Usage
 from rag.services.ingestion import processing
 from rag.services.jobs import queries
 from rag.types import Submission
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 PAGES = [
     "/admin/",
@@ -46,7 +46,7 @@ def foreign(world: World) -> DataSource:
     Team.objects.create(organization=world.abroad, name="foreign-team")
     world.key("foreigner", organization=world.abroad, name="foreign-key")
     source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
-    put(source, "foreign-document", "Zebras.")
+    ingest_text(source, "foreign-document", "Zebras.")
     queries.submit(
         source=source,
         submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
@@ -163,7 +163,7 @@ def test_a_new_organisation_has_the_default_roles(world: World) -> None:
 def test_document_text_is_not_shown_to_who_may_only_manage(world: World) -> None:
     """RESOLUTION: nothing widens querying, "not being organisation owner"."""
     source = world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"])
-    outcome = put(source, "diary", "Zebras have stripes.")
+    outcome = ingest_text(source, "diary", "Zebras have stripes.")
     reply = browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")
     assert reply.status_code == 200
     assert "stripes" not in reply.content.decode()
@@ -192,7 +192,7 @@ def test_a_slug_that_is_taken_is_told(world: World) -> None:
 )  # fmt: skip
 def test_no_address_filters_by_what_the_page_hides(world: World, query: str) -> None:
     """Who may manage a source must not read its texts letter by letter."""
-    put(
+    ingest_text(
         world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"]), "diary", "Zebras: stripes."
     )
     assert browser(world.users["owner"]).get(f"/admin/rag/document/?{query}").status_code in (302, 400)
@@ -287,7 +287,7 @@ def test_jobs_are_cancelled_by_those_who_manage_their_source(world: World, forei
 @pytest.mark.parametrize("by_action", [True, False])
 def test_a_source_is_deleted_after_being_asked_again(world: World, foreign: DataSource, by_action: bool) -> None:
     source = world.source("domestic")
-    put(source, "a", "Zebras.")
+    ingest_text(source, "a", "Zebras.")
     client = browser(world.users["owner"])
     if by_action:
         address = "/admin/rag/datasource/"
@@ -341,7 +341,7 @@ def test_documents_are_deleted_by_those_who_may_replace_them(
 ) -> None:
     """Editors, who hold sources.ingest alone. What is asked counts chunks, and says nothing of the text."""
     source = world.source("domestic", visibility=Visibility.PERSONAL)
-    put(source, "a", "Zebras have secret stripes.")
+    ingest_text(source, "a", "Zebras have secret stripes.")
     document, abroad = source.documents.get(), foreign.documents.get()
     client = browser(world.users["editor"])
     if by_action:
@@ -360,7 +360,7 @@ def test_documents_are_deleted_by_those_who_may_replace_them(
 
 
 def test_members_see_no_documents_in_the_admin(world: World) -> None:
-    put(world.source("domestic"), "a", "Zebras.")
+    ingest_text(world.source("domestic"), "a", "Zebras.")
     key = world.home.sources.get().documents.get().pk
     client = browser(world.users["member"])
     assert client.get("/admin/rag/document/").status_code == 403
@@ -370,7 +370,7 @@ def test_members_see_no_documents_in_the_admin(world: World) -> None:
 
 def test_what_is_stored_is_shown_and_warns_when_nearly_full(world: World) -> None:
     source = world.source("domestic")
-    put(source, "a", "Zebras.")
+    ingest_text(source, "a", "Zebras.")
     page = f"/admin/orgs/organization/{world.home.pk}/change/"
     owner = browser(world.users["owner"])
     world.home.max_chunks, world.home.max_bytes = 10, 7

@@ -11,7 +11,7 @@ from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, R
 from rag.services.evaluation import quality
 from rag.services.reembedding import lifecycle, worker
 from tests.admin.test_admin import browser
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 State = Reembedding.State
@@ -26,7 +26,7 @@ def second(world: World, provider: ProviderServer) -> EmbeddingModel:
 @pytest.fixture
 def source(world: World, second: EmbeddingModel) -> DataSource:
     source = world.source("domestic")
-    put(source, "zebras.txt", "A secret about zebras.")
+    ingest_text(source, "zebras.txt", "A secret about zebras.")
     return source
 
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from orgs.access.permissions import Visibility
 from rag.models import DataSource
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 pytestmark = pytest.mark.django_db
 HOSTILE = (
@@ -53,7 +53,7 @@ def test_the_pages_are_for_managers_of_this_source_alone(world: World, library: 
 
 
 def test_a_search_is_explained_and_documents_are_shown_as_text(world: World, library: DataSource) -> None:
-    put(library, "hostile.md", HOSTILE, title="<b>Zebras</b>")
+    ingest_text(library, "hostile.md", HOSTILE, title="<b>Zebras</b>")
     admin = signed_in(world, "admin")
     form = {"question": "How do zebras sleep?", "user": "member@home.example", "top_k": 5, "min_score": 0}
     shown = admin.post(page("why", library), {**form, "path": "hostile.md"}).text

@@ -12,7 +12,7 @@ from orgs.access.permissions import Visibility
 from rag.models import DataSource, Document, IngestionJob, Original
 from tests.admin.test_admin import browser
 from tests.support import factories
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 
 def page(source: DataSource) -> str:
@@ -24,7 +24,7 @@ def file(name: str = "zebras.md", content: bytes = b"# Zebras\n\nStripes.") -> S
 
 
 def work(job: IngestionJob) -> Document:
-    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     return Document.objects.get()
 
 
@@ -147,20 +147,20 @@ def test_an_original_is_for_those_who_may_query_its_source(world: World) -> None
     assert [client.get(address).status_code for client in (owner, foreigner)] == [404, 404]
     assert address not in owner.get(f"/admin/rag/document/{document.pk}/change/").content.decode()
     assert Client().get(address).status_code == 302
-    texts = put(world.source("other"), "text", "Lions.")
+    texts = ingest_text(world.source("other"), "text", "Lions.")
     for missing in (texts.document_id, "none"):
         assert editor.get(f"/admin/rag/document/{missing}/original/").status_code == 404
 
 
 def test_documents_and_sources_are_parsed_again(world: World) -> None:
     source, foreign = world.source(), world.source("foreign", organization=world.abroad)
-    documents = [put(source, "a", "Alpha.").document_id, put(foreign, "b", "Beta.").document_id]
+    documents = [ingest_text(source, "a", "Alpha.").document_id, ingest_text(foreign, "b", "Beta.").document_id]
     client = browser(world.users["owner"])
     chosen = {"action": "parse_again", "_selected_action": documents}
     reply = client.post("/admin/rag/document/", chosen, follow=True)
     assert "1 documents are parsed again, by 1 jobs" in reply.content.decode()
     chosen = {"action": "parse_again", "_selected_action": [source.pk, foreign.pk]}
     assert "on their way already" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
-    assert factories.work() == 1
+    assert factories.process_queue() == 1
     assert "1 documents are parsed again" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
     assert set(IngestionJob.objects.values_list("source", "again")) == {(source.pk, True)}

@@ -25,7 +25,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import registry
 from rag.providers.http import outbound
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 # Pages: nothing runs or shows that stands inside of them.
@@ -43,7 +43,7 @@ def root(world: World) -> Client:
 
 def pages(world: World) -> list[str]:
     source = world.source()
-    put(source, "zebras", "Zebras have stripes.")
+    ingest_text(source, "zebras", "Zebras have stripes.")
     world.home.max_chunks = 1
     world.home.save()
     document = source.documents.get()

@@ -1,4 +1,4 @@
-"""The logs hold nothing of what people ask or send (docs/operations.md, "How do I read the logs?")."""
+"""The logs hold nothing of what people ask or send (docs/operations/monitor.md, "How do I read the logs?")."""
 
 import base64
 import logging
@@ -10,7 +10,7 @@ import pytest
 from accounts.audit.events import AuditEvent
 from orgs.access.permissions import QueryHistory
 from rag.models import DataSource, EmbeddingModel
-from tests.support.factories import World, put, work
+from tests.support.factories import World, ingest_text, process_queue
 from tests.support.http import Client
 
 OUR_OWN = ("rag", "orgs", "accounts", "ragsite", "django_structlog")
@@ -66,14 +66,14 @@ def test_nothing_of_a_question_or_a_document_is_logged(
             {"path": "d", "text": text, "lang": MARK * 20},
         ],
     }
-    put(remote, "a", text)
+    ingest_text(remote, "a", text)
     document = {"source": "library", "path": "a", "title": "Ponds", "text": text}
     for body in (document, {**document, "path": ""}):
         editor.post("/api/rag/ingest", body)
     editor.post("/api/rag/ingest", job)
     job["documents"] = job["documents"][:2]
     assert editor.post("/api/rag/ingest", job).status == 202
-    assert work() == 2
+    assert process_queue() == 2
     for path, body in questions().items():
         assert editor.post(path, body).status == 200, path
         assert editor.post(path, {**body, "top_k": MARK, "topK": MARK, "ragTopK": MARK, "stream": MARK}).status < 500

@@ -10,7 +10,7 @@ from rag.services.ingestion import processing
 from rag.services.jobs import queries
 from rag.services.operations import metrics
 from rag.types import Submission
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 
 def read(client: Client, **headers: str) -> dict[tuple[str, str], float]:
@@ -64,11 +64,11 @@ def test_without_a_token_this_machine_alone(client: Client) -> None:
 
 def test_what_organisations_store_by_their_slugs(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that store most: a platform of ten thousand must not make ten thousand series."""
-    put(world.source(), "a", "Zebras.")
+    ingest_text(world.source(), "a", "Zebras.")
     world.home.max_bytes = 1000
     world.home.save()
     for number in range(2):
-        put(world.source(f"abroad-{number}", organization=world.abroad), "a", "Lions.")
+        ingest_text(world.source(f"abroad-{number}", organization=world.abroad), "a", "Lions.")
     told = read(client)
     assert told["ragsite_organization_chunks", "abroad"] == 2
     assert told["ragsite_organization_bytes", "home"] == 7

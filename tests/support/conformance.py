@@ -1,4 +1,4 @@
-"""Every answer against the OpenAPI schema that the product serves: its status, content type, headers and body."""
+"""Checks every API response against the OpenAPI document that the product serves: status, headers, media type, body."""
 
 import functools
 import json
@@ -9,52 +9,64 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from ragsite.views.api_reference import document
 
-# Paths below these are the API's; everything else (admin, health) is not in the schema.
-PREFIXES = ("/api/", "/agent/", "/functions/")
-# Open by nature: not described in the schema, or described in themselves.
-BESIDE = ("/api/schema", "/api/docs")
+# Paths with these prefixes belong to the API. Everything else (admin, health) is not in the OpenAPI document.
+API_PREFIXES = ("/api/", "/agent/", "/functions/")
+# The document itself and its pages.
+UNDESCRIBED_PATHS = ("/api/schema", "/api/docs")
+# Statuses that any path may answer with before a view is reached.
+STATUSES_OF_UNKNOWN_PATHS = (400, 404, 413)
+STATUSES_OF_UNKNOWN_METHODS = (401, 403, 405, 413, 429)
 
 
-def check(method: str, path: str, status: int, headers: dict[str, str], content: bytes) -> None:
-    """headers: names in lower case. Raises AssertionError if the schema does not have this answer."""
+def check_response(method: str, path: str, status: int, headers: dict[str, str], content: bytes) -> None:
+    """Raise AssertionError unless the OpenAPI document describes this response.
+
+    Args:
+        method: HTTP method in capitals.
+        path: Path of the request, with or without a query string.
+        status: HTTP status of the response.
+        headers: Response headers, names in lower case.
+        content: Body of the response.
+    """
     path = path.partition("?")[0].rstrip("/")
-    if not path.startswith(PREFIXES) or path.startswith(BESIDE):
+    if not path.startswith(API_PREFIXES) or path.startswith(UNDESCRIBED_PATHS):
         return
-    asked = f"{method} {path}"
-    if (template := _template(path)) is None:
-        assert status in (400, 404, 413), f"{asked} answered {status}, and the schema does not have this path"
+    request = f"{method} {path}"
+    template = _matching_template(path)
+    if template is None:
+        assert status in STATUSES_OF_UNKNOWN_PATHS, f"{request} answered {status}; the path is not in the schema"
         return
     operation = document()["paths"][template].get(method.lower())
-    if method in ("OPTIONS", "HEAD"):  # answered everywhere; described nowhere
+    if method in ("OPTIONS", "HEAD"):  # answered by every view, and not described
         return
     if operation is None:
-        assert status in (401, 403, 405, 413, 429), f"{asked} answered {status}, and the schema has no such method"
+        assert status in STATUSES_OF_UNKNOWN_METHODS, f"{request} answered {status}; the method is not in the schema"
         return
     response = operation["responses"].get(str(status))
-    assert response is not None, f"{asked} answered {status}: {content[:500]!r}; the schema has no such status"
-    _check_headers(asked, response, headers)
-    described = response.get("content", {})
+    assert response is not None, f"{request} answered {status}: {content[:500]!r}; the status is not in the schema"
+    _check_headers(request, response, headers)
+    media_types = response.get("content", {})
     media_type = headers.get("content-type", "").partition(";")[0]
-    if not described:
-        assert content == b"", f"{asked}, {status}: a body that the schema does not have"
+    if not media_types:
+        assert content == b"", f"{request}, {status}: the schema describes no body"
         return
-    assert media_type in described, f"{asked}, {status}: {media_type} is not in the schema"
+    assert media_type in media_types, f"{request}, {status}: {media_type} is not in the schema"
     if media_type == "application/json":
         errors = list(_validator(template, method.lower(), str(status)).iter_errors(json.loads(content)))
-        found = "; ".join(f"{error.json_path}: {error.message}"[:300] for error in errors[:3])
-        assert not errors, f"{asked}, {status}: the body is not as in the schema: {found}"
+        summary = "; ".join(f"{error.json_path}: {error.message}"[:300] for error in errors[:3])
+        assert not errors, f"{request}, {status}: the body does not match the schema: {summary}"
 
 
-def _check_headers(asked: str, response: dict[str, Any], headers: dict[str, str]) -> None:
+def _check_headers(request: str, response: dict[str, Any], headers: dict[str, str]) -> None:
     for name, header in response.get("headers", {}).items():
         value = headers.get(name.lower())
-        assert value is not None or not header.get("required"), f"{asked}: the header {name} is missing"
+        assert value is not None or not header.get("required"), f"{request}: the header {name} is missing"
 
 
 @functools.cache
-def _template(path: str) -> str | None:
-    """The schema's path that this one is an instance of; a path without parameters goes first."""
-    for template in sorted(document()["paths"], key=lambda each: each.count("{")):
+def _matching_template(path: str) -> str | None:
+    """The path template of the schema that matches; templates with fewer parameters are tried first."""
+    for template in sorted(document()["paths"], key=lambda template: template.count("{")):
         pattern = re.sub(r"\\\{[^/]+\\\}", "[^/]+", re.escape(template))
         if re.fullmatch(pattern, path):
             return str(template)
@@ -64,22 +76,22 @@ def _template(path: str) -> str | None:
 @functools.cache
 def _validator(template: str, method: str, status: str) -> Draft202012Validator:
     content = document()["paths"][template][method]["responses"][status]["content"]
-    schema = {**content["application/json"]["schema"], "components": _closed()}
+    schema = {**content["application/json"]["schema"], "components": _closed_components()}
     return Draft202012Validator(schema, format_checker=FormatChecker())
 
 
 @functools.cache
-def _closed() -> Any:
-    """The components, without room for fields that they do not name: clients may meet new ones, our tests may not."""
+def _closed_components() -> Any:
+    """The schema's components with `additionalProperties: false`: an undescribed field fails a test."""
 
-    def closed(schema: Any) -> Any:
+    def close(schema: Any) -> Any:
         if isinstance(schema, list):
-            return [closed(each) for each in schema]
+            return [close(item) for item in schema]
         if not isinstance(schema, dict):
             return schema
-        inner = {name: closed(each) for name, each in schema.items()}
+        closed = {name: close(value) for name, value in schema.items()}
         if schema.get("type") == "object" and "properties" in schema:
-            inner.setdefault("additionalProperties", False)
-        return inner
+            closed.setdefault("additionalProperties", False)
+        return closed
 
-    return closed(document()["components"])
+    return close(document()["components"])

@@ -1,34 +1,35 @@
-"""A database without rows, as after `migrate`."""
+"""Empties the test database: after a test that commits, it is as after `migrate`."""
 
 from django.db import connection
 
 from ragsite.postgres import identity
 
-# Only what has rows, without the checks and triggers of a deletion, and not what migrations leave behind: Django's own
-# flush truncates and fills again everything that there is, which takes longer than most tests. An index of vectors is
-# emptied with its table, so that it holds no dead ones.
-_EMPTY = """
+# Deletes only from tables that have rows, without triggers and foreign key checks, and keeps what migrations insert.
+# Django's own flush truncates every table and runs post-migrate handlers, which takes longer than most tests.
+# Tables with a vector or term index are truncated, so that the index keeps no dead entries.
+_DELETE_ALL_ROWS = """
 DO $$
 DECLARE
-    each regclass;
+    table_name regclass;
     has_rows boolean;
 BEGIN
     SET LOCAL session_replication_role = replica;
-    FOR each IN
+    FOR table_name IN
         SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
         AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
     LOOP
-        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', each) INTO has_rows;
-        IF has_rows AND each::text ~ '^rag_(embedding[0-9]+|chunkterms)$' THEN
-            EXECUTE format('TRUNCATE %s', each);
+        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', table_name) INTO has_rows;
+        IF has_rows AND table_name::text ~ '^rag_(embedding[0-9]+|chunkterms)$' THEN
+            EXECUTE format('TRUNCATE %s', table_name);
         ELSIF has_rows THEN
-            EXECUTE format('DELETE FROM %s', each);
+            EXECUTE format('DELETE FROM %s', table_name);
         END IF;
     END LOOP;
 END $$
 """
 
 
-def empty() -> None:
+def delete_all_rows() -> None:
+    """Delete every row that tests made, as the owner of the tables."""
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:
-        cursor.execute(_EMPTY)
+        cursor.execute(_DELETE_ALL_ROWS)

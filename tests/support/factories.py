@@ -1,4 +1,4 @@
-"""The people and sources that tests speak of."""
+"""Creates the organisations, users, sources and documents that tests use, and does a worker's part in process."""
 
 import datetime
 import uuid
@@ -17,7 +17,7 @@ from orgs.api_keys import service
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import prepare
-from rag.services.ingestion import batch, processing, leases
+from rag.services.ingestion import batch, leases, processing
 from rag.services.ingestion.timings import Clock
 from rag.types import IndexOutcome, Submission
 
@@ -35,18 +35,24 @@ PEOPLE = (
 
 @dataclass(frozen=True)
 class World:
-    """`home` has owner, admin, editor, member and supporter (team support); `abroad` a foreigner, who edits there."""
+    """Two organisations with users.
+
+    Attributes:
+        home: Has the users owner, admin, editor, member and supporter (in the team `support`).
+        abroad: Has one user, foreigner, with the role editor.
+        users: User by name.
+    """
 
     home: Organization
     abroad: Organization
     users: dict[str, User]
 
     @classmethod
-    def found(cls) -> "World":
-        """As orgs.services would, in a few statements and without events: most tests begin with it."""
-        home, abroad = _all(Organization, [{"name": name, "slug": name.lower()} for name in ("Home", "Abroad")])
+    def create(cls) -> "World":
+        """Create what orgs.services would create, in a few statements and without audit events."""
+        home, abroad = _bulk_create(Organization, [{"name": name, "slug": name.lower()} for name in ("Home", "Abroad")])
         organizations = {"home": home, "abroad": abroad}
-        made = _all(
+        default_roles = _bulk_create(
             Role,
             [
                 {"organization": organization, "name": name, "permissions": permissions}
@@ -54,29 +60,31 @@ class World:
                 for name, permissions in DEFAULT_ROLES.items()
             ],
         )
-        roles = {(role.organization.slug, role.name): role for role in made}
-        (team,) = _all(Team, [{"organization": home, "name": "support"}])
+        roles = {(role.organization.slug, role.name): role for role in default_roles}
+        (team,) = _bulk_create(Team, [{"organization": home, "name": "support"}])
         password = make_password(PASSWORD)
-        users = _all(User, [{"email": f"{name}@{slug}.example", "password": password} for name, slug, _ in PEOPLE])
-        members = _all(
+        users = _bulk_create(
+            User, [{"email": f"{name}@{slug}.example", "password": password} for name, slug, _ in PEOPLE]
+        )
+        members = _bulk_create(
             Membership,
             [
                 {"user": user, "organization": organizations[slug]}
                 for user, (_, slug, _) in zip(users, PEOPLE, strict=True)
             ],
         )
-        belonging = [
+        role_assignments = [
             {"membership": member, "role": roles[slug, role]}
             for member, (_, slug, role) in zip(members, PEOPLE, strict=True)
         ]
-        _all(Membership.roles.through, belonging)
-        found = cls(home, abroad, {name: user for user, (name, _, _) in zip(users, PEOPLE, strict=True)})
-        supporter = next(member for member in members if member.user == found.users["supporter"])
-        _all(Membership.teams.through, [{"membership": supporter, "team": team}])
-        return found
+        _bulk_create(Membership.roles.through, role_assignments)
+        world = cls(home, abroad, {name: user for user, (name, _, _) in zip(users, PEOPLE, strict=True)})
+        supporter = next(member for member in members if member.user == world.users["supporter"])
+        _bulk_create(Membership.teams.through, [{"membership": supporter, "team": team}])
+        return world
 
     def source(self, slug: str = "library", **fields: Any) -> DataSource:
-        """A source of `home`, public unless said otherwise."""
+        """Create a data source of `home`: public, unless `fields` say otherwise."""
         values = {
             "organization": self.home,
             "name": slug,
@@ -88,52 +96,52 @@ class World:
         return DataSource.objects.create(slug=slug, **values)
 
     def key(self, user: str, *scopes: str, **fields: Any) -> service.IssuedKey:
-        """An API key of that user for `home`, with every scope unless said otherwise."""
+        """Issue an API key of this user for `home`: with every scope, unless `scopes` are given."""
         values = {"organization": self.home, "name": "key", "scopes": scopes or Scope.values, **fields}
         return service.issue(user=self.users[user], **values)
 
 
-def _all(model: Any, rows: list[dict[str, Any]]) -> list[Any]:
+def _bulk_create(model: Any, rows: list[dict[str, Any]]) -> list[Any]:
     return QuerySet(model).bulk_create([model(**row) for row in rows])
 
 
-def put(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:
-    """A document that is searchable when this returns."""
+def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:
+    """Ingest a document in process; it is searchable when this returns."""
     submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
     return processing.ingest_now(source=source, submission=submission)
 
 
-def carry_on(row: IngestionDocument) -> None:
-    """What the worker does that claimed the row, up to writing it. Raises LeaseLost if it is not its any more."""
+def process_claimed(row: IngestionDocument) -> None:
+    """Parse, embed and write a claimed row as its worker does. Raises LeaseLost if the lease has ended."""
     source = row.job.source
     cut = prepare.cut(processing._submission(row), source=source, options=processing._options(row))
     (prepared,) = prepare.embed([cut], source.embedding_model, on_batch=lambda done: None)
     batch.write([batch.Work(row, cut, Clock())], [prepared])
 
 
-def claim(document_id: uuid.UUID) -> IngestionDocument | None:
-    """What a worker takes while nothing else waits; None if this document cannot be taken."""
-    waiting = IngestionDocument.objects.filter(state=IngestionDocument.State.QUEUED, due_at=None)
-    others = list(waiting.exclude(pk=document_id).values_list("pk", flat=True))
-    elsewhere = IngestionDocument.objects.filter(pk__in=others)
-    elsewhere.update(due_at=timezone.now() + datetime.timedelta(hours=1))
+def claim_document(document_id: uuid.UUID) -> IngestionDocument | None:
+    """Claim this document as a worker does; None if it cannot be claimed. Other queued documents are postponed."""
+    queued = IngestionDocument.objects.filter(state=IngestionDocument.State.QUEUED, due_at=None)
+    other_ids = list(queued.exclude(pk=document_id).values_list("pk", flat=True))
+    other_documents = IngestionDocument.objects.filter(pk__in=other_ids)
+    other_documents.update(due_at=timezone.now() + datetime.timedelta(hours=1))
     try:
         return next(iter(leases.claim_next(1)), None)
     finally:
-        elsewhere.update(due_at=None)
+        other_documents.update(due_at=None)
 
 
-def run(*, ids: Sequence[uuid.UUID]) -> None:
-    """What a worker does that was given just these, in this order; those that cannot be taken are left."""
-    rows = [row for each in ids if (row := claim(each))]
-    for _, some in groupby(rows, key=lambda row: row.source_id):
-        processing.work_on(list(some))
+def process_documents(*, ids: Sequence[uuid.UUID]) -> None:
+    """Claim and process these documents in this order; those that cannot be claimed are skipped."""
+    rows = [row for document_id in ids if (row := claim_document(document_id))]
+    for _, source_rows in groupby(rows, key=lambda row: row.source_id):
+        processing.work_on(list(source_rows))
 
 
-def work(at_once: int = 8) -> int:
-    """What a worker would do until there is nothing to take now; how many documents it took."""
-    taken = 0
+def process_queue(at_once: int = 8) -> int:
+    """Claim and process documents until none can be claimed; return how many were claimed."""
+    claimed = 0
     while rows := leases.claim_next(at_once):
         processing.work_on(rows)
-        taken += len(rows)
-    return taken
+        claimed += len(rows)
+    return claimed

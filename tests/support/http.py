@@ -69,5 +69,5 @@ class Client:
 def _reply(request: urllib.request.Request, status: int, response: Any) -> Reply:
     content = response.read()
     headers = {name.lower(): value for name, value in response.headers.items()}
-    conformance.check(request.get_method(), request.selector, status, headers, content)
+    conformance.check_response(request.get_method(), request.selector, status, headers, content)
     return Reply(status, headers, json.loads(content or b"null"))

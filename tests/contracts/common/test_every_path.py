@@ -11,7 +11,7 @@ from orgs.access.permissions import Scope
 from rag.models import EmbeddingModel
 from ragsite.postgres import identity
 from ragsite.views.api_reference import document
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
@@ -111,9 +111,9 @@ def test_a_session_of_the_admin_is_no_credential(live_world: World, client: Brow
 def test_an_index_that_is_down_has_its_words_in_every_contract(api: Api, live_world: World) -> None:
     """Pipeline: `INDEX_UNAVAILABLE`, "Vector database down"; RESOLUTION, "Errors": 503, and 500 in retrieval and agent.
     v3, 5: "503 Service Unavailable - Vector store … unavailable"."""
-    put(live_world.source(), "a", "Zebras have stripes.")
+    ingest_text(live_world.source(), "a", "Zebras have stripes.")
     member = api("member")
-    with identity.acting(identity.OWNER), connection.cursor() as cursor:
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE rag_embedding384 RENAME TO elsewhere")
         try:
             replies = [member.post(path, body) for path, body, *_ in SEARCHES]

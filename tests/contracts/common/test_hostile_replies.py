@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rag.models import ConversationMessage
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 from tests.support.upstream import Upstream
@@ -27,7 +27,7 @@ ASKED: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def member(api: Api, live_world: World, settings: Any) -> Client:
     settings.RAG_CONFIDENCE_HIGH_THRESHOLD = settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD = 0.1
-    put(live_world.source("library"), "/bikes", "Bicycles are parked in the yard.", title="Bicycles")
+    ingest_text(live_world.source("library"), "/bikes", "Bicycles are parked in the yard.", title="Bicycles")
     return api("member")
 
 

@@ -127,7 +127,7 @@ def test_an_answer_outside_of_the_schema_is_noticed() -> None:
     """The check that every reply of these tests goes through is itself awake."""
     good = b'{"status": "created", "documentId": "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", "chunkCount": 1}'
     json_headers = {"content-type": "application/json"}
-    conformance.check("POST", "/api/rag/ingest/", 200, json_headers, good)
+    conformance.check_response("POST", "/api/rag/ingest/", 200, json_headers, good)
     for status, headers, content in (
         (418, json_headers, good),
         (200, {"content-type": "text/html"}, good),
@@ -136,4 +136,4 @@ def test_an_answer_outside_of_the_schema_is_noticed() -> None:
         (200, json_headers, b"{}"),
     ):
         with pytest.raises(AssertionError):
-            conformance.check("POST", "/api/rag/ingest", status, headers, content)
+            conformance.check_response("POST", "/api/rag/ingest", status, headers, content)

@@ -11,7 +11,7 @@ from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.sources import deletion
 from tests.support import factories
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -51,7 +51,7 @@ def test_a_document_of_a_job_is_refused_and_the_others_go_on(api: Api, live_worl
     live_world.source()
     editor = api("editor")
     job = editor.post("/api/rag/ingest", job_body(("a", "Alpha."), ("b", LONG), ("c", "Gamma."))).body["jobId"]
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     state = editor.get(f"/api/rag/ingest/{job}").body
     assert (state["status"], state["indexed"], state["chunks"]) == ("completed", 2, 2)
     assert [(error["index"], error["path"], error["code"]) for error in state["errors"]] == [(1, "b", "INDEX_FULL")]
@@ -64,13 +64,13 @@ def test_a_document_of_a_job_is_refused_and_the_others_go_on(api: Api, live_worl
 def test_what_is_deleted_makes_room_at_once_and_others_have_their_own(api: Api, live_world: World) -> None:
     source, abroad = live_world.source(), live_world.source(organization=live_world.abroad)
     for path in ("a", "b", "c"):
-        put(abroad, path, "Alpha.")
+        ingest_text(abroad, path, "Alpha.")
     limit(live_world, 1)
-    put(source, "a", "Alpha.")
+    ingest_text(source, "a", "Alpha.")
     deletion.delete_source(source)
     live_world.source()
     assert api("editor").post("/api/rag/ingest", job_body(("b", "Beta."))).status == 202
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert IngestionJob.objects.get().status == "completed"
 
 
@@ -84,7 +84,7 @@ def test_the_last_place_is_given_once(live_world: World, round_: int) -> None:
     def write(source: DataSource) -> None:
         try:
             ready.wait(20)
-            put(source, "a", "Alpha.")
+            ingest_text(source, "a", "Alpha.")
         except IndexFull:
             full.append(source)
         finally:

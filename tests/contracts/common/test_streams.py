@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
@@ -22,7 +22,7 @@ BODIES = {
 @pytest.fixture
 def member(api: Callable[..., Client], live_world: World, language_model: ProviderServer, settings: Any) -> Client:
     settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 60.0
-    put(live_world.source("library"), "/bikes", "Bicycles are parked in the yard. Tea is hot.", title="Bicycles")
+    ingest_text(live_world.source("library"), "/bikes", "Bicycles are parked in the yard. Tea is hot.", title="Bicycles")
     language_model.goes_on = threading.Event()
     return api("member")
 

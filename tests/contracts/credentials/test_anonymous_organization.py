@@ -14,7 +14,7 @@ from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.models import Membership
 from rag.models import DataSource
-from tests.support.factories import PASSWORD, World, put
+from tests.support.factories import PASSWORD, World, ingest_text
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -30,9 +30,9 @@ def test_it_is_off_unless_set(world: World) -> None:
 def test_a_request_without_a_credential_acts_for_that_organisation(api: Api, live_world: World, settings: Any) -> None:
     """RESOLUTION: "lets a local n8n call without one, as a service user of that organisation"."""
     settings.RAG_ANONYMOUS_ORG = "home"
-    put(live_world.source("public"), "a", "Zebras have stripes.")
-    put(live_world.source("secret", visibility=Visibility.PRIVATE), "a", "Zebras have secrets.")
-    put(live_world.source("abroad", organization=live_world.abroad), "a", "Zebras abroad.")
+    ingest_text(live_world.source("public"), "a", "Zebras have stripes.")
+    ingest_text(live_world.source("secret", visibility=Visibility.PRIVATE), "a", "Zebras have secrets.")
+    ingest_text(live_world.source("abroad", organization=live_world.abroad), "a", "Zebras abroad.")
     with ThreadPoolExecutor(4) as pool:
         first = list(pool.map(lambda _: api().get(SOURCES).status, range(4)))
     assert first == [200] * 4, "also when several come first at once"

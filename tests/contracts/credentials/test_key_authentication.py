@@ -15,12 +15,13 @@ from rest_framework.test import APIRequestFactory
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.audit.events import AuditEvent
-from orgs.api_keys.authentication import ApiKeyAuthentication
+from orgs.access.caller import Caller
 from orgs.api_keys.service import ApiKey
+from orgs.authentication.api_keys import ApiKeyAuthentication
 from orgs.models import Membership
 from orgs.services import add_member
 from rag.models import DataSource
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -157,7 +158,7 @@ NEEDED = {"v3 ingest": "ingest", "pipeline ingest": "ingest", "v3 search": "quer
 
 @pytest.mark.parametrize("scope", ["query", "ingest", "manage"])
 def test_a_scope_opens_what_it_names_and_nothing_else(api: Api, live_world: World, scope: str) -> None:
-    put(live_world.source("library"), "a", "Zebras have stripes.")
+    ingest_text(live_world.source("library"), "a", "Zebras have stripes.")
     client = api().with_headers(Authorization=f"Bearer {live_world.key('editor', scope).secret}")
     for name, (path, body, success) in REQUESTS.items():
         reply = client.post(path, body)
@@ -182,7 +183,7 @@ def test_a_key_can_do_no_more_than_its_user(api: Api, live_world: World) -> None
 def test_writes_go_to_the_keys_organisation_and_reads_span_all(api: Api, live_world: World) -> None:
     """RESOLUTION: "Writing goes to the key's organisation"; "Reading spans every organisation the user belongs to"."""
     add_member(user=live_world.users["editor"], organization=live_world.abroad, roles=("editor",))
-    put(live_world.source("far", organization=live_world.abroad), "a", "Lions roar.")
+    ingest_text(live_world.source("far", organization=live_world.abroad), "a", "Lions roar.")
     client = api().with_headers(X_API_Key=live_world.key("editor").secret)
     path, body, _ = REQUESTS["v3 ingest"]
     assert client.post(path, body).status == 200
@@ -210,8 +211,9 @@ def test_finding_a_key_is_one_query_and_its_use_is_noted_once_a_minute(
         return ApiKey.objects.values_list("last_used_at", flat=True).get()
 
     with django_assert_num_queries(2):
-        user, key = ApiKeyAuthentication().authenticate(request) or (None, None)
-    assert (user, key, key and key.organization) == (world.users["editor"], issued.key, world.home)
+        user, caller = ApiKeyAuthentication().authenticate(request) or (None, None)
+    assert user == world.users["editor"]
+    assert caller == Caller(user, issued.key, world.home)
     first = used()
     assert timezone.now() - first < timedelta(minutes=1)
     with django_assert_num_queries(1):

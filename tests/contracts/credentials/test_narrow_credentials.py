@@ -14,7 +14,7 @@ from rag.models import DataSource, IngestionJob
 from rag.services.jobs import queries
 from rag.types import ChunkingOptions, Submission
 from ragsite.wsgi import application
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 SOURCES, SEARCH = "/api/rag/sources", "/api/rag/search"
 
@@ -77,7 +77,7 @@ def test_no_page_of_another_origin_asks_without_a_credential(
 ) -> None:
     """RAG_ANONYMOUS_ORG is for programs beside the server, not for every page in their users' browsers."""
     settings.RAG_ANONYMOUS_ORG, settings.CORS_ALLOWED_ORIGINS = "home", ["https://named.example"]
-    put(world.source("library"), "/a", "Zebras graze.")
+    ingest_text(world.source("library"), "/a", "Zebras graze.")
     headers = {"Origin": origin} if origin else {}
     asked = InProcess().post(SEARCH, {"query": "zebras"}, content_type="application/json", headers=headers)
     assert asked.status_code == status

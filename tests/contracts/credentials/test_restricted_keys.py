@@ -1,4 +1,4 @@
-"""Keys that are narrowed to sources and networks, and keys that are replaced (docs/contracts.md, "Who is calling?")."""
+"""Keys that are narrowed to sources and networks, and keys that are replaced (docs/contracts/authentication.md, "Who is calling?")."""
 
 import json
 import logging
@@ -13,11 +13,12 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.audit.events import AuditEvent
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.api_keys import service
 from orgs.api_keys.service import ApiKey
 from rag.models import Action, DataSource, IngestionJob
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 
 SOURCES, KEYS, SEARCH = "/api/rag/sources", "/api/auth/keys", "/api/rag/search"
@@ -37,12 +38,12 @@ def steppe(world: World) -> list[DataSource]:
     """Two public sources with a document each."""
     found = [world.source(name) for name in ("zebras", "lions")]
     for source in found:
-        put(source, f"/{source.slug}", f"Animals of the steppe: {source.slug} are seen at dawn.")
+        ingest_text(source, f"/{source.slug}", f"Animals of the steppe: {source.slug} are seen at dawn.")
     return found
 
 
 def test_a_key_that_is_restricted_to_sources_knows_no_others(world: World, animals: dict[str, DataSource]) -> None:
-    """docs/contracts.md: "What a key is not restricted to does not exist for it", on every way to it."""
+    """docs/contracts/authentication.md: "What a key is not restricted to does not exist for it", on every way to it."""
     key = {"X-API-Key": world.key("owner", sources=[animals["zebras"].pk]).secret}
     listed = InProcess().get(SOURCES, headers=key).json()
     assert [source["slug"] for source in listed["sources"]] == ["zebras"]
@@ -129,10 +130,10 @@ def test_what_a_key_allows_is_looked_up_with_every_decision(world: World, end: d
     User.objects.filter(pk=world.users["owner"].pk).update(is_superuser=True)
     found = service.find_usable(world.key("owner", "query", "manage").secret, address=None)
     assert found is not None
-    assert DataSource.objects.visible_to(found.user, Action.QUERY).get() == source
+    assert DataSource.objects.visible_to(Caller.from_key(found), Action.QUERY).get() == source
     ApiKey.objects.update(**end)
     for action in (Action.QUERY, Action.MANAGE):
-        assert not DataSource.objects.visible_to(found.user, action).exists()
+        assert not DataSource.objects.visible_to(Caller.from_key(found), action).exists()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_what_a_key_allows_is_looked_up_with_every_decision(world: World, end: d
 def test_a_key_counts_in_its_networks_alone(
     world: World, settings: Any, peer: str, forwarded: str, trusted: list[str], status: int
 ) -> None:
-    """docs/contracts.md: from elsewhere it is a 401 as for an unknown key. The audit trail tells of it."""
+    """docs/contracts/authentication.md: from elsewhere it is a 401 as for an unknown key. The audit trail tells of it."""
     settings.TRUSTED_PROXIES = trusted
     issued = world.key("editor", networks=["203.0.113.0/24", "2001:db8::/32"])
     more = {"X-Forwarded-For": forwarded} if forwarded else {}
@@ -210,7 +211,7 @@ def test_a_key_is_restricted_to_what_its_maker_sees(world: World, made_by: Calla
 
 
 def test_a_replaced_key_lives_through_the_overlap(world: World, made_by: Callable[..., Any]) -> None:
-    """docs/contracts.md: the successor may do the same, for as long; the key ends after the overlap."""
+    """docs/contracts/authentication.md: the successor may do the same, for as long; the key ends after the overlap."""
     source, lifetime = world.source(), timedelta(days=90)
     wanted: dict[str, Any] = {"sources": [source.pk], "networks": ["127.0.0.0/8"], "name": "n8n"}
     old = world.key("editor", "query", "ingest", expires_at=timezone.now() + lifetime, **wanted)
@@ -275,7 +276,7 @@ def test_the_limit_of_live_keys_holds_for_replacing_too(
 def test_no_secret_is_in_a_log_an_error_or_a_page_of_the_admin(
     world: World, made_by: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """docs/contracts.md: a key is told once, to whoever made it."""
+    """docs/contracts/authentication.md: a key is told once, to whoever made it."""
     caplog.set_level(logging.DEBUG)
     first = made_by("owner", {"name": "first", "scopes": ["query"], "networks": ["203.0.113.0/24"]}).json()
     second = made_by("owner", {}, f"/{first['id']}/rotate").json()

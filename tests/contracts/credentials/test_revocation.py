@@ -26,7 +26,7 @@ from rag.services.access import access_watch
 from rag.services.jobs import queries
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer, tool_call
 
@@ -53,7 +53,7 @@ class Case:
         add_member(user=world.users["member"], organization=world.home, roles=("keeper",))
         source = world.source("library", visibility=Visibility.TEAM)
         source.grants.create(team=Team.objects.get(name="support"))
-        put(source, "zebras.md", TEXT, title="Stables")
+        ingest_text(source, "zebras.md", TEXT, title="Stables")
         waiting = Submission(path="zebras.md", title="Stables", text=TEXT)
         job = queries.submit(
             source=source, submissions=[waiting], options=ChunkingOptions(512, 50), actor=world.users["owner"]

@@ -14,7 +14,7 @@ from rag.services.ingestion import leases, sweep
 from rag.services.jobs import queries
 from tests.conftest import Worker
 from tests.support import factories, snapshots
-from tests.support.factories import World, carry_on
+from tests.support.factories import World, process_claimed
 from tests.support.http import Client, Reply
 from tests.support.provider_server import ProviderServer
 
@@ -52,7 +52,7 @@ def test_nothing_is_indexed_after_the_response(
     editor = api("editor")
     job = submitted(editor, live_world, 6, embedding_model=model)
     first = IngestionDocument.objects.get(index=0)
-    factories.run(ids=[first.pk])
+    factories.process_documents(ids=[first.pk])
     before, asked = chunks(), len(provider.requests)
     assert before
     provider.stall.clear()
@@ -82,12 +82,12 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
     """It either comes before the response or not at all: the row's lock decides."""
     editor = api("editor")
     job = submitted(editor, live_world, 2)
-    row = factories.claim(IngestionDocument.objects.get(index=0).pk)
+    row = factories.claim_document(IngestionDocument.objects.get(index=0).pk)
     assert row is not None
     replies: list[Reply] = []
     thread = threading.Thread(target=lambda: replies.append(cancel(editor, job)))
     with transaction.atomic():
-        carry_on(row)
+        process_claimed(row)
         thread.start()
         eventually(_somebody_waits)
     thread.join()
@@ -110,7 +110,7 @@ def _somebody_waits() -> bool:
 def test_a_job_that_has_ended_stays_as_it_is(api: Api, live_world: World) -> None:
     editor = api("editor")
     job = submitted(editor, live_world, 1)
-    factories.run(ids=[IngestionDocument.objects.get().pk])
+    factories.process_documents(ids=[IngestionDocument.objects.get().pk])
     ended = editor.get(f"/api/rag/ingest/{job}").body
     assert ended["status"] == "completed"
     assert cancel(editor, job).body == ended
@@ -119,9 +119,9 @@ def test_a_job_that_has_ended_stays_as_it_is(api: Api, live_world: World) -> Non
 def test_a_job_whose_documents_were_done_but_that_nobody_closed_is_completed(api: Api, live_world: World) -> None:
     editor = api("editor")
     job = submitted(editor, live_world, 1)
-    row = factories.claim(IngestionDocument.objects.get().pk)
+    row = factories.claim_document(IngestionDocument.objects.get().pk)
     assert row is not None
-    carry_on(row)
+    process_claimed(row)
     assert cancel(editor, job).body["status"] == "completed"
 
 
@@ -132,7 +132,7 @@ def test_a_cancelled_job_is_not_taken_up_again(api: Api, live_world: World) -> N
     snapshots.matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
     sweep.sweep()
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert editor.get(f"/api/rag/ingest/{job}").body == cancelled
     assert not chunks()
 
@@ -165,7 +165,7 @@ def test_a_job_of_ten_thousand_documents_is_cancelled_in_a_moment(api: Api, live
     assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
     assert leases.claim_next(8) == []
     with pytest.raises(leases.LeaseLost):
-        carry_on(held)
+        process_claimed(held)
     assert not chunks()
 
 

@@ -10,7 +10,7 @@ from orgs.access.permissions import Visibility
 from rag.models import Chunk, DataSource, Document, IngestionDocument
 from rag.services.sources import deletion, documents
 from tests.support import factories, snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
 
 Api = Callable[..., Client]
@@ -26,10 +26,10 @@ def delete(client: Client, path: str) -> Reply:
 def library(live_world: World) -> DataSource:
     """Three documents, and one of the same path elsewhere."""
     source = live_world.source()
-    put(source, "animals/zebra.md", "Zebras have stripes.", title="Zebra", lang="en", tags=("animals", "africa"))
-    put(source, "animals/löwe.md", "Löwen haben Mähnen.", title="Löwe", lang="de", tags=("animals",))
-    put(source, "faq", "Is 100% of it free? Yes_it is.", title="100% free", source_type="faq", metadata={"by": "Ann"})
-    put(live_world.source("other"), "animals/zebra.md", "Zebras have stripes.")
+    ingest_text(source, "animals/zebra.md", "Zebras have stripes.", title="Zebra", lang="en", tags=("animals", "africa"))
+    ingest_text(source, "animals/löwe.md", "Löwen haben Mähnen.", title="Löwe", lang="de", tags=("animals",))
+    ingest_text(source, "faq", "Is 100% of it free? Yes_it is.", title="100% free", source_type="faq", metadata={"by": "Ann"})
+    ingest_text(live_world.source("other"), "animals/zebra.md", "Zebras have stripes.")
     return source
 
 
@@ -73,7 +73,7 @@ def test_wrong_parameters_are_named(api: Api, library: DataSource) -> None:
 def test_who_may_see_and_who_may_delete(api: Api, live_world: World) -> None:
     """Seeing takes querying, ingesting or managing; deleting takes ingesting or managing; else nothing is there."""
     source = live_world.source(visibility=Visibility.PRIVATE)
-    key = put(source, "a", "Zebras have stripes.").document_id
+    key = ingest_text(source, "a", "Zebras have stripes.").document_id
     source.grants.create(user=live_world.users["supporter"])
     for name in ("member", "foreigner"):
         for reply in (api(name).get(PATH), api(name).get(f"{PATH}/{key}"), delete(api(name), f"{PATH}/{key}")):
@@ -86,7 +86,7 @@ def test_who_may_see_and_who_may_delete(api: Api, live_world: World) -> None:
     assert Document.objects.live().count() == 1
     assert api("editor").get(PATH).body["total"] == 1, "who may send documents sees which are there"
     assert delete(api("editor"), f"{PATH}/{key}").status == 204
-    put(source, "a", "Zebras have stripes.")
+    ingest_text(source, "a", "Zebras have stripes.")
     assert delete(api("owner"), f"{PATH}?path=a").status == 204
 
 
@@ -131,7 +131,7 @@ def test_a_deleted_document_is_found_by_nobody_in_no_way(api: Api, live_world: W
     editor = api("editor")
     body = {"dataSourceId": "library", "documents": [{"path": "zebra", "text": "Zebras have gorgeous stripes."}]}
     job = editor.post("/api/rag/ingest", body).body["jobId"]
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     query_id = editor.post("/api/v1/search", {"query": "zebra stripes"}).body["query_id"]
     chunk = str(Chunk.objects.get().pk)
 
@@ -150,7 +150,7 @@ def test_a_deleted_document_is_found_by_nobody_in_no_way(api: Api, live_world: W
 
 def test_a_document_that_is_sent_again_is_a_new_one(api: Api, live_world: World) -> None:
     source = live_world.source()
-    first = put(source, "a", "Zebras have stripes.")
+    first = ingest_text(source, "a", "Zebras have stripes.")
     documents.delete_document(Document.objects.get())
     again = api("editor").post(
         "/api/rag/ingest", {"source": "library", "path": "a", "title": "A", "text": "Zebras have stripes."}

@@ -6,10 +6,10 @@ import pytest
 
 from orgs.access.permissions import Scope
 from rag.models import IngestionDocument, IngestionJob
-from rag.services.ingestion import processing, outcomes
+from rag.services.ingestion import outcomes, processing
 from rag.services.jobs import queries
 from rag.types import Submission
-from tests.support.factories import World, work
+from tests.support.factories import World, process_queue
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -36,7 +36,7 @@ def editor(api: Api, live_world: World) -> Client:
 
 def test_each_document_of_a_job(editor: Client, live_world: World) -> None:
     job = job_of(live_world, failed=1)
-    work()
+    process_queue()
     address = f"/api/rag/ingest/{job.pk}/documents"
     listed = editor.get(address).body
     assert (listed["total"], listed["page"], listed["pageSize"]) == (3, 1, 50)
@@ -63,7 +63,7 @@ def test_open_documents_have_a_condition(editor: Client, live_world: World) -> N
 
 def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
     first, second = job_of(live_world, failed=1), job_of(live_world, "other")
-    assert work() == 5
+    assert process_queue() == 5
     third = job_of(live_world)
     listed = editor.get("/api/rag/ingest").body
     assert [each["jobId"] for each in listed["jobs"]] == [str(each.pk) for each in (third, second, first)]
@@ -85,12 +85,12 @@ def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
 
 def test_failed_documents_again(editor: Client, live_world: World) -> None:
     job = job_of(live_world, failed=2)
-    work()
+    process_queue()
     reply = editor.post(f"/api/rag/ingest/{job.pk}/retry")
     assert (reply.status, reply.body["status"], reply.body["finishedAt"]) == (202, "processing", None)
     assert reply.body["progress"] == {"documents": 3, "done": 1, "failed": 0}
     assert reply.body["errors"] == []
-    work()
+    process_queue()
     state = editor.get(f"/api/rag/ingest/{job.pk}").body
     assert (state["status"], state["indexed"]) == ("completed", 3)
     nothing = editor.post(f"/api/rag/ingest/{job.pk}/retry")

@@ -1,4 +1,4 @@
-"""The gears of retrieval, over HTTP (docs/contracts.md, "Pipeline: retrieval")."""
+"""The gears of retrieval, over HTTP (docs/contracts/pipeline.md, "Pipeline: retrieval")."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
@@ -19,9 +19,9 @@ QUESTION = "What does error ZX-9041 of the pump mean?"
 @pytest.fixture
 def manuals(live_world: World) -> DataSource:
     source = live_world.source("manuals")
-    put(source, "/pump", "What the errors of the pump mean, and what to do when the pump reports an error.", lang="en")
-    put(source, "/list", "ZX-9041: low voltage.", lang="en")
-    put(source, "/tea", "How to brew green tea.", lang="en")
+    ingest_text(source, "/pump", "What the errors of the pump mean, and what to do when the pump reports an error.", lang="en")
+    ingest_text(source, "/list", "ZX-9041: low voltage.", lang="en")
+    ingest_text(source, "/tea", "How to brew green tea.", lang="en")
     return source
 
 
@@ -85,7 +85,7 @@ def test_a_mode_is_one_of_three(api: Api, manuals: DataSource) -> None:
 
 
 def test_filters_hold_in_every_gear(api: Api, manuals: DataSource) -> None:
-    put(manuals, "/liste", "ZX-9041: Unterspannung der Pumpe.", lang="de", tags=["x"])
+    ingest_text(manuals, "/liste", "ZX-9041: Unterspannung der Pumpe.", lang="de", tags=["x"])
     for mode in MODES:
         for field, value in (("lang", "de"), ("tags", "x")):
             assert paths(asked(api("member"), mode, filters=[{"field": field, "value": value}])) == ["/liste"]
@@ -98,8 +98,8 @@ def test_words_in_a_source_that_the_caller_may_not_see_change_nothing(
     member = api("member")
     before = [asked(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
     secret = live_world.source("secret", visibility=Visibility.PERSONAL)
-    put(secret, "/secret", "ZX-9041 is an error of the pump. " * 3)
-    put(live_world.source("abroad", organization=live_world.abroad), "/abroad", "Error ZX-9041 means nothing.")
+    ingest_text(secret, "/secret", "ZX-9041 is an error of the pump. " * 3)
+    ingest_text(live_world.source("abroad", organization=live_world.abroad), "/abroad", "Error ZX-9041 means nothing.")
     after = [asked(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
     assert after == before
     assert paths(asked(api("owner"), "lexical"))[0] == "/secret"
@@ -108,9 +108,9 @@ def test_words_in_a_source_that_the_caller_may_not_see_change_nothing(
 def test_a_copy_of_a_passage_does_not_take_the_place_of_another(api: Api, manuals: DataSource) -> None:
     """Where the order is the ranking's own. What differs in a number is no copy."""
     text = " ".join(f"The pump has part {word} at its side." for word in ("alpha", "beta", "gamma", "delta", "epsilon"))
-    put(manuals, "/one", f"{text} It weighs 12 kg.", title="One", lang="en")
-    put(manuals, "/copy", f"{text}  It weighs  12 kg!", title="Copy", lang="en")
-    put(manuals, "/other", f"{text} It weighs 13 kg.", title="Other", lang="en")
+    ingest_text(manuals, "/one", f"{text} It weighs 12 kg.", title="One", lang="en")
+    ingest_text(manuals, "/copy", f"{text}  It weighs  12 kg!", title="Copy", lang="en")
+    ingest_text(manuals, "/other", f"{text} It weighs 13 kg.", title="Other", lang="en")
     question = "What is the weight of the pump with part alpha?"
     for mode in ("lexical", "hybrid"):
         found = paths(asked(api("member"), mode, question, topK=3))
@@ -126,7 +126,7 @@ def test_a_source_whose_model_is_down_is_searched_by_its_words(
     """Not in silence. Where all models are down only who asks for words alone gets an answer (EMBEDDING_FAILED)."""
     settings.EMBEDDING_MAX_RETRIES = 0
     model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
-    put(live_world.source("remote", embedding_model=model), "/remote", "Error ZX-9041 is explained on page 3.")
+    ingest_text(live_world.source("remote", embedding_model=model), "/remote", "Error ZX-9041 is explained on page 3.")
     member = api("member")
     both = asked(member, "hybrid")
     assert (set(paths(both)), both["warnings"]) == ({"/pump", "/list", "/tea", "/remote"}, [])

@@ -9,7 +9,7 @@ from orgs.access.permissions import Visibility
 from rag.models import Document
 from rag.text.tokens import count_tokens
 from tests.support import snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
@@ -28,10 +28,10 @@ QUESTION = "Where are the bicycles parked?"
 def member(api: Api, live_world: World) -> Client:
     """Of an organisation with three documents, one of which she may not read."""
     library = live_world.source("library")
-    put(library, "/bikes", "Bicycles are parked in the yard. The porter has the key of the shed.", title="Bicycles")
-    put(library, "/tea", "The kettle is on the second floor. Water boils at 100 degrees.", title="Tea")
+    ingest_text(library, "/bikes", "Bicycles are parked in the yard. The porter has the key of the shed.", title="Bicycles")
+    ingest_text(library, "/tea", "The kettle is on the second floor. Water boils at 100 degrees.", title="Tea")
     closed = live_world.source("closed", visibility=Visibility.PRIVATE)
-    put(closed, "/secret", "Bicycles of the board are parked in the cellar.", title="Secret")
+    ingest_text(closed, "/secret", "Bicycles of the board are parked in the cellar.", title="Secret")
     return api("member")
 
 
@@ -237,8 +237,8 @@ def test_rerank_by_a_configured_endpoint(member: Client, provider: ProviderServe
 def test_reranking_orders_by_more_than_the_cosine(api: Api, live_world: World) -> None:
     """Guarantee: "Reranking improves precision over embedding similarity": a rare word of the question decides."""
     source = live_world.source("manuals")
-    put(source, "/a", "How to repair the pump, and what to do when the pump does not start.", title="Pump")
-    put(source, "/b", "The QX-7000 is oiled twice a year.", title="Appendix")
+    ingest_text(source, "/a", "How to repair the pump, and what to do when the pump does not start.", title="Pump")
+    ingest_text(source, "/b", "The QX-7000 is oiled twice a year.", title="Appendix")
     question = {"query": "What to do with the pump QX-7000", "dataSources": ["manuals"]}
     member = api("member")
     plain = member.post("/api/rag/retrieve", {**question, "mode": "dense", "rerank": False}).body

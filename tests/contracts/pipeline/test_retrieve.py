@@ -10,7 +10,7 @@ from orgs.access.permissions import Visibility
 from orgs.services import add_member
 from rag.models import EmbeddingModel, Grant
 from tests.support import snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
@@ -29,7 +29,7 @@ def test_only_queries_sources_the_user_has_access_to(api: Api, live_world: World
     }
     for visibility, grant in grants.items():
         source = live_world.source(visibility.value, visibility=visibility)
-        put(source, visibility.value, "Zebras have stripes.")
+        ingest_text(source, visibility.value, "Zebras have stripes.")
         if grant:
             Grant.objects.create(source=source, **grant)
 
@@ -48,8 +48,8 @@ def test_only_queries_sources_the_user_has_access_to(api: Api, live_world: World
 
 
 def test_a_named_source_must_be_visible(api: Api, live_world: World) -> None:
-    put(live_world.source("open"), "a", "Zebras have stripes.")
-    put(live_world.source("closed", visibility=Visibility.PRIVATE), "b", "Zebras have stripes.")
+    ingest_text(live_world.source("open"), "a", "Zebras have stripes.")
+    ingest_text(live_world.source("closed", visibility=Visibility.PRIVATE), "b", "Zebras have stripes.")
     member = api("member")
     assert member.post("/api/rag/retrieve", {"query": "zebra", "dataSources": ["open"]}).status == 200
     for hidden in ("closed", "nowhere"):
@@ -67,9 +67,9 @@ def test_nothing_found(api: Api, live_world: World) -> None:
 def test_filters(api: Api, live_world: World) -> None:
     source = live_world.source()
     day = datetime.datetime(2025, 6, 1, tzinfo=datetime.UTC)
-    put(source, "old", "Zebras have stripes.", tags=("a",), lang="en", date=day)
-    put(source, "new", "Zebras have stripes.", tags=("b",), lang="fr", date=day + datetime.timedelta(days=30))
-    put(source, "mail", "Zebras have stripes.", source_type="email")
+    ingest_text(source, "old", "Zebras have stripes.", tags=("a",), lang="en", date=day)
+    ingest_text(source, "new", "Zebras have stripes.", tags=("b",), lang="fr", date=day + datetime.timedelta(days=30))
+    ingest_text(source, "mail", "Zebras have stripes.", source_type="email")
     member = api("member")
 
     def paths(*filters: dict[str, Any]) -> set[str]:
@@ -103,7 +103,7 @@ def test_filters(api: Api, live_world: World) -> None:
     ],
 )
 def test_validation(api: Api, live_world: World, change: dict[str, Any], field: str) -> None:
-    put(live_world.source(), "a", "Zebras have stripes.")
+    ingest_text(live_world.source(), "a", "Zebras have stripes.")
     reply = api("member").post("/api/rag/retrieve", {"query": "zebra", **change})
     assert (reply.status, reply.body["error"]) == (400, "INVALID_REQUEST"), reply
     assert reply.body["details"]["field"] == field
@@ -126,9 +126,9 @@ def test_embedding_endpoint_that_is_down(api: Api, live_world: World, settings: 
 def test_sources_of_two_embedding_models(api: Api, live_world: World, provider: ProviderServer) -> None:
     """RESOLUTION: "a query over sources of several models embeds once per model and merges"."""
     model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
-    put(live_world.source("near"), "a", "Zebras have stripes.")
+    ingest_text(live_world.source("near"), "a", "Zebras have stripes.")
     for slug in ("far", "farther"):
-        put(live_world.source(slug, embedding_model=model), slug, "Zebras have stripes.")
+        ingest_text(live_world.source(slug, embedding_model=model), slug, "Zebras have stripes.")
     provider.requests.clear()
     found = api("member").post("/api/rag/retrieve", {"query": "zebras have stripes", "rerank": False}).body
     assert {document["path"] for document in found["documents"]} == {"a", "far", "farther"}
@@ -137,10 +137,10 @@ def test_sources_of_two_embedding_models(api: Api, live_world: World, provider: 
 
 
 def test_a_slug_in_two_organisations_is_not_guessed(api: Api, live_world: World) -> None:
-    """docs/contracts.md: a 400 that asks for X-Organization or the id; either of them, and `dataSources`, narrows."""
+    """docs/contracts/pipeline.md: a 400 that asks for X-Organization or the id; either of them, and `dataSources`, narrows."""
     sources = [live_world.source(), live_world.source(organization=live_world.abroad)]
     for source in sources:
-        put(source, source.organization.slug, "Zebras have stripes.")
+        ingest_text(source, source.organization.slug, "Zebras have stripes.")
     add_member(user=live_world.users["member"], organization=live_world.abroad)
     member, body = api("member"), {"query": "zebra", "dataSources": ["library"]}
 
@@ -161,7 +161,7 @@ def test_top_k_is_10_unless_given_and_total_found_counts_before_it(api: Api, liv
     """Inputs: `topK` "default 10"; outputs: `totalFound` "Total matches before topK"; "Maximum `topK` results"."""
     source = live_world.source()
     for number in range(12):
-        put(source, f"n{number}", f"Zebra number {number}.")
+        ingest_text(source, f"n{number}", f"Zebra number {number}.")
     member = api("member")
     for options, count in (({}, 10), ({"topK": 1}, 1), ({"topK": 100}, 12)):
         found = member.post("/api/rag/retrieve", {"query": "zebra", **options}).body
@@ -191,7 +191,7 @@ def test_sources_are_listed_for_those_who_may_see_them(api: Api, live_world: Wor
 
 
 def test_x_organization_narrows(api: Api, live_world: World) -> None:
-    put(live_world.source(), "a", "Zebras have stripes.")
+    ingest_text(live_world.source(), "a", "Zebras have stripes.")
     member = api("member")
     for reference in ("home", str(live_world.home.pk)):
         named = member.with_headers(X_Organization=reference)

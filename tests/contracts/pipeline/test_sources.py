@@ -21,9 +21,9 @@ from rag.models import (
     IngestionJob,
 )
 from rag.services.sources import deletion
-from tests.conftest import Worker, empty_queue
+from tests.conftest import Worker, purge_queue
 from tests.support import factories, snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
 from tests.support.provider_server import ProviderServer
 
@@ -111,7 +111,7 @@ def test_access_lists_open_a_source_and_are_shown_to_who_may_manage_it(api: Api,
     editor, owner, member, supporter = (api(name) for name in ("editor", "owner", "member", "supporter"))
     made = editor.post("/api/rag/sources", {"name": "Pay", "visibility": "private", "users": ["Member@home.example"]})
     assert (made.status, set(made.body)) == (201, SOURCE_FIELDS), made
-    put(DataSource.objects.get(), "a", "Zebras have stripes.")
+    ingest_text(DataSource.objects.get(), "a", "Zebras have stripes.")
     question = {"query": "zebras"}
 
     def readers() -> set[str]:
@@ -219,7 +219,7 @@ def test_the_embedding_model_stays_once_there_are_documents(api: Api, live_world
     owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "a", "text": "Alpha."}]})
     refused = patch(owner, "library", {"embeddingModel": "other"})
     assert (refused.status, refused.body["details"]["field"]) == (400, "embeddingModel"), "a job is open"
-    factories.run(ids=[IngestionDocument.objects.get().pk])
+    factories.process_documents(ids=[IngestionDocument.objects.get().pk])
     assert Document.objects.filter(source=source).exists()
     assert patch(owner, "library", {"embeddingModel": "other"}).status == 400
     assert patch(owner, "library", {"embeddingModel": "all-MiniLM-L6-v2", "name": "Same"}).status == 200
@@ -240,14 +240,14 @@ def test_a_deleted_source_is_gone_at_once_and_purged_afterwards(
     source = live_world.source()
     owner, member = api("owner"), api("member")
     for path in ("a", "b", "c"):
-        put(source, path, f"Zebras have stripes, says {path}.")
+        ingest_text(source, path, f"Zebras have stripes, says {path}.")
     source.grants.create(user=live_world.users["member"])
     documents = [{"path": "d", "text": "Lions."}, {"path": "e", "text": "Bears."}]
     job = owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": documents}).body["jobId"]
-    factories.run(ids=[IngestionDocument.objects.get(path="d").pk])
+    factories.process_documents(ids=[IngestionDocument.objects.get(path="d").pk])
     assert member.post("/api/rag/retrieve", {"query": "zebras"}).status == 200
     other = live_world.source("other")
-    put(other, "kept", "Oaks are trees.")
+    ingest_text(other, "kept", "Oaks are trees.")
     kept = rows_of(other)
 
     assert delete(owner, "library").status == 204
@@ -272,9 +272,9 @@ def test_a_deleted_source_is_gone_at_once_and_purged_afterwards(
 
 def test_a_purge_of_which_no_worker_was_told_happens(live_world: World, worker: Worker, eventually: Eventually) -> None:
     source = live_world.source()
-    put(source, "a", "Zebras have stripes.")
+    ingest_text(source, "a", "Zebras have stripes.")
     deletion.delete_source(source)
-    empty_queue()
+    purge_queue()
     worker.start()
     eventually(lambda: rows_of(source) == 0)
 
@@ -298,7 +298,7 @@ def test_nothing_enters_a_source_that_is_deleted_meanwhile(
 
     def work() -> None:
         try:
-            factories.run(ids=[row.pk])
+            factories.process_documents(ids=[row.pk])
         finally:
             connection.close()
 

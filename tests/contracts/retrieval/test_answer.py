@@ -10,7 +10,7 @@ from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel
 from rag.text.tokens import count_tokens
 from tests.support import snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
@@ -31,10 +31,10 @@ def member(api: Api, live_world: World, settings: Any) -> Client:
     long = "\n\n".join(
         f"# Bicycle shed {n}\n\nBicycles are parked in shed {n}. " + "It is dry. " * 60 for n in range(4)
     )
-    put(library, "sheds.md", long, title="Sheds", uri="https://example.com/sheds", metadata={"call_sid": "CA1"})
+    ingest_text(library, "sheds.md", long, title="Sheds", uri="https://example.com/sheds", metadata={"call_sid": "CA1"})
     for number in range(6):
-        put(library, f"/yard/{number}", f"Bicycles are parked in the yard {number}.", title=f"Yard {number}")
-    put(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden")
+        ingest_text(library, f"/yard/{number}", f"Bicycles are parked in the yard {number}.", title=f"Yard {number}")
+    ingest_text(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden")
     return api("member")
 
 
@@ -121,7 +121,7 @@ def test_the_prompt(member: Client, language_model: ProviderServer, settings: An
     lower(settings, 0.5, 0.4)
     language_model.replies = ["In the yard (Yard 1)."]
     for number in range(6):
-        put(
+        ingest_text(
             DataSource.objects.get(slug="library"),
             f"/rain/{number}",
             f"Bicycles are parked {number}. " * 100,

@@ -11,7 +11,7 @@ from orgs.access.permissions import Visibility
 from orgs.services import add_member
 from rag.models import Chunk
 from tests.support import snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
 
 Api = Callable[..., Client]
@@ -29,7 +29,7 @@ def titles(reply: Reply) -> list[str]:
 @pytest.mark.parametrize("path", [PATH, PATH + "/", FUNCTION, FUNCTION + "/"])
 def test_exactly_the_contracts_fields(api: Api, live_world: World, path: str) -> None:
     """Response Schema, on both paths ("Edge Function Structure")."""
-    outcome = put(
+    outcome = ingest_text(
         live_world.source(source_type="transcript"), "/call", "The customer said that the pricing is fair.",
         title="Call 7", uri="https://example.com/call", metadata={"call_sid": "CA7", "org_id": "forged"},
         date=datetime.datetime(2025, 1, 2, 3, 4, 5, tzinfo=datetime.UTC),
@@ -63,8 +63,8 @@ def test_exactly_the_contracts_fields(api: Api, live_world: World, path: str) ->
 def test_what_a_document_does_not_have(api: Api, live_world: World) -> None:
     """Response Schema: "source_uri": "string|null"; without a date of its own, its metadata's is told."""
     source = live_world.source()
-    put(source, "a", "Nodes compute.")
-    put(source, "b", "Nodes compute.", metadata={"date": "last May"})
+    ingest_text(source, "a", "Nodes compute.")
+    ingest_text(source, "b", "Nodes compute.", metadata={"date": "last May"})
     results = api("member").post(PATH, {"query_text": "nodes"}).body["results"]
     home = str(live_world.home.pk)
     assert {result["source_title"]: (result["source_uri"], result["meta"]) for result in results} == {
@@ -76,7 +76,7 @@ def test_what_a_document_does_not_have(api: Api, live_world: World) -> None:
 def test_a_snippet_is_the_first_200_characters(api: Api, live_world: World) -> None:
     """Response Schema: "first 200 chars of chunk.text"; characters, not bytes."""
     text = "Zébras 🦓 ont des rayures. " * 20
-    put(live_world.source(), "a", text)
+    ingest_text(live_world.source(), "a", text)
     (result,) = api("member").post(PATH, {"query_text": "zebra"}).body["results"]
     chunk = Chunk.objects.get()
     assert len(chunk.text) > 200
@@ -87,8 +87,8 @@ def test_top_k_is_8_unless_given_and_results_are_ranked_by_the_cosine(api: Api, 
     """Request Schema: "default=8, range: 1-50"; Behavior 3: "Order by score descending"."""
     source = live_world.source()
     for number in range(52):
-        put(source, f"n{number}", f"Node number {number} computes.")
-    put(source, "zebra", "Zebras have stripes.")
+        ingest_text(source, f"n{number}", f"Node number {number} computes.")
+    ingest_text(source, "zebra", "Zebras have stripes.")
     member = api("member")
     for options, count in (({}, 8), ({"top_k": 1}, 1), ({"top_k": 50}, 50)):
         reply = member.post(PATH, {"query_text": "What stripes do zebras have?", **options})
@@ -102,9 +102,9 @@ def test_filters(api: Api, live_world: World) -> None:
     """Request Schema, filters: all of them must hold; the dates are inclusive; unknown ones are ignored."""
     source = live_world.source(source_type="faq")
     day = datetime.datetime(2025, 6, 1, tzinfo=datetime.UTC)
-    put(source, "old", "Nodes compute.", source_type="email", lang="en", date=day)
-    put(source, "new", "Nodes compute.", source_type="email", lang="fr", date=day + datetime.timedelta(days=30))
-    put(source, "undated", "Nodes compute.", lang="fr")
+    ingest_text(source, "old", "Nodes compute.", source_type="email", lang="en", date=day)
+    ingest_text(source, "new", "Nodes compute.", source_type="email", lang="fr", date=day + datetime.timedelta(days=30))
+    ingest_text(source, "undated", "Nodes compute.", lang="fr")
     member = api("member")
 
     def found(**filters: Any) -> set[str]:
@@ -124,8 +124,8 @@ def test_filters(api: Api, live_world: World) -> None:
 
 def test_org_id_narrows_and_tells_nothing_of_other_organisations(api: Api, live_world: World) -> None:
     """Request Schema: "org_id": "filters by organization"."""
-    put(live_world.source(), "home", "Nodes compute.")
-    put(live_world.source(organization=live_world.abroad), "abroad", "Nodes compute.")
+    ingest_text(live_world.source(), "home", "Nodes compute.")
+    ingest_text(live_world.source(organization=live_world.abroad), "abroad", "Nodes compute.")
     add_member(user=live_world.users["editor"], organization=live_world.abroad)
     home, abroad = str(live_world.home.pk), str(live_world.abroad.pk)
     editor, member = api("editor"), api("member")
@@ -171,7 +171,7 @@ def test_wrong_fields_are_named(api: Api, change: dict[str, Any], field: str) ->
 
 
 def test_query_text_may_have_500_characters(api: Api, live_world: World) -> None:
-    put(live_world.source(), "a", "Nodes compute.")
+    ingest_text(live_world.source(), "a", "Nodes compute.")
     assert titles(api("member").post(PATH, {"query_text": "é" * 500})) == ["a"]
 
 
@@ -198,8 +198,8 @@ def test_a_body_that_is_no_object(api: Api, body: bytes) -> None:
 
 def test_a_caller_sees_only_what_they_may_query(api: Api, live_world: World) -> None:
     """RLS Enforcement: "User can only see chunks from sources their org owns"; nothing to search is nothing found."""
-    put(live_world.source(), "open", "Nodes compute.")
-    put(live_world.source("closed", visibility=Visibility.PERSONAL), "closed", "Nodes compute.")
+    ingest_text(live_world.source(), "open", "Nodes compute.")
+    ingest_text(live_world.source("closed", visibility=Visibility.PERSONAL), "closed", "Nodes compute.")
     assert titles(api("member").post(PATH, {"query_text": "nodes"})) == ["open"]
     assert set(titles(api("owner").post(PATH, {"query_text": "nodes"}))) == {"open", "closed"}
     assert titles(api("foreigner").post(FUNCTION, {"query_text": "nodes"})) == []

@@ -14,7 +14,7 @@ from orgs.models import Membership
 from orgs.services import add_member
 from rag.models import DataSource, Document, Grant, SearchRecord
 from tests.support import snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -33,7 +33,7 @@ def test_the_same_results_with_the_question_and_its_time(api: Api, live_world: W
     """2, Response (Success): the results in the shape and order of the search."""
     source = live_world.source()
     for name in ("zebra", "lion", "oak"):
-        put(source, name, f"About the {name}.", uri=f"https://example.com/{name}", tags=("a",))
+        ingest_text(source, name, f"About the {name}.", uri=f"https://example.com/{name}", tags=("a",))
     member = api("member")
     before = timezone.now()
     asked = member.post(PATH, {"query": "Where is the zebra?", "top_k": 2}).body
@@ -61,7 +61,7 @@ def test_a_search_that_found_nothing_is_kept_too(api: Api) -> None:
 
 def test_only_its_owner_reads_a_search(api: Api, live_world: World) -> None:
     """2, Response (Error): what is another's, unknown or no id at all gets the same answer."""
-    put(live_world.source(), "a", "Nodes compute.")
+    ingest_text(live_world.source(), "a", "Nodes compute.")
     query_id = api("member").post(PATH, {"query": "nodes"}).body["query_id"]
     User.objects.filter(pk=live_world.users["owner"].pk).update(is_superuser=True, is_staff=True)
     for name in ("owner", "editor", "foreigner"):
@@ -99,7 +99,7 @@ def shut_down(world: World, source: DataSource) -> None:
 
 
 def rewritten(world: World, source: DataSource) -> None:
-    put(source, "secret", "Nodes are forgotten.", title="Secret")
+    ingest_text(source, "secret", "Nodes are forgotten.", title="Secret")
 
 
 def document_deleted(world: World, source: DataSource) -> None:
@@ -112,13 +112,13 @@ def document_deleted(world: World, source: DataSource) -> None:
 def test_what_may_not_be_read_any_more_is_left_out(
     api: Api, live_world: World, change: Callable[[World, DataSource], None]
 ) -> None:
-    """docs/contracts.md: access is decided when the results are read, and the rest is still there. For an editor, who
+    """docs/contracts/search-service.md: access is decided when the results are read, and the rest is still there. For an editor, who
     may send documents to the source all the while."""
     source = live_world.source("granted", visibility=Visibility.PRIVATE)
     Grant.objects.create(source=source, user=live_world.users["editor"])
-    put(source, "secret", "Nodes compute.", title="Secret")
+    ingest_text(source, "secret", "Nodes compute.", title="Secret")
     add_member(user=live_world.users["editor"], organization=live_world.abroad)
-    put(live_world.source("other", organization=live_world.abroad), "kept", "Nodes compute too.", title="Kept")
+    ingest_text(live_world.source("other", organization=live_world.abroad), "kept", "Nodes compute too.", title="Kept")
     editor = api("editor")
     query_id = editor.post(PATH, {"query": "nodes"}).body["query_id"]
     assert set(titles(editor, query_id)) == {"Secret", "Kept"}
@@ -128,20 +128,20 @@ def test_what_may_not_be_read_any_more_is_left_out(
 
 def test_what_is_opened_again_is_there_again_and_a_new_title_shows(api: Api, live_world: World) -> None:
     source = live_world.source()
-    put(source, "a", "Nodes compute.", title="Old")
+    ingest_text(source, "a", "Nodes compute.", title="Old")
     member = api("member")
     query_id = member.post(PATH, {"query": "nodes"}).body["query_id"]
     closed(live_world, source)
     assert titles(member, query_id) == []
     DataSource.objects.update(visibility=Visibility.PUBLIC)
-    assert put(source, "a", "Nodes compute.", title="New").status == "unchanged"
+    assert ingest_text(source, "a", "Nodes compute.", title="New").status == "unchanged"
     assert titles(member, query_id) == ["New"]
 
 
 def test_x_organization_narrows_what_is_shown(api: Api, live_world: World) -> None:
     add_member(user=live_world.users["member"], organization=live_world.abroad)
-    put(live_world.source(), "a", "Nodes compute.", title="Home")
-    put(live_world.source(organization=live_world.abroad), "b", "Nodes compute.", title="Abroad")
+    ingest_text(live_world.source(), "a", "Nodes compute.", title="Home")
+    ingest_text(live_world.source(organization=live_world.abroad), "b", "Nodes compute.", title="Abroad")
     member = api("member")
     query_id = member.post(PATH, {"query": "nodes"}).body["query_id"]
     assert set(titles(member, query_id)) == {"Home", "Abroad"}
@@ -152,7 +152,7 @@ def test_x_organization_narrows_what_is_shown(api: Api, live_world: World) -> No
 
 
 def test_of_what_was_found_only_ids_and_scores_are_kept(api: Api, live_world: World) -> None:
-    put(live_world.source(), "a", "The launch code is 1234.", title="Codes", metadata={"key": "1234"})
+    ingest_text(live_world.source(), "a", "The launch code is 1234.", title="Codes", metadata={"key": "1234"})
     api("member").post(PATH, {"query": "launch code"})
     record = SearchRecord.objects.get()
     assert record.text == "launch code"

@@ -9,7 +9,7 @@ from django.db import connection
 
 from rag.models import DataSource, Embedding384
 from tests.support import snapshots
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -17,7 +17,7 @@ DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebr
 
 
 def test_search_has_exactly_the_contracts_fields(api: Api, live_world: World) -> None:
-    outcome = put(live_world.source(), "/zebra", "Zebras have stripes.", title="Zebras", tags=("animal",))
+    outcome = ingest_text(live_world.source(), "/zebra", "Zebras have stripes.", title="Zebras", tags=("animal",))
     reply = api("member").post("/api/rag/search", {"query": "What do zebras look like?"})
     assert reply.status == 200
     snapshots.matches("v3-search", reply.body)
@@ -47,10 +47,10 @@ def test_search_is_sorted_bounded_and_filtered(api: Api, live_world: World) -> N
     """1: "Return top K results sorted by score descending"; topK, minScore and both filters."""
     animals, plants = live_world.source("animals"), live_world.source("plants")
     for name in ("zebra", "lion", "horse"):
-        put(animals, name, f"The {name} is an animal.", tags=(name, "animal"))
-    put(plants, "oak", "The oak is a tree.", tags=("tree",))
-    put(plants, "elm", "The elm is a tree.")
-    put(plants, "ash", "The ash is a tree.")
+        ingest_text(animals, name, f"The {name} is an animal.", tags=(name, "animal"))
+    ingest_text(plants, "oak", "The oak is a tree.", tags=("tree",))
+    ingest_text(plants, "elm", "The elm is a tree.")
+    ingest_text(plants, "ash", "The ash is a tree.")
     member = api("member")
 
     def paths(**options: Any) -> list[str]:
@@ -98,7 +98,7 @@ def test_search_validation(api: Api, change: dict[str, Any], field: str) -> None
 
 
 def test_a_whole_number_may_be_written_as_5_0(api: Api, live_world: World) -> None:
-    """JSON has one kind of number (docs/contracts.md)."""
+    """JSON has one kind of number (docs/contracts/v3.md)."""
     assert api("member").post("/api/rag/search", {"query": "zebra", "topK": 5.0}).status == 200
     for wrong in (b"5.5", b"1e400", b"21.0"):
         reply = api("member").post("/api/rag/search", b'{"query": "zebra", "topK": ' + wrong + b"}")
@@ -112,7 +112,7 @@ def test_empty_search_is_told_that_query_is_required(api: Api) -> None:
 
 def test_a_negative_similarity_is_reported_as_0(api: Api, live_world: World) -> None:
     """RESOLUTION: "cosine similarity in 0…1 (negative is reported as 0)"; a document without tags has an empty list."""
-    put(live_world.source(), "a", "Zebras have stripes.")
+    ingest_text(live_world.source(), "a", "Zebras have stripes.")
     row = Embedding384.objects.get()
     row.embedding = [-value for value in row.embedding]
     row.save()
@@ -121,7 +121,7 @@ def test_a_negative_similarity_is_reported_as_0(api: Api, live_world: World) -> 
 
 
 def test_two_users_who_must_not_see_each_others_data(api: Api, live_world: World) -> None:
-    put(live_world.source(), "/secret", "The launch code is 1234.")
+    ingest_text(live_world.source(), "/secret", "The launch code is 1234.")
     assert api("member").post("/api/rag/search", {"query": "launch code"}).body["resultCount"] == 1
     abroad = api("foreigner")
     assert abroad.post("/api/rag/search", {"query": "launch code"}).body["resultCount"] == 0
@@ -136,13 +136,13 @@ def test_two_users_who_must_not_see_each_others_data(api: Api, live_world: World
 def test_a_reader_finds_the_old_or_the_new_while_a_document_is_replaced(api: Api, live_world: World) -> None:
     """RESOLUTION: "a reader sees the old set or the new, never a mixture or nothing"."""
     source = live_world.source()
-    put(source, "/zebra", "Zebras have stripes, version 0.")
+    ingest_text(source, "/zebra", "Zebras have stripes, version 0.")
     member, ended = api("member"), threading.Event()
 
     def replace() -> None:
         try:
             for version in range(1, 60):
-                put(source, "/zebra", f"Zebras have stripes, version {version}.")
+                ingest_text(source, "/zebra", f"Zebras have stripes, version {version}.")
         finally:
             ended.set()
             connection.close()

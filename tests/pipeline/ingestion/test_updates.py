@@ -16,7 +16,7 @@ from rag.services.jobs import queries
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import uuid7
 from tests.support import factories
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 
@@ -52,11 +52,11 @@ def stored(path: str) -> list[tuple[Any, ...]]:
 
 def test_an_edit_to_one_paragraph_embeds_only_its_chunks(source: DataSource, provider: ProviderServer) -> None:
     parts = paragraphs(12)
-    put(source, "long.md", "\n\n".join(parts), title="Long")
+    ingest_text(source, "long.md", "\n\n".join(parts), title="Long")
     before = dict(Chunk.objects.values_list("digest", "pk"))
     assert len(texts(provider)) == len(before) >= 12
     parts[4] = parts[4].replace("Zebra", "Giraffe")
-    assert put(source, "long.md", "\n\n".join(parts), title="Long").status == "updated"
+    assert ingest_text(source, "long.md", "\n\n".join(parts), title="Long").status == "updated"
     embedded = texts(provider)
     assert embedded
     assert all("Giraffe" in text for text in embedded)
@@ -68,9 +68,9 @@ def test_an_edit_to_one_paragraph_embeds_only_its_chunks(source: DataSource, pro
 
 def test_text_before_the_others_moves_them_without_embedding_them(source: DataSource, provider: ProviderServer) -> None:
     parts = paragraphs(6)
-    put(source, "long.md", "\n\n".join(parts), title="Long")
+    ingest_text(source, "long.md", "\n\n".join(parts), title="Long")
     texts(provider)
-    put(source, "long.md", "\n\n".join(["# New\n\n" + "A lion came. " * 80, *parts]), title="Long")
+    ingest_text(source, "long.md", "\n\n".join(["# New\n\n" + "A lion came. " * 80, *parts]), title="Long")
     assert all("lion" in text for text in texts(provider))
     document = Document.objects.get()
     for chunk in Chunk.objects.all():
@@ -80,7 +80,7 @@ def test_text_before_the_others_moves_them_without_embedding_them(source: DataSo
 
 def test_text_that_is_there_twice_is_embedded_once(source: DataSource, provider: ProviderServer) -> None:
     part = "# Same\n\n" + "The same words again. " * 90
-    put(source, "twice.md", "\n\n".join([part] * 4), title="Twice")
+    ingest_text(source, "twice.md", "\n\n".join([part] * 4), title="Twice")
     embedded = texts(provider)
     assert len(embedded) == len(set(embedded)) < Chunk.objects.count() == Embedding384.objects.count()
 
@@ -88,9 +88,9 @@ def test_text_that_is_there_twice_is_embedded_once(source: DataSource, provider:
 def test_a_new_title_with_new_content_embeds_all_anew(source: DataSource, provider: ProviderServer) -> None:
     """The title is a part of what is embedded."""
     parts = paragraphs(3)
-    put(source, "long.md", "\n\n".join(parts), title="Old title")
+    ingest_text(source, "long.md", "\n\n".join(parts), title="Old title")
     texts(provider)
-    put(source, "long.md", "\n\n".join([*parts, "The end."]), title="New title")
+    ingest_text(source, "long.md", "\n\n".join([*parts, "The end."]), title="New title")
     assert len(texts(provider)) == Chunk.objects.count()
 
 
@@ -100,7 +100,7 @@ def test_small_documents_of_a_message_share_a_call(
     submissions = [Submission(path=f"{number}", title=f"{number}", text=f"Zebra {number}.") for number in range(8)]
     options = ChunkingOptions(512, 50)
     job = queries.submit(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
-    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     assert len(provider.requests) == 1
     rows = IngestionDocument.objects.all()
     assert {row.state for row in rows} == {IngestionDocument.State.DONE}
@@ -110,12 +110,12 @@ def test_small_documents_of_a_message_share_a_call(
 def test_two_writers_of_one_path_end_with_the_version_of_one(source: DataSource, provider: ProviderServer) -> None:
     """Whoever finds that the version is gone whose vectors were to be kept begins anew."""
     parts = paragraphs(4)
-    put(source, "x.md", "\n\n".join(parts), title="X")
+    ingest_text(source, "x.md", "\n\n".join(parts), title="X")
     versions = ["\n\n".join([*parts, f"Ending {number}. " * 40]) for number in range(4)]
 
     def write(text: str) -> None:
         try:
-            put(source, "x.md", text, title="X")
+            ingest_text(source, "x.md", text, title="X")
         finally:
             connection.close()
 
@@ -128,7 +128,7 @@ def test_two_writers_of_one_path_end_with_the_version_of_one(source: DataSource,
         thread.join()
     assert Document.objects.get().text in versions
     found = stored("x.md")
-    put(source, "fresh.md", Document.objects.get(path="x.md").text, title="X")
+    ingest_text(source, "fresh.md", Document.objects.get(path="x.md").text, title="X")
     assert found == stored("fresh.md")
 
 

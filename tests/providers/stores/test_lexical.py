@@ -16,7 +16,7 @@ from rag.providers.stores.pgvector import lexical, terms
 from rag.providers.stores.pgvector.stemming import stemmer, term_of, words_of
 from rag.types import Filters, Scope
 from ragsite.postgres.models import uuid7
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 K1, B, USUAL_LENGTH = 1.2, 0.75, 120
 # Words, and what PostgreSQL's English stemmer makes of them.
@@ -257,7 +257,7 @@ def test_a_filter_that_leaves_none_of_the_rarest_words_leaves_the_others(
 def test_a_new_title_is_found_and_the_old_one_no_more(world: World) -> None:
     source = world.source()
     for title in ("Alpha", "Omega"):
-        assert put(source, "a", "Zebras have stripes.", title=title).status in ("created", "unchanged")
+        assert ingest_text(source, "a", "Zebras have stripes.", title=title).status in ("created", "unchanged")
         check_statistics()
     assert [len(searched(word, scope(source))) for word in ("alpha", "omega", "zebras")] == [0, 1, 1]
 

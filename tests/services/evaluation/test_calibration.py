@@ -10,7 +10,7 @@ from django.test import Client
 
 from orgs.models import Organization
 from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion, SourceTerm
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def test_golden_questions_give_a_rising_curve_and_thresholds_that_are_adopted_on
         model = EmbeddingModel.objects.create(name="told", provider="openai", dimensions=384, base_url=server.base_url)
         source = world.source(embedding_model=model)
         for number in range(30):
-            put(source, f"{number}.txt", f"Animal{number} lives in forest{number} and eats fruit{number}.")
+            ingest_text(source, f"{number}.txt", f"Animal{number} lives in forest{number} and eats fruit{number}.")
             GoldenQuestion.objects.create(
                 source=source, question=f"What does animal{number} of forest{number} eat?", path=f"{number}.txt"
             )

@@ -15,12 +15,13 @@ from django.test import Client
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.errors import EmbeddingFailed, InvalidRequest, RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
 from rag.services.evaluation import golden_questions, quality
 from rag.services.reembedding import lifecycle, worker
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 State = Reembedding.State
@@ -50,7 +51,7 @@ def models(world: World) -> Iterator[dict[str, EmbeddingModel]]:
 def source(world: World, models: dict[str, EmbeddingModel]) -> DataSource:
     source = world.source(embedding_model=models["old"])
     for animal in ANIMALS:
-        put(source, f"{animal}.txt", f"Everything about the {animal}.\nWhere the   {animal} lives.")
+        ingest_text(source, f"{animal}.txt", f"Everything about the {animal}.\nWhere the   {animal} lives.")
     return source
 
 
@@ -99,7 +100,7 @@ def test_a_passage_is_found_whatever_its_white_space_and_only_in_its_document(so
 
 
 def test_a_source_is_measured_alone(world: World, source: DataSource) -> None:
-    put(world.source("other", embedding_model=source.embedding_model), "platypus.txt", "A platypus.")
+    ingest_text(world.source("other", embedding_model=source.embedding_model), "platypus.txt", "A platypus.")
     ask(source, "platypus", "platypus.txt")
     assert measured(source).recall_at_10 == 0
 
@@ -166,7 +167,7 @@ def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
 ) -> None:
     # More than are reranked: with few candidates their words alone would find what vectors did not.
     filler = "\n\n".join(f"# Plant {number}\n\n" + f"Fern number {number}. " * 40 for number in range(200))
-    put(source, "plants.md", filler, content_type="text/markdown")
+    ingest_text(source, "plants.md", filler, content_type="text/markdown")
     for animal in ANIMALS:
         ask(source, f"Where does the {animal} live?", f"{animal}.txt")
     row = start(source, models["blind"], switches_itself=True)
@@ -224,16 +225,18 @@ def csv(*lines: str) -> bytes:
 def test_what_was_exported_can_be_imported(world: World, source: DataSource) -> None:
     member = world.users["member"]
     content = csv("question,path,passage", '"Where, then?",zebra.txt,', 'otter?,,"Where the\notter lives"')
-    assert golden_questions.import_csv(source, content, by=member) == 2
-    assert golden_questions.import_csv(source, content, by=member) == 0, "what is there stays as it is"
+    assert golden_questions.import_csv(source, content, by=Caller(member)) == 2
+    assert golden_questions.import_csv(source, content, by=Caller(member)) == 0, "what is there stays as it is"
     other = world.source("other")
     assert (
-        golden_questions.import_csv(other, golden_questions.export_csv(source, member).encode("utf-8-sig"), by=member)
+        golden_questions.import_csv(
+            other, golden_questions.export_csv(source, Caller(member)).encode("utf-8-sig"), by=Caller(member)
+        )
         == 2
     )
     same = [list(each.golden_questions.values_list("question", "path", "passage")) for each in (source, other)]
     assert same[0] == same[1]
-    assert golden_questions.import_csv(other, csv("Question;Path", "lion;lion.txt"), by=member) == 1
+    assert golden_questions.import_csv(other, csv("Question;Path", "lion;lion.txt"), by=Caller(member)) == 1
 
 
 @pytest.mark.parametrize(
@@ -257,7 +260,7 @@ def test_a_wrong_file_is_refused_whole_and_by_line(
     world: World, source: DataSource, content: bytes, words: str
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        golden_questions.import_csv(source, content, by=world.users["member"])
+        golden_questions.import_csv(source, content, by=Caller(world.users["member"]))
     assert words in " ".join([refused.value.message, *refused.value.data["errors"]])
     assert not GoldenQuestion.objects.exists()
 
@@ -265,13 +268,15 @@ def test_a_wrong_file_is_refused_whole_and_by_line(
 def test_passages_are_for_readers(world: World, source: DataSource) -> None:
     """Whether a text is found says whether it stands there, and MANAGE alone does not open documents."""
     reader, manager = world.users["member"], world.users["owner"]
-    golden_questions.import_csv(source, csv("question,path,passage", "a,zebra.txt,", "b,,secret words"), by=reader)
+    golden_questions.import_csv(
+        source, csv("question,path,passage", "a,zebra.txt,", "b,,secret words"), by=Caller(reader)
+    )
     DataSource.objects.update(visibility=Visibility.PERSONAL, owner=reader)
     with pytest.raises(InvalidRequest) as refused:
-        golden_questions.import_csv(source, csv("question,passage", "c,guess"), by=manager)
+        golden_questions.import_csv(source, csv("question,passage", "c,guess"), by=Caller(manager))
     assert "Line 2" in refused.value.data["errors"][0]
-    assert "secret words" in golden_questions.export_csv(source, reader)
-    assert golden_questions.export_csv(source, manager).split() == ["question,path,passage", "a,zebra.txt,"]
+    assert "secret words" in golden_questions.export_csv(source, Caller(reader))
+    assert golden_questions.export_csv(source, Caller(manager)).split() == ["question,path,passage", "a,zebra.txt,"]
 
 
 def test_the_commands(source: DataSource, models: dict[str, EmbeddingModel]) -> None:

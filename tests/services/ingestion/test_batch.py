@@ -3,11 +3,12 @@
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import processing, leases
+from rag.services.ingestion import leases, processing
 from rag.services.jobs import queries as jobs
 from rag.types import Submission
-from tests.support.factories import World, work
+from tests.support.factories import World, process_queue
 
 State = IngestionDocument.State
 
@@ -24,7 +25,7 @@ def statements(world: World, source: DataSource, count: int) -> int:
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        assert work(at_once=count) == count
+        assert process_queue(at_once=count) == count
     return len(queries)
 
 
@@ -41,7 +42,7 @@ def test_a_cancelled_document_takes_no_other_with_it(world: World) -> None:
     kept = submit(world, source, {"c": "Gamma.", "d": "Delta."})
     rows = leases.claim_next(8)
     assert len(rows) == 4
-    jobs.cancel(world.users["owner"], cancelled.pk)
+    jobs.cancel(Caller(world.users["owner"]), cancelled.pk)
     processing.work_on(rows)
     assert sorted(Document.objects.values_list("path", flat=True)) == ["c", "d"]
     assert set(kept.documents.values_list("state", flat=True)) == {State.DONE}
@@ -50,7 +51,7 @@ def test_a_cancelled_document_takes_no_other_with_it(world: World) -> None:
 
 def test_a_path_that_was_sent_twice_holds_what_was_sent_last(world: World) -> None:
     job = submit(world, world.source(), {"a": "Alpha, alpha.", "b": "Beta.", "a#again": "Gamma."})
-    work()
+    process_queue()
     assert dict(Document.objects.values_list("path", "text")) == {"a": "Gamma.", "b": "Beta."}
     assert not job.documents.exclude(state=State.DONE).exists()
 
@@ -59,6 +60,6 @@ def test_of_a_group_that_does_not_fit_those_get_in_that_do(world: World) -> None
     world.home.max_chunks = 2
     world.home.save()
     job = submit(world, world.source(), {"a": "Alpha.", "b": "Beta.", "c": "Gamma."})
-    work()
+    process_queue()
     assert Document.objects.count() == 2
     assert list(job.documents.filter(state=State.FAILED).values_list("error_code", flat=True)) == ["INDEX_FULL"]

@@ -15,9 +15,9 @@ from rag.services.ingestion import leases, sweep
 from rag.services.jobs import queries
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
-from tests.conftest import Worker, empty_queue
+from tests.conftest import Worker, purge_queue
 from tests.support import factories
-from tests.support.factories import World, carry_on, work
+from tests.support.factories import World, process_claimed, process_queue
 from tests.support.provider_server import ProviderServer
 
 Eventually = Callable[..., Any]
@@ -69,7 +69,7 @@ def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: 
     Document.objects.all().delete()
     source = live_world.home.sources.get()
     queries.submit(source=source, submissions=submissions, options=OPTIONS, actor=live_world.users["editor"])
-    work()
+    process_queue()
     assert after_faults == indexed()
 
 
@@ -77,7 +77,7 @@ def test_a_broker_that_forgot_its_queue_loses_nothing(
     live_world: World, worker: Worker, eventually: Eventually
 ) -> None:
     job = submit(live_world, documents(5, words=3))
-    empty_queue()
+    purge_queue()
     worker.start()
     eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
@@ -89,7 +89,7 @@ def test_the_sweep_tells_again_what_no_message_tells(live_world: World, worker: 
     assert told
     sweep.sweep()
     assert queue.waiting() == told, "while there are messages none is added"
-    empty_queue()
+    purge_queue()
     sweep.sweep()
     assert queue.waiting() == told
     assert set(job.documents.values_list("state", flat=True)) == {State.QUEUED}
@@ -99,17 +99,17 @@ def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
     """Who was silent too long and wakes up later writes nothing."""
     job = submit(live_world, documents(1, words=3))
     row = job.documents.get()
-    slow = factories.claim(row.pk)
+    slow = factories.claim_document(row.pk)
     assert slow is not None
-    assert factories.claim(row.pk) is None
+    assert factories.claim_document(row.pk) is None
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
     sweep.sweep()
-    quick = factories.claim(row.pk)
+    quick = factories.claim_document(row.pk)
     assert quick is not None
     with pytest.raises(leases.LeaseLost):
-        carry_on(slow)
+        process_claimed(slow)
     assert not Document.objects.exists()
-    carry_on(quick)
+    process_claimed(quick)
     assert Document.objects.count() == 1
 
 
@@ -117,12 +117,12 @@ def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, setti
     job = submit(live_world, documents(2, words=3))
     poison, good = job.documents.all()
     for _ in range(settings.RAG_MAX_ATTEMPTS):
-        assert factories.claim(poison.pk) is not None  # and its worker dies
+        assert factories.claim_document(poison.pk) is not None  # and its worker dies
         IngestionDocument.objects.filter(pk=poison.pk).update(due_at=timezone.now() - datetime.timedelta(seconds=1))
         sweep.sweep()
     poison.refresh_from_db()
     assert (poison.state, poison.error_code) == (State.FAILED, "WORKER_LOST")
-    factories.run(ids=[good.pk, poison.pk])
+    factories.process_documents(ids=[good.pk, poison.pk])
     job.refresh_from_db()
     assert (job.status, Document.objects.count()) == (Status.COMPLETED, 1)
 
@@ -136,16 +136,16 @@ def test_an_older_submission_that_finishes_later_does_not_win(live_world: World)
         options=OPTIONS,
         actor=live_world.users["editor"],
     ).documents.get()
-    factories.run(ids=[newer.pk])
-    factories.run(ids=[older.pk])
+    factories.process_documents(ids=[newer.pk])
+    factories.process_documents(ids=[older.pk])
     assert Document.objects.get().text == "New text."
 
 
 def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_world: World) -> None:
     job = submit(live_world, documents(1, words=3))
-    row = factories.claim(job.documents.get().pk)
+    row = factories.claim_document(job.documents.get().pk)
     assert row is not None
-    carry_on(row)
+    process_claimed(row)
     sweep.sweep()
     job.refresh_from_db()
     assert job.status == Status.COMPLETED
@@ -175,11 +175,11 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
 
     def work() -> None:
         try:
-            factories.run(ids=[row.pk])
+            factories.process_documents(ids=[row.pk])
         finally:
             connection.close()
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=process_queue)
     thread.start()
     eventually(lambda: provider.requests)
     first_end = IngestionDocument.objects.get(pk=row.pk).due_at
@@ -209,11 +209,11 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_backend_pid()")
                 backend.append(cursor.fetchone()[0])
-            factories.run(ids=[row.pk])
+            factories.process_documents(ids=[row.pk])
         finally:
             connection.close()
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=process_queue)
     thread.start()
     while not provider.requests:
         thread.join(0.01)
@@ -225,6 +225,6 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
     assert row.state == State.RUNNING, "its lease will end, and the sweep brings it back"
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
     sweep.sweep()
-    factories.run(ids=[row.pk])
+    factories.process_documents(ids=[row.pk])
     row.refresh_from_db()
     assert row.state == State.DONE

@@ -9,10 +9,10 @@ from django.utils import timezone
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
 from rag.providers import registry
-from rag.services.ingestion import processing, leases, outages, outcomes, sweep
+from rag.services.ingestion import leases, outages, outcomes, processing, sweep
 from rag.services.jobs import queries
 from rag.types import Submission
-from tests.support.factories import World, work
+from tests.support.factories import World, process_queue
 from tests.support.provider_server import ProviderServer
 
 State = IngestionDocument.State
@@ -49,20 +49,20 @@ def test_a_dead_endpoint_is_asked_a_few_times_and_not_once_for_each_document(
     job = queue(world, provider, 200)
     for _ in range(1000):
         provider.fail(503)
-    work()
+    process_queue()
     at_first = len(provider.requests)
     assert 1 <= at_first <= 8, "those that were taken together"
     for pauses in range(1, 11):
         time_passes()
-        work()
+        process_queue()
         assert len(provider.requests) <= at_first + pauses, "one a pause, to see"
     open_now = job.documents.filter(state=State.QUEUED)
     assert (open_now.count(), open_now.filter(attempts=0).count()) == (200, 200)
     provider.faults.clear()
     time_passes()
-    work()
+    process_queue()
     time_passes()
-    work()
+    process_queue()
     assert job.documents.filter(state=State.DONE).count() == 200
     assert not job.documents.exclude(error_code="").exists()
     assert not ModelOutage.objects.exists()
@@ -73,14 +73,14 @@ def test_outages_use_up_no_attempts_and_have_an_end(world: World, provider: Prov
     job = queue(world, provider, 1)
     for number in range(1, 6):
         provider.fail(503)
-        assert work() == 1
+        assert process_queue() == 1
         row = job.documents.get()
         assert row.outages == min(number, 4)
         if number < 5:
             assert (row.state, row.attempts, row.error_code) == (State.QUEUED, 0, "EMBEDDING_FAILED")
             assert row.due_at
             assert row.due_at > timezone.now()
-            assert work() == 0, "not before its time"
+            assert process_queue() == 0, "not before its time"
             time_passes()
     assert (row.state, row.error_code, row.text) == (State.FAILED, "EMBEDDING_FAILED", "Zebra 0.")
 
@@ -104,7 +104,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: Provi
     assert row.due_at
     assert row.due_at > in_9_minutes
     assert ModelOutage.objects.get().until > in_9_minutes
-    assert work() == 0
+    assert process_queue() == 0
 
 
 def test_a_provider_does_not_put_us_off_for_days() -> None:
@@ -114,7 +114,7 @@ def test_a_provider_does_not_put_us_off_for_days() -> None:
 def test_a_wrong_key_fails_at_once(world: World, provider: ProviderServer) -> None:
     job = queue(world, provider, 1)
     provider.fail(401)
-    work()
+    process_queue()
     assert job.documents.get().state == State.FAILED
     assert not ModelOutage.objects.exists()
 
@@ -130,7 +130,7 @@ def test_other_models_go_on(world: World, provider: ProviderServer) -> None:
         options=processing.default_options(),
         actor=world.users["editor"],
     )
-    assert work() == 1
+    assert process_queue() == 1
     assert local.documents.get().state == State.DONE
 
 
@@ -205,13 +205,13 @@ def test_a_text_that_a_model_cannot_embed_is_set_aside_and_keeps_nobody_waiting(
     settings.RAG_MAX_ATTEMPTS = 2
     job = queue(world, provider, 6)
     provider.break_on = "Zebra 3."
-    work()
+    process_queue()
     assert job.documents.filter(state=State.DONE).count() == 5
     row = job.documents.exclude(state=State.DONE).get()
     assert (row.path, row.state, row.attempts) == ("doc-3", State.QUEUED, 1)
     assert not ModelOutage.objects.exists()
     time_passes()
-    work()
+    process_queue()
     row.refresh_from_db()
     assert (row.state, row.error_code, row.text) == (State.FAILED, "EMBEDDING_FAILED", "Zebra 3.")
     assert not ModelOutage.objects.exists()
@@ -220,7 +220,7 @@ def test_a_text_that_a_model_cannot_embed_is_set_aside_and_keeps_nobody_waiting(
 def test_a_model_that_can_embed_nothing_is_asked_a_few_times(world: World, provider: ProviderServer) -> None:
     job = queue(world, provider, 30)
     provider.break_on = "Zebra"
-    work()
+    process_queue()
     assert len(provider.requests) <= 4
     assert ModelOutage.objects.exists()
     assert set(job.documents.values_list("state", "attempts")) == {(State.QUEUED, 0)}

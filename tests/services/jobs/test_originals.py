@@ -13,6 +13,7 @@ import pytest
 from django.db.models import ProtectedError
 from django.utils import timezone
 
+from orgs.access.caller import Caller
 from rag.errors import DocumentTooLarge, IndexFull, StorageFailed, UnknownSource, UnsupportedFormat
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import place
@@ -52,7 +53,7 @@ def upload(path: str, content: bytes, **about: Any) -> uploads.Upload:
 
 def send(world: World, source: Any, *documents: Any) -> IngestionJob:
     job = uploads.submit(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
-    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     return job
 
 
@@ -139,7 +140,7 @@ def test_a_bucket_that_does_not_answer_costs_time_and_no_file(
         source=source, documents=[upload("a", b"Alpha.")], options=OPTIONS, actor=world.users["editor"]
     )
     bucket.down = True
-    factories.run(ids=[job.documents.get().pk])
+    factories.process_documents(ids=[job.documents.get().pk])
     row = job.documents.get()
     assert (row.state, row.attempts) == (State.QUEUED, 0), "it is tried again"
     with pytest.raises(StorageFailed):
@@ -255,10 +256,10 @@ def test_a_job_holds_what_it_has_not_ended_and_what_failed_lately(
     source = world.source()
     documents = [upload("bad", b"%PDF-1.7 and no more"), upload("waiting", b"Alpha."), upload("given-up", b"Beta.")]
     job = uploads.submit(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
-    factories.run(ids=[job.documents.get(path="bad").pk])
+    factories.process_documents(ids=[job.documents.get(path="bad").pk])
     purge()
     assert Original.objects.count() == 3
-    queries.cancel(world.users["editor"], job.pk)
+    queries.cancel(Caller(world.users["editor"]), job.pk)
     purge()
     assert [original.name for original in Original.objects.all()] == ["bad"]
     late = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS, minutes=1)
@@ -310,9 +311,9 @@ def test_documents_are_parsed_again_from_what_is_stored(world: World, settings: 
     processing.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
     before = {document.path: document for document in Document.objects.all()}
     settings.RAG_CHUNK_TOKENS = 64
-    assert reparsing.parse_again(world.users["member"], Document.objects.all()) == []
-    (job,) = reparsing.parse_again(world.users["editor"], Document.objects.all())
-    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+    assert reparsing.parse_again(Caller(world.users["member"]), Document.objects.all()) == []
+    (job,) = reparsing.parse_again(Caller(world.users["editor"]), Document.objects.all())
+    factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     assert set(job.documents.values_list("outcome", flat=True)) == {"updated"}, "although nothing has changed"
     after = {document.path: document for document in Document.objects.all()}
     assert after["a.md"].chunk_count > before["a.md"].chunk_count
@@ -331,11 +332,11 @@ def test_a_version_on_its_way_is_not_overtaken_by_parsing_again(world: World) ->
     queries.submit(
         source=source, submissions=[Submission(path="a", title="", text="Beta.")], options=OPTIONS, actor=editor
     )
-    assert reparsing.parse_again(editor, documents) == []
-    factories.work()
+    assert reparsing.parse_again(Caller(editor), documents) == []
+    factories.process_queue()
     assert documents.get().text == "Beta."
-    (job,) = reparsing.parse_again(editor, documents)
+    (job,) = reparsing.parse_again(Caller(editor), documents)
     documents_service.delete_document(documents.get())
-    factories.work()
+    factories.process_queue()
     assert not Document.objects.live().exists(), "nor does it bring back what was deleted since"
     assert job.documents.get().outcome == "unchanged"

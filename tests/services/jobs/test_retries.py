@@ -5,12 +5,13 @@ import datetime
 import pytest
 from django.utils import timezone
 
+from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import processing, outcomes
+from rag.services.ingestion import outcomes, processing
 from rag.services.jobs import queries, retries
 from rag.types import Submission
-from tests.support.factories import World, put, work
+from tests.support.factories import World, ingest_text, process_queue
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 
@@ -24,7 +25,7 @@ def failed_job(world: World, *, count: int = 2) -> IngestionJob:
     )
     job.documents.filter(index=0).update(state=State.RUNNING, attempts=3, outages=2)
     outcomes.fail(job.documents.get(index=0), "INTERNAL_ERROR", "An unexpected error.")
-    work()
+    process_queue()
     queries.close(job.pk)
     job.refresh_from_db()
     return job
@@ -34,12 +35,12 @@ def test_a_retry_does_what_failed_and_only_that(world: World) -> None:
     job = failed_job(world)
     assert job.status == Status.COMPLETED
     done = job.documents.get(index=1)
-    retries.retry(world.users["editor"], job.pk)
+    retries.retry(Caller(world.users["editor"]), job.pk)
     job.refresh_from_db()
     row = job.documents.get(index=0)
     assert (job.status, job.finished_at) == (Status.PROCESSING, None)
     assert (row.state, row.attempts, row.outages, row.error_code, row.finished_at) == (State.QUEUED, 0, 0, "", None)
-    assert work() == 1
+    assert process_queue() == 1
     job.refresh_from_db()
     row.refresh_from_db()
     assert (job.status, row.state, row.text) == (Status.COMPLETED, State.DONE, "")
@@ -50,9 +51,9 @@ def test_a_retry_does_what_failed_and_only_that(world: World) -> None:
 
 def test_a_retry_does_not_bring_an_older_version_back(world: World) -> None:
     job = failed_job(world, count=1)
-    put(job.source, "doc-0", "Lions.")
-    retries.retry(world.users["editor"], job.pk)
-    work()
+    ingest_text(job.source, "doc-0", "Lions.")
+    retries.retry(Caller(world.users["editor"]), job.pk)
+    process_queue()
     assert Document.objects.get().text == "Lions."
     assert job.documents.get().state == State.DONE
 
@@ -65,8 +66,8 @@ def test_what_is_kept_is_forgotten_in_time_and_the_rows_stay(world: World) -> No
     assert (old.documents.count(), old.documents.exclude(text="").count()) == (2, 0)
     assert young.documents.exclude(text="").count() == 1
     with pytest.raises(NothingToRetry, match="not kept any more"):
-        retries.retry(world.users["editor"], old.pk)
-    retries.retry(world.users["editor"], young.pk)
+        retries.retry(Caller(world.users["editor"]), old.pk)
+    retries.retry(Caller(world.users["editor"]), young.pk)
 
 
 def test_forgetting_takes_any_number_in_small_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,10 +83,10 @@ def test_forgetting_takes_any_number_in_small_batches(world: World, monkeypatch:
 def test_there_must_be_something_to_try_again(world: World) -> None:
     editor = world.users["editor"]
     job = failed_job(world, count=3)
-    retries.retry(editor, job.pk)
+    retries.retry(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="has failed"):
-        retries.retry(editor, job.pk)
-    queries.cancel(editor, job.pk)
+        retries.retry(Caller(editor), job.pk)
+    queries.cancel(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="cancelled"):
-        retries.retry(editor, job.pk)
+        retries.retry(Caller(editor), job.pk)
     assert not job.documents.filter(state=State.QUEUED).exists()

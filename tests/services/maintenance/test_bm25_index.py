@@ -10,15 +10,15 @@ from rag.pipeline.retrieval import retrieve
 from rag.services.maintenance import bm25_index
 from rag.services.sources import documents
 from rag.types import Mode, Question, Scope
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 
 @pytest.fixture
 def source(live_world: World) -> DataSource:
     cache.delete(bm25_index._COMPLETE)
     source = live_world.source()
-    put(source, "a.md", "# Lions\n\n" + "Lions have manes. " * 60)
-    put(source, "b.md", "Zebras have stripes.")
+    ingest_text(source, "a.md", "# Lions\n\n" + "Lions have manes. " * 60)
+    ingest_text(source, "b.md", "Zebras have stripes.")
     return source
 
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from rag.models import SourceConfig, SourceTerm
 from rag.providers.stores.pgvector import term_statistics
 from rag.services.maintenance import term_statistics as check
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 
 def counts() -> list[tuple[object, ...]]:
@@ -20,8 +20,8 @@ def counts() -> list[tuple[object, ...]]:
 def test_counts_are_checked_and_repaired(world: World) -> None:
     """One that is wrong, one that is missing, one that nothing stands behind, source by source."""
     one, other = world.source(), world.source("other")
-    put(one, "a", "Zebras run and lions sleep.")
-    put(other, "a", "Lions.")
+    ingest_text(one, "a", "Zebras run and lions sleep.")
+    ingest_text(other, "a", "Lions.")
     SourceConfig.objects.create(source=other, config="german", chunks=0)
     right = counts()
     call_command("check_term_statistics", stdout=(out := StringIO()))

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from orgs.access.caller import Caller
 from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Original, Usage
 from rag.pipeline.ingestion import quota
@@ -19,7 +20,7 @@ from rag.services.maintenance import usage
 from rag.services.sources import documents
 from rag.types import Submission
 from tests.support import factories
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 OPTIONS = processing.default_options()
@@ -62,7 +63,7 @@ def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh
 
 
 def work() -> None:
-    factories.run(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
 
 
 @pytest.mark.parametrize("most", [{"max_chunks": 3}, {"max_bytes": 30}], ids=["chunks", "bytes"])
@@ -70,7 +71,7 @@ def test_of_many_writers_exactly_those_get_in_that_fit(live_world: World, most: 
     """Each brings one chunk of ten bytes; into sources that are there already, so that all get as far as the commit."""
     limit(live_world, **most)
     sources = [live_world.source(f"source-{number}") for number in range(7)]
-    results = at_once([partial(put, each, "a", "0123456789") for each in sources])
+    results = at_once([partial(ingest_text, each, "a", "0123456789") for each in sources])
     assert (refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
     assert Usage.objects.values_list("chunks", "bytes").get() == (3, 30)
     assert usage.check() == []
@@ -79,11 +80,11 @@ def test_of_many_writers_exactly_those_get_in_that_fit(live_world: World, most: 
 def test_writers_and_deleters_side_by_side_leave_the_counter_right(live_world: World) -> None:
     source = live_world.source()
     for number in range(6):
-        put(source, f"{number}", "Zebras.")
+        ingest_text(source, f"{number}", "Zebras.")
 
     def rewrite(path: str) -> None:
         for round_ in range(4):
-            put(source, path, "Lions have manes. " * (round_ * 60 + 1))
+            ingest_text(source, path, "Lions have manes. " * (round_ * 60 + 1))
 
     def delete(path: str) -> None:
         documents.delete_document(Document.objects.live().get(source=source, path=path))
@@ -119,7 +120,7 @@ def test_what_is_replaced_makes_room_for_what_replaces_it(live_world: World) -> 
     assert set(Document.objects.values_list("text", flat=True)) == {"9876543210"}
     with pytest.raises(IndexFull):
         submit(live_world, source, "9876543210!")
-    assert put(source, "a", "short").status == "updated"
+    assert ingest_text(source, "a", "short").status == "updated"
     assert Usage.objects.get().bytes == 15
 
 
@@ -127,7 +128,7 @@ def test_a_cancelled_or_failed_document_waits_for_no_room(live_world: World) -> 
     limit(live_world, max_bytes=10)
     source = live_world.source()
     job = submit(live_world, source, "0123456789")
-    queries.cancel(live_world.users["editor"], job.pk)
+    queries.cancel(Caller(live_world.users["editor"]), job.pk)
     submit(live_world, source, "0123456789")
 
 
@@ -144,7 +145,7 @@ def test_nothing_is_embedded_that_cannot_be_stored(live_world: World, provider: 
     assert not any("manes" in str(request) for request in provider.requests)
     seen = len(provider.requests)
     with pytest.raises(IndexFull):
-        put(source, "d", "Lions.")
+        ingest_text(source, "d", "Lions.")
     assert len(provider.requests) == seen
 
 
@@ -163,13 +164,13 @@ def test_a_file_counts_with_its_text(world: World) -> None:
         content_hash="x", chunk_size=1, chunk_overlap=0, chunk_count=2, bytes=1003, original=original,
         revision="0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11",
     )  # fmt: skip
-    put(original.source, "old", "new")
+    ingest_text(original.source, "old", "new")
     assert Usage.objects.get().bytes == 3 - 1003, "what is replaced counts as it was counted"
 
 
 def test_counters_are_checked_and_repaired(world: World) -> None:
-    put(world.source(), "a", "Zebras.")
-    put(world.source("abroad", organization=world.abroad), "a", "Lions.")
+    ingest_text(world.source(), "a", "Zebras.")
+    ingest_text(world.source("abroad", organization=world.abroad), "a", "Lions.")
     call_command("check_usage", stdout=(out := StringIO()))
     assert out.getvalue() == "The counters are what is stored.\n"
     Usage.objects.filter(organization=world.home).update(chunks=7)

@@ -8,7 +8,7 @@ from django.test import Client
 from orgs.access.permissions import Visibility
 from orgs.services import add_member
 from rag.models import DataSource, Document
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 
 pytestmark = pytest.mark.django_db
 QUESTION = "How do zebras sleep?"
@@ -23,7 +23,7 @@ TEXTS = {
 def library(world: World) -> DataSource:
     source = world.source("library")
     for path, text in TEXTS.items():
-        put(source, path, text, title="Animals")
+        ingest_text(source, path, text, title="Animals")
     return source
 
 
@@ -88,7 +88,7 @@ def test_whoever_manages_nothing_learns_nothing(world: World, library: DataSourc
 def test_what_the_asker_does_not_manage_is_neither_counted_nor_named(world: World, library: DataSource) -> None:
     """The person queries a source abroad, too; and a document there does not exist for the asker."""
     abroad = world.source("abroad", organization=world.abroad)
-    put(abroad, "there.md", "Zebras sleep abroad.")
+    ingest_text(abroad, "there.md", "Zebras sleep abroad.")
     add_member(user=world.users["member"], organization=world.abroad)
     add_member(user=world.users["admin"], organization=world.abroad)
     found = ask(world, "admin", user="member@home.example", topK=10)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from orgs.services import found_organization
+from orgs.services import create_organization
 from rag.errors import UnknownDocument, UnknownSource
 from rag.models import (
     EMBEDDING_TABLES,
@@ -33,7 +33,7 @@ from rag.services.maintenance import usage
 from rag.services.sources import deletion, documents
 from rag.types import ChunkingOptions, Question, Scope, Submission
 from tests.support import factories
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 TEXTS = ("Zebras.", "Lions have manes.", "Ünïcödé beasts. " * 3, "Zebras and lions. " * 110)
@@ -82,7 +82,7 @@ def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
 ) -> None:
     """The same path in two sources is two documents, whatever happens to either, and the counters follow."""
     with rolled_back():
-        home = found_organization(name="Model", slug="model")
+        home = create_organization(name="Model", slug="model")
         model = EmbeddingModel.objects.default()
         sources = {
             name: DataSource.objects.create(organization=home, slug=name, name=name, embedding_model=model)
@@ -91,7 +91,7 @@ def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
         expected: dict[str, dict[str, str]] = {"a": {}, "b": {}}
         for name, path, text, purged in taken:
             if text is not None:
-                put(sources[name], path, TEXTS[text])
+                ingest_text(sources[name], path, TEXTS[text])
                 expected[name][path] = TEXTS[text]
             elif path in expected[name]:
                 documents.delete_document(Document.objects.live().get(source=sources[name], path=path))
@@ -123,7 +123,7 @@ def test_a_purge_goes_in_batches_and_may_be_interrupted(live_world: World, monke
     monkeypatch.setattr(deletion, "_BATCH", 3)
     source = live_world.source()
     for path in ("a", "b", "c", "d", "kept"):
-        put(source, path, "Zebras and lions. " * (600 if path == "a" else 1))
+        ingest_text(source, path, "Zebras and lions. " * (600 if path == "a" else 1))
     long, *_ = gone = list(Document.objects.exclude(path="kept").order_by("path"))
     assert long.chunk_count > 4
     for document in gone:
@@ -144,8 +144,8 @@ def test_several_purges_at_once_do_no_harm(live_world: World, monkeypatch: pytes
     monkeypatch.setattr(deletion, "_BATCH", 2)
     source, whole = live_world.source(), live_world.source("whole")
     for number in range(8):
-        put(source, f"{number}", f"Zebra {number}.")
-        put(whole, f"{number}", f"Zebra {number}.")
+        ingest_text(source, f"{number}", f"Zebra {number}.")
+        ingest_text(whole, f"{number}", f"Zebra {number}.")
     for document in Document.objects.filter(source=source)[:6]:
         documents.delete_document(document)
     deletion.delete_source(whole)
@@ -188,7 +188,7 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
     """It is being embedded meanwhile; by a worker, or while somebody waits for the answer."""
     model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
     source = live_world.source(embedding_model=model)
-    put(source, "a", "Zebras.")
+    ingest_text(source, "a", "Zebras.")
     newer = Submission(path="a", title="A", text="Lions.")
     if is_job:
         queries.submit(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
@@ -197,7 +197,7 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
     def work() -> None:
         try:
             if is_job:
-                factories.run(ids=ids)
+                factories.process_documents(ids=ids)
             else:
                 processing.ingest_now(source=source, submission=newer)
         finally:
@@ -217,14 +217,14 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
     if is_job:
         row = IngestionDocument.objects.get()
         assert (row.state, row.outcome, row.chunk_count, row.job.status) == ("done", "unchanged", 0, "completed")
-    assert put(source, "a", "Lions.").status == "created", "what is sent afterwards is new"
+    assert ingest_text(source, "a", "Lions.").status == "created", "what is sent afterwards is new"
     assert counted() == sums()
 
 
 def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(live_world: World) -> None:
     source = live_world.source()
-    put(source, "a", "Zebras.")
-    put(source, "b", "Zebras.")
+    ingest_text(source, "a", "Zebras.")
+    ingest_text(source, "b", "Zebras.")
     waiting = Submission(path="a", title="A", text="Lions.")
     queries.submit(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
     for document in Document.objects.all():
@@ -234,7 +234,7 @@ def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(li
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(hours=2))
     deletion.purge_deleted()
     assert list(Document.objects.values_list("path", flat=True)) == ["a"]
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert (found(source), IngestionJob.objects.get().status) == ({}, "completed")
     deletion.purge_deleted()
     assert not Document.objects.exists()
@@ -243,8 +243,8 @@ def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(li
 def test_a_document_is_deleted_once(live_world: World) -> None:
     """However many ask at the same moment: its room is given back once."""
     source = live_world.source()
-    put(source, "a", "Zebras.")
-    put(source, "kept", "Lions.")
+    ingest_text(source, "a", "Zebras.")
+    ingest_text(source, "kept", "Lions.")
     document = Document.objects.get(path="a")
     ready, refused = threading.Barrier(5), []
 
@@ -267,8 +267,8 @@ def test_a_document_is_deleted_once(live_world: World) -> None:
 
 def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) -> None:
     source = live_world.source()
-    put(source, "nearest", "Zebras have stripes.")
-    put(source, "next", "Oaks are trees.")
+    ingest_text(source, "nearest", "Zebras have stripes.")
+    ingest_text(source, "next", "Oaks are trees.")
     documents.delete_document(Document.objects.get(path="nearest"))
     scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     answer = retrieve.find(Question("zebras with stripes", top_k=1), [scope])
@@ -278,7 +278,7 @@ def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) ->
 def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back(live_world: World) -> None:
     """However long after the deletion it is tried."""
     source = live_world.source()
-    put(source, "a", "Zebras.")
+    ingest_text(source, "a", "Zebras.")
     options, editor = OPTIONS, live_world.users["editor"]
     sent = Submission(path="a", title="A", text="Lions.")
     job = queries.submit(source=source, submissions=[sent], options=options, actor=editor)
@@ -287,5 +287,5 @@ def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))
     deletion.purge_deleted()
     assert retries.retry_documents(job.documents.all()) == 1
-    factories.work()
+    factories.process_queue()
     assert found(source) == {}

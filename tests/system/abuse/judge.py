@@ -8,7 +8,7 @@ from tests.support import conformance
 
 # The words of an unexpected exception (ragsite.views.health.server_error, rag.contracts.common.streaming).
 UNEXPECTED = b"Something went wrong on this side"
-# Where a contract states 500 for a model or a database that is away (docs/contracts.md).
+# Where a contract states 500 for a model or a database that is away (docs/contracts/errors.md).
 _STATED_500 = ("/agent/", "/functions/", "/api/rag/answer", "/api/rag/search")
 
 
@@ -33,7 +33,7 @@ def judged(method: str, path: str, status: int, headers: dict[str, str], content
     if UNEXPECTED in content:
         return broken(f"{status}, an unexpected exception")
     try:
-        conformance.check(method, path, status, headers, content)
+        conformance.check_response(method, path, status, headers, content)
     except (AssertionError, ValueError) as error:
         return broken(f"{status}, not as in the schema: {str(error)[:200]}")
     if status < 300:

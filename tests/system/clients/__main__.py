@@ -15,7 +15,7 @@ import django
 from benchmarks.__main__ import free_port
 from benchmarks.support.server import Server
 from ragsite.postgres import identity
-from tests.support.database import empty
+from tests.support.database import delete_all_rows
 
 SUPABASE = Path(__file__).with_name("supabase")
 
@@ -27,7 +27,7 @@ def main() -> int:
     folder = Path(os.environ["RAGSITE_DATA"])
     script = _installed(folder / "node")
     with Server(folder, free_port(), worker=False) as server:
-        empty()
+        delete_all_rows()
         given = {"ADDRESS": server.address, **_credentials()}
         return subprocess.run(["node", str(script)], env={**os.environ, **given}).returncode
 
@@ -49,10 +49,10 @@ def _credentials() -> dict[str, str]:
 
     from orgs.access.permissions import Scope
     from orgs.api_keys import service
-    from tests.support.factories import World, put
+    from tests.support.factories import World, ingest_text
 
-    world = World.found()
-    put(world.source("library"), "zebra", "Zebras have stripes.", title="Zebras")
+    world = World.create()
+    ingest_text(world.source("library"), "zebra", "Zebras have stripes.", title="Zebras")
     world.abroad.queries_per_minute = 1
     world.abroad.save(update_fields=["queries_per_minute"])
     limited = service.issue(

@@ -12,7 +12,7 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from orgs.access.permissions import Visibility
-from tests.support.factories import World, put
+from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer, tool_call
 
@@ -22,8 +22,8 @@ QUESTION = "Where are the bicycles parked?"
 @pytest.fixture
 def key(live_world: World) -> str:
     """A member's API key, in a world with one document that they may read and one that they may not."""
-    put(live_world.source("library"), "/bikes", "Bicycles are parked in the yard.", title="Bicycles")
-    put(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden")
+    ingest_text(live_world.source("library"), "/bikes", "Bicycles are parked in the yard.", title="Bicycles")
+    ingest_text(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden")
     return live_world.key("member", "query").secret
 
 

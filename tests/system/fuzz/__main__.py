@@ -18,7 +18,7 @@ import django
 from benchmarks.__main__ import free_port
 from benchmarks.support.server import Server
 from ragsite.postgres import identity
-from tests.support.database import empty
+from tests.support.database import delete_all_rows
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 # schemathesis would give the first two a fifth of the time, and skip what they do not get done in it.
@@ -32,7 +32,7 @@ def main() -> int:
     django.setup()
     folder = Path(os.environ["RAGSITE_DATA"])
     with Server(folder, free_port(), worker=False) as server:
-        empty()
+        delete_all_rows()
         emails = _world()
         results = [
             _run(server.address, folder / f"fuzz-{name}-{phases}.json", email, phases)
@@ -55,10 +55,10 @@ class Result:
 
 def _world() -> dict[str, str]:
     """The tests' world, with something to find."""
-    from tests.support.factories import World, put
+    from tests.support.factories import World, ingest_text
 
-    world = World.found()
-    put(world.source("library"), "zebra", "Zebras have stripes.", title="Zebras")
+    world = World.create()
+    ingest_text(world.source("library"), "zebra", "Zebras have stripes.", title="Zebras")
     return {name: world.users[name].email for name in ("owner", "member")}
 
 
