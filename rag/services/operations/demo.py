@@ -1,4 +1,4 @@
-"""Demo data for `make run`: two organisations, sources of every visibility, the product's own handbooks in them."""
+"""Demo data for `make run`: two organisations, sources of every visibility, and the product's documentation in them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.models import Organization, Role, Team
-from orgs.services import add_member, found_organization
+from orgs.services import add_member, create_organization
 from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.documents import content_hash
 from rag.services.ingestion import processing
@@ -43,7 +43,7 @@ class Source:
     slug: str
     name: str
     visibility: Visibility
-    handbooks: tuple[str, ...]
+    pages: tuple[str, ...]  # glob patterns of its documents, within docs/
     owner: str = "owner@acme.example"
     role: str = ""
     team: str = ""
@@ -51,15 +51,15 @@ class Source:
 
 
 SOURCES = (
-    Source("acme", "handbook", "User handbook", Visibility.PUBLIC, ("user/README.md", "contracts/README.md")),
-    Source("acme", "administration", "Admin handbook", Visibility.ROLE, ("admin/README.md",), role="owner"),
-    Source("acme", "operations", "Operations handbook", Visibility.TEAM, ("operations/README.md",), team="support"),
+    Source("acme", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md", "contracts/*.md")),
+    Source("acme", "administration", "Admin documentation", Visibility.ROLE, ("admin/*.md",), role="owner"),
+    Source("acme", "operations", "Operations documentation", Visibility.TEAM, ("operations/*.md",), team="support"),
     Source(
         "acme",
         "engineering",
-        "Contributor handbook",
+        "Contributor documentation",
         Visibility.PRIVATE,
-        ("contributor.md",),
+        ("contributor*.md", "contributor/*.md"),
         user="editor@acme.example",
     ),
     Source(
@@ -70,19 +70,25 @@ SOURCES = (
         ("architecture.md",),
         owner="editor@acme.example",
     ),
-    Source("globex", "handbook", "User handbook", Visibility.PUBLIC, ("user/README.md",), owner="member@globex.example"),
+    Source(
+        "globex", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md",), owner="member@globex.example"
+    ),
 )
 
 
 def make(*, password: str) -> list[IngestionJob]:
-    """Make what is missing; what exists stays as it is. Returns the jobs that bring the handbooks up to date."""
+    """Create the demo data that does not exist yet, and change no existing rows but the accounts' password.
+
+    Returns:
+        The jobs that ingest new and changed pages of the documentation, at most one per data source.
+    """
     with transaction.atomic():
         for organization in ("acme", "globex"):
-            found_organization(name=organization.capitalize(), slug=organization)
+            create_organization(name=organization.capitalize(), slug=organization)
         for account in ACCOUNTS:
             _account(account, password)
-        sources = [(_source(source), source.handbooks) for source in SOURCES]
-    jobs = [_handbooks(source, handbooks) for source, handbooks in sources]
+        sources = [(_source(source), source.pages) for source in SOURCES]
+    jobs = [_ingest_pages(source, patterns) for source, patterns in sources]
     return [job for job in jobs if job]
 
 
@@ -121,21 +127,20 @@ def _source(wanted: Source) -> DataSource:
     return source
 
 
-def _handbooks(source: DataSource, names: tuple[str, ...]) -> IngestionJob | None:
-    known = dict(Document.objects.live().filter(source=source).values_list("path", "content_hash"))
-    changed = [_submission(name) for name in names if known.get(f"docs/{name}") != content_hash(_text(name))]
+def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob | None:
+    """Submit the pages whose content differs from what the source has; None if there are none."""
+    hashes = dict(Document.objects.live().filter(source=source).values_list("path", "content_hash"))
+    pages = [_page(file) for pattern in patterns for file in sorted(DOCS.glob(pattern))]
+    changed = [page for page in pages if hashes.get(page.path) != content_hash(page.text)]
     if not changed or source.owner is None:
         return None
     return jobs.submit(source=source, submissions=changed, options=processing.default_options(), actor=source.owner)
 
 
-def _submission(name: str) -> Submission:
-    text = _text(name)
+def _page(file: Path) -> Submission:
+    text = file.read_text()
     title = text.partition("\n")[0].lstrip("# ").strip()
+    path = str(file.relative_to(DOCS.parent))
     return Submission(
-        path=f"docs/{name}", title=title, text=text, content_type="text/markdown", lang="en", tags=("handbook",)
+        path=path, title=title, text=text, content_type="text/markdown", lang="en", tags=("documentation",)
     )
-
-
-def _text(name: str) -> str:
-    return (DOCS / name).read_text()
