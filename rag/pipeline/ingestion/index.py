@@ -7,12 +7,12 @@ from typing import Any
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
 from rag.parsing import registry as parsers
-from rag.pipeline.embed import embedded_text
 from rag.providers import registry
-from rag.providers.base import Version
+from rag.providers.base import DocumentVersion
 from rag.providers.stores.pgvector import terms
+from rag.text.embedded_text import embedded_text
 from rag.types import ChunkingOptions, IndexOutcome, Submission
-from ragsite.postgres.models import take_turns
+from ragsite.postgres.locks import advisory_xact_locks
 
 from . import quota
 from .prepare import Cut, Prepared
@@ -58,7 +58,7 @@ def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict
     gone = _deleted_since(source, {path: revision for path, revision in paths.items() if path not in stored})
     named = {document: _named(document) for document in stored.values()}
     outcomes: dict[uuid.UUID, IndexOutcome] = {}
-    versions: list[Version] = []
+    versions: list[DocumentVersion] = []
     had_chunks = had_bytes = 0
     for revision, prepared in arrivals.items():
         submission = prepared.cut.submission
@@ -105,7 +105,7 @@ def _settled(document: Document | None, cut: Cut, source: DataSource, revision: 
     return None
 
 
-def _version(document: Document | None, prepared: Prepared, source: DataSource, revision: uuid.UUID) -> Version:
+def _version(document: Document | None, prepared: Prepared, source: DataSource, revision: uuid.UUID) -> DocumentVersion:
     """The document, with the values of its new version, and what it consists of. Nothing is written."""
     cut = prepared.cut
     submission, options = cut.submission, cut.options
@@ -127,11 +127,11 @@ def _version(document: Document | None, prepared: Prepared, source: DataSource, 
         "revision": revision,
     }
     _set(document, {**_attributes(submission, source), **content})
-    vectors, pieces = prepared.embedded.vectors, prepared.embedded.pieces
-    return Version(document, cut.chunks, cut.digests, cut.fresh, vectors, pieces, is_new)
+    vectors, pieces = prepared.embedded.vectors, prepared.embedded.signatures
+    return DocumentVersion(document, cut.chunks, cut.digests, cut.fresh, vectors, pieces, is_new)
 
 
-def _write(versions: Sequence[Version], source: DataSource) -> None:
+def _write(versions: Sequence[DocumentVersion], source: DataSource) -> None:
     store = registry.vector_store(source.embedding_model)
     Document.objects.bulk_create([version.document for version in versions if version.is_new])
     changed = [version.document for version in versions if not version.is_new]
@@ -177,7 +177,7 @@ def effective_hash(submission: Submission) -> str:
 def _locked(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
     """The live documents of these paths. Advisory locks: a document that is not there yet has no row to lock."""
     source.hold()
-    take_turns(f"{source.pk}/{path}" for path in paths)
+    advisory_xact_locks(f"{source.pk}/{path}" for path in paths)
     live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")
     return {document.path: document for document in live}
 

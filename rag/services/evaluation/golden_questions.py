@@ -8,15 +8,14 @@ from django.db import transaction
 
 from accounts.audit import events
 from accounts.audit.events import Act, Kind
-from accounts.models import User
-from orgs.models import AnyUser
+from orgs.access.caller import Caller
 from rag.errors import InvalidRequest
 from rag.models import Action, DataSource, GoldenQuestion
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.models.evaluation.golden_questions import MOST_CHARACTERS
-from ragsite.postgres.models import take_turns
+from rag.models.evaluation.golden_questions import MAX_QUESTION_CHARACTERS
+from ragsite.postgres.locks import advisory_xact_locks
 
-from .quality import MOST_QUESTIONS
+from .quality import MAX_QUESTIONS
 
 COLUMNS = ("question", "path", "passage")
 Row = tuple[str, str, str]
@@ -25,13 +24,13 @@ _MOST_ERRORS = 20
 _READERS_ONLY = "a passage can be given only by somebody who may query the source"
 
 
-def may_see_passages(user: AnyUser, source: DataSource) -> bool:
+def may_see_passages(caller: Caller, source: DataSource) -> bool:
     """A passage is text of a document, and whether it is found tells whether it stands there: for readers alone."""
-    return DataSource.objects.visible_to(user, Action.QUERY).filter(pk=source.pk).exists()
+    return DataSource.objects.visible_to(caller, Action.QUERY).filter(pk=source.pk).exists()
 
 
 def objections(
-    source: DataSource, user: AnyUser, *, question: str, path: str, passage: str, wrote_passage: bool = True
+    source: DataSource, caller: Caller, *, question: str, path: str, passage: str, wrote_passage: bool = True
 ) -> list[str]:
     """What speaks against a golden question, in words. wrote_passage: the user, and not somebody before."""
     found = []
@@ -39,18 +38,18 @@ def objections(
         found.append("question is missing")
     if not (path or passage):
         found.append("path or passage is missing: say what must be found")
-    if len(question) > MOST_CHARACTERS or len(passage) > MOST_CHARACTERS:
-        found.append(f"question and passage have at most {MOST_CHARACTERS:,} characters")
+    if len(question) > MAX_QUESTION_CHARACTERS or len(passage) > MAX_QUESTION_CHARACTERS:
+        found.append(f"question and passage have at most {MAX_QUESTION_CHARACTERS:,} characters")
     if len(path.encode()) > MAX_PATH_BYTES:
         found.append(f"path has at most {MAX_PATH_BYTES:,} bytes")
-    if passage and wrote_passage and not may_see_passages(user, source):
+    if passage and wrote_passage and not may_see_passages(caller, source):
         found.append(_READERS_ONLY)
     if "\x00" in question + path + passage:
         found.append("NUL characters cannot be stored")
     return found
 
 
-def import_csv(source: DataSource, content: bytes, *, by: User) -> int:
+def import_csv(source: DataSource, content: bytes, *, by: Caller) -> int:
     """Add the file's rows that are not there yet, all of them or none. Returns how many were added.
 
     UTF-8, with a header; commas or semicolons. Raises InvalidRequest; `errors` in its data names the lines.
@@ -63,19 +62,21 @@ def import_csv(source: DataSource, content: bytes, *, by: User) -> int:
         more = [f"… and {len(errors) - _MOST_ERRORS} more."] if len(errors) > _MOST_ERRORS else []
         raise _refused("Nothing was imported.", *errors[:_MOST_ERRORS], *more)
     with transaction.atomic():
-        take_turns([f"golden/{source.pk}"])
+        advisory_xact_locks([f"golden/{source.pk}"])
         there = set(GoldenQuestion.objects.filter(source=source).values_list(*COLUMNS))
         wanted = [each for each in dict.fromkeys(row for _, row in rows) if each not in there]
-        if len(there) + len(wanted) > MOST_QUESTIONS:
-            raise _refused(f"A source may have {MOST_QUESTIONS} golden questions, and has {len(there)} already.")
+        if len(there) + len(wanted) > MAX_QUESTIONS:
+            raise _refused(f"A source may have {MAX_QUESTIONS} golden questions, and has {len(there)} already.")
         GoldenQuestion.objects.bulk_create(
-            GoldenQuestion(source=source, question=question, path=path, passage=passage, created_by=by)
+            GoldenQuestion(
+                source=source, question=question, path=path, passage=passage, created_by=by.authenticated_user
+            )
             for question, path, passage in wanted
         )
     return len(wanted)
 
 
-def export_csv(source: DataSource, user: AnyUser) -> str:
+def export_csv(source: DataSource, caller: Caller) -> str:
     """All of them; for somebody who may not query the source, those that hold no passage."""
     events.record(
         Act.EXPORTED,
@@ -85,7 +86,7 @@ def export_csv(source: DataSource, user: AnyUser) -> str:
         organization=source.organization,
     )
     rows = GoldenQuestion.objects.filter(source=source)
-    if not may_see_passages(user, source):
+    if not may_see_passages(caller, source):
         rows = rows.filter(passage="")
     output = io.StringIO()
     writer = csv.writer(output)
@@ -120,8 +121,8 @@ def _rows(reader: Iterable[list[str]], line: Callable[[], int]) -> tuple[list[tu
     rows: list[tuple[int, Row]] = []
     errors: list[str] = []
     for values in lines:
-        if len(rows) > MOST_QUESTIONS:
-            raise _refused(f"Line {line()}: a source may have at most {MOST_QUESTIONS} golden questions.")
+        if len(rows) > MAX_QUESTIONS:
+            raise _refused(f"Line {line()}: a source may have at most {MAX_QUESTIONS} golden questions.")
         if not any(each.strip() for each in values):
             continue
         if len(values) != len(names):

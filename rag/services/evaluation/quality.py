@@ -18,20 +18,20 @@ from rag.errors import RagError, RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun
 from rag.pipeline.retrieval import retrieve
 from rag.types import Passage, Question, Scope
-from ragsite.postgres.models import hold_turn
+from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
 # Passages that are looked at: what /api/rag/query retrieves unless it is told otherwise.
 DEPTH = 10
 # Rows a source may have: each question is a search, and all of them are asked in one night.
-MOST_QUESTIONS = 500
+MAX_QUESTIONS = 500
 # Nights whose figures are kept.
 _KEPT = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionResult:
     """expected: (path, passage), one of them may be empty. ranks: of each, None where it was not found."""
 
     question: str
@@ -76,10 +76,10 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
     """
     model = model or source.embedding_model
     scope = Scope(source_ids=(source.pk,), model_id=model.pk)
-    rows = questions(source).order_by("question", "pk").values_list("question", "path", "passage")
+    rows = active_questions(source).order_by("question", "pk").values_list("question", "path", "passage")
     end = time.monotonic() + settings.RAG_QUALITY_SECONDS
-    asked: list[Asked] = []
-    for question, group in groupby(rows[:MOST_QUESTIONS], key=lambda row: row[0]):
+    asked: list[QuestionResult] = []
+    for question, group in groupby(rows[:MAX_QUESTIONS], key=lambda row: row[0]):
         if time.monotonic() > end:
             raise TimeoutError
         asked.append(_ask(question, [(path, passage) for _, path, passage in group], scope))
@@ -105,71 +105,71 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
     )
 
 
-def questions(source: DataSource) -> QuerySet[GoldenQuestion]:
+def active_questions(source: DataSource) -> QuerySet[GoldenQuestion]:
     return GoldenQuestion.objects.filter(source=source, active=True)
 
 
-def measure_now(source: DataSource) -> QualityRun | None:
+def measure_and_compare(source: DataSource) -> QualityRun | None:
     """`measure` as a point of the source's trend: a fall beyond the tolerance is logged."""
     run = measure(source)
     if run is None:
         return None
-    before = trend(source).exclude(pk=run.pk).first()
-    if before and has_fallen(before, run):
+    before = list_live_runs(source).exclude(pk=run.pk).first()
+    if before and is_regression(before, run):
         logger.warning("quality_fell", source=str(source.pk), ndcg=run.ndcg_at_10, before=before.ndcg_at_10)
     old = QualityRun.objects.filter(source=source).order_by("-pk").values("pk")[_KEPT:]
     QualityRun.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()
     return run
 
 
-def has_fallen(before: QualityRun, now: QualityRun) -> bool:
+def is_regression(before: QualityRun, now: QualityRun) -> bool:
     return now.ndcg_at_10 < before.ndcg_at_10 - settings.RAG_GATE_TOLERANCE
 
 
-def trend(source: DataSource) -> QuerySet[QualityRun]:
+def list_live_runs(source: DataSource) -> QuerySet[QualityRun]:
     """Newest first."""
     return QualityRun.objects.filter(source=source, is_live=True).select_related("model")
 
 
-def start_night() -> None:
+def enqueue_nightly_runs() -> None:
     """A message for each source that has golden questions."""
-    for source in measurable():
+    for source in sources_with_questions():
         queue.send("rag.measure_quality", str(source.pk))
 
 
-def measurable() -> QuerySet[DataSource]:
+def sources_with_questions() -> QuerySet[DataSource]:
     """Sources with golden questions."""
     asked = GoldenQuestion.objects.filter(active=True)
     found = DataSource.objects.filter(deleted_at=None, pk__in=asked.values("source"))
     return found.select_related("organization", "embedding_model").order_by("pk")
 
 
-def latest(limit: int) -> dict[str, float]:
+def latest_ndcg(limit: int) -> dict[str, float]:
     """organisation/slug → the last nDCG@10, of at most `limit` sources with golden questions."""
     runs = QualityRun.objects.filter(source=OuterRef("pk"), is_live=True).order_by("-pk")
-    rows = measurable().annotate(ndcg=Subquery(runs.values("ndcg_at_10")[:1]))[:limit]
+    rows = sources_with_questions().annotate(ndcg=Subquery(runs.values("ndcg_at_10")[:1]))[:limit]
     return {f"{row.organization.slug}/{row.slug}": row.ndcg for row in rows if row.ndcg is not None}
 
 
-def measure_in_turn(source_id: uuid.UUID, *, again: bool = False) -> None:
+def measure_if_due(source_id: uuid.UUID, *, again: bool = False) -> None:
     """A worker's part: once a night, however many schedulers run. What fails is logged; the next night tries again.
 
     again: somebody asks for it now.
     """
-    with hold_turn(f"quality/{source_id}") as is_mine:
+    with session_lock(f"quality/{source_id}") as is_mine:
         source = DataSource.objects.select_related("embedding_model").filter(pk=source_id, deleted_at=None).first()
         if source is None or not is_mine:
             return
         tonight = timezone.now() - datetime.timedelta(hours=6)
-        if not again and trend(source).filter(at__gt=tonight).exists():
+        if not again and list_live_runs(source).filter(at__gt=tonight).exists():
             return
         try:
-            measure_now(source)
+            measure_and_compare(source)
         except (RagError, TimeoutError) as error:
             logger.warning("quality_not_measured", source=str(source_id), reason=getattr(error, "code", "TOO_SLOW"))
 
 
-def _ask(question: str, expected: Sequence[tuple[str, str]], scope: Scope) -> Asked:
+def _ask(question: str, expected: Sequence[tuple[str, str]], scope: Scope) -> QuestionResult:
     found = retrieve.find(Question(text=question, top_k=DEPTH, rerank=True), [scope])
     if found.warnings:
         raise RerankFailed("The reranker failed, and figures of two rankings cannot be compared. Measure again later.")
@@ -181,10 +181,10 @@ def _ask(question: str, expected: Sequence[tuple[str, str]], scope: Scope) -> As
             if ranks[number] is None and _is_it(passage, text, *each):
                 ranks[number] = passage.rank
                 break
-    return Asked(question, tuple(expected), tuple(ranks))
+    return QuestionResult(question, tuple(expected), tuple(ranks))
 
 
-def expects(passage: Passage, expected: Sequence[tuple[str, str]]) -> bool:
+def is_expected(passage: Passage, expected: Sequence[tuple[str, str]]) -> bool:
     """Whether the passage is one of the things, (path, passage), that a question must find."""
     text = _plain(passage.text)
     return any(_is_it(passage, text, path, _plain(wanted)) for path, wanted in expected)

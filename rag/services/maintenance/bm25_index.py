@@ -10,9 +10,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from rag.models import Chunk, ChunkTerms, DataSource, Document
-from rag.pipeline.embed import embedded_text
 from rag.providers.stores.pgvector import terms
-from ragsite.postgres.models import hold_turn
+from rag.text.embedded_text import embedded_text
+from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
@@ -28,7 +28,7 @@ def tend() -> None:
     if cache.get(_COMPLETE):
         return
     end = time.monotonic() + settings.RAG_SWEEP_SECONDS
-    with hold_turn("terms") as is_mine:
+    with session_lock("terms") as is_mine:
         if not is_mine:
             return
         is_complete = True

@@ -13,7 +13,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import DataSource
 from rag.pipeline.ingestion import backfill
 from rag.providers import registry
-from ragsite.postgres.models import hold_turn
+from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
@@ -31,7 +31,7 @@ def supply() -> None:
     begins. Nothing says what is missing but the rows, so that nothing can say it wrongly. One process at a time does
     this, and at most the batch that was under way when it died is computed twice.
     """
-    with hold_turn("piece_bits") as is_mine:
+    with session_lock("piece_bits") as is_mine:
         if not is_mine or cache.get(_RESTING):
             return
         try:
@@ -48,7 +48,7 @@ def _go_on(*, until: float) -> None:
     at, after = map(uuid.UUID, cache.get(_PLACE) or (_FIRST, _FIRST))
     sources = DataSource.objects.filter(deleted_at=None).select_related("embedding_model").order_by("pk")
     for source in sources.filter(pk__gte=at):
-        if registry.piece_embedder(source.embedding_model) is None:
+        if registry.token_embedder(source.embedding_model) is None:
             continue
         if not _complete(source, until, after=after if source.pk == at else uuid.UUID(_FIRST)):
             return

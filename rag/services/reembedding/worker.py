@@ -17,7 +17,7 @@ from rag.models import Reembedding
 from rag.pipeline.ingestion import reembed
 from rag.providers.base import Vectors
 from rag.services.evaluation import quality
-from ragsite.postgres.models import hold_turn
+from ragsite.postgres.locks import session_lock
 
 from . import lifecycle
 
@@ -28,20 +28,20 @@ State = Reembedding.State
 _MOST_OUTAGES = 10
 
 
-class Ended(Exception):
+class ReembeddingEnded(Exception):
     """The row is no longer open: cancelled."""
 
 
-def work() -> None:
+def advance_due() -> None:
     """Advance what is due, one batch after another, until the next call is due.
 
     One process at a time does this for the whole platform, so that documents on their way in never wait for more than
     one worker. Its turn ends with its connection: if it dies, the next call goes on where the last batch was committed.
     """
-    with hold_turn("reembedding") as is_mine:
+    with session_lock("reembedding") as is_mine:
         if not is_mine:
             return
-        ids = list(due().order_by("pk").values_list("pk", flat=True))
+        ids = list(due_reembeddings().order_by("pk").values_list("pk", flat=True))
         try:
             for pk in ids:
                 _advance(pk, until=time.monotonic() + settings.RAG_SWEEP_SECONDS / len(ids))
@@ -49,11 +49,11 @@ def work() -> None:
             logger.exception("reembedding_interrupted")
             connection.close()
             return
-    if due().exists():
+    if due_reembeddings().exists():
         queue.send("rag.reembed", expires=60)
 
 
-def due() -> QuerySet[Reembedding]:
+def due_reembeddings() -> QuerySet[Reembedding]:
     rows = Reembedding.objects.filter(Q(state=State.BUILDING) | Q(clearing__isnull=False), source__deleted_at=None)
     return rows.filter(Q(due_at=None) | Q(due_at__lte=timezone.now()))
 
@@ -65,7 +65,7 @@ def _advance(pk: uuid.UUID, *, until: float) -> None:
             _clear(row, until)
         else:
             _build(row, until)
-    except (Ended, UnknownSource, ModelChanged):
+    except (ReembeddingEnded, UnknownSource, ModelChanged):
         pass
     except (ProviderFailed, IndexUnavailable) as error:
         if getattr(error, "retry", True) and row.outages + 1 < _MOST_OUTAGES:
@@ -136,7 +136,7 @@ def _measure(row: Reembedding) -> None:
 
 def _settle(row: Reembedding) -> bool:
     """Nothing was missing a moment ago: switch, or wait for somebody's decision. False: something is missing again."""
-    if row.switches_itself and not lifecycle.refusal(row):
+    if row.switches_itself and not lifecycle.check_quality_gate(row):
         return lifecycle.switch_if_complete(row)
     _update(row, state=State.READY, switches_itself=False)
     logger.info("reembedding_ready", reembedding=str(row.pk), source=str(row.source_id))
@@ -177,4 +177,4 @@ def _fail(row: Reembedding, message: str, code: str) -> None:
 def _update(row: Reembedding, **values: object) -> None:
     """Write to the row if it is still open. Raises Ended."""
     if not Reembedding.objects.filter(pk=row.pk, state=State.BUILDING).update(**values):
-        raise Ended
+        raise ReembeddingEnded

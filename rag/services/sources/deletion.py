@@ -1,6 +1,5 @@
 """Deleting a data source or an organisation, and what is left of deleted ones and of deleted documents: their rows go
-afterwards, a batch at a time. None is found by anybody meanwhile (docs/architecture.md, "How is something
-deleted?")."""
+afterwards, a batch at a time. None is found by anybody meanwhile (docs/decisions/0010-deletion.md)."""
 
 import datetime
 import functools
@@ -16,6 +15,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.models import Organization
 from orgs.services import service_address
 from rag import queue
@@ -23,8 +23,8 @@ from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import quota
 from rag.providers.stores.pgvector import terms
-from rag.services.jobs import originals, queries
-from ragsite.postgres.models import take_free_turn
+from rag.services.jobs import lifecycle, originals
+from ragsite.postgres.locks import try_advisory_xact_lock
 
 from . import documents, lookup
 
@@ -36,12 +36,12 @@ _BATCH = 500
 _REMEMBERED = datetime.timedelta(hours=1)
 
 
-def delete_by_reference(user: User, reference: str, *, organization: Organization | None = None) -> None:
+def delete_by_reference(caller: Caller, reference: str, *, organization: Organization | None = None) -> None:
     """The source of this id or slug is gone for everybody, and its jobs are cancelled.
 
     Raises NotAllowed if the user may only see it, else UnknownSource.
     """
-    delete_source(lookup.get_source_to_manage(user, reference, organization=organization))
+    delete_source(lookup.get_source_to_manage(caller, reference, organization=organization))
 
 
 @transaction.atomic
@@ -52,7 +52,7 @@ def delete_source(source: DataSource) -> None:
     if found is None:
         raise UnknownSource
     # The mark comes last: from then on what belongs to the source is visible to no caller, this one included.
-    queries.cancel_all(IngestionJob.objects.filter(source=found))
+    lifecycle.cancel_jobs(IngestionJob.objects.filter(source=found))
     _, chunks, size = documents.get_storage_totals(found)
     found.deleted_at = timezone.now()
     found.save(update_fields=["deleted_at"])
@@ -111,7 +111,7 @@ def _purge_documents() -> bool:
 
     False if there is nothing left to do here, or another process is at it: so for every batch.
     """
-    if not take_free_turn("purge/documents"):
+    if not try_advisory_xact_lock("purge/documents"):
         return False
     chosen = _some_unpurged()
     chunks = Chunk.objects.filter(document__in=chosen).order_by("document", "position")
@@ -142,11 +142,11 @@ def _some_unpurged() -> list[uuid.UUID]:
 def _forget_documents() -> bool:
     """Remove what is left of documents that were deleted long ago, unless their path is still waited for: an open
     document that was sent before must find that it is history."""
-    if not take_free_turn("purge/documents"):
+    if not try_advisory_xact_lock("purge/documents"):
         return False
     sent = IngestionDocument.objects.filter(source=OuterRef("source"), path=OuterRef("path"))
     may_be_tried_again = Q(state=IngestionDocument.State.FAILED) & (~Q(text="") | Q(original__isnull=False))
-    waiting = sent.filter(Q(state__in=queries.OPEN_STATES) | may_be_tried_again)
+    waiting = sent.filter(Q(state__in=IngestionDocument.OPEN_STATES) | may_be_tried_again)
     old = Document.objects.filter(deleted_at__lt=timezone.now() - _REMEMBERED, chunk_count=0)
     batch = list(old.exclude(Exists(waiting)).values_list("pk", flat=True)[:_BATCH])
     Document.objects.filter(pk__in=batch).only("pk").delete()
@@ -156,7 +156,7 @@ def _forget_documents() -> bool:
 @transaction.atomic
 def _purge_source(source_id: uuid.UUID) -> bool:
     """Remove some rows of a deleted source, in the end its own."""
-    if not take_free_turn(f"purge/{source_id}"):
+    if not try_advisory_xact_lock(f"purge/{source_id}"):
         return False
     rows: tuple[QuerySet[Model], ...] = (
         Chunk.objects.filter(source=source_id),
@@ -172,7 +172,7 @@ def _purge_source(source_id: uuid.UUID) -> bool:
             return True
     terms.forget_source(source_id)
     if Original.objects.filter(source=source_id).exists():
-        return originals.remove_some_of(source_id)
+        return originals.remove_batch_of_source(source_id)
     DataSource.objects.filter(pk=source_id).exclude(deleted_at=None).delete()
     logger.info("source_purged", source=str(source_id))
     return False

@@ -9,14 +9,15 @@ from django.utils import timezone
 
 from accounts.audit import events
 from accounts.audit.events import Act, Kind
-from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag import queue
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document, Original
 from rag.models.content.documents import DocumentQuerySet
 from rag.pipeline.ingestion import quota
-from ragsite.postgres.models import take_turns, uuid7
+from ragsite.postgres.locks import advisory_xact_locks
+from ragsite.postgres.models import uuid7
 
 from . import lookup
 
@@ -24,7 +25,7 @@ logger = structlog.get_logger(__name__)
 
 
 def list_documents(
-    user: User,
+    caller: Caller,
     reference: str,
     *,
     organization: Organization | None = None,
@@ -37,7 +38,7 @@ def list_documents(
 
     search: a part of the path or title. Raises UnknownSource.
     """
-    source = lookup.get_source(lookup.visible_sources(user, Action.VIEW, organization=organization), reference)
+    source = lookup.get_source(lookup.visible_sources(caller, Action.VIEW, organization=organization), reference)
     found = _of(source)
     if search:
         found = found.filter(Q(path__icontains=search) | Q(title__icontains=search))
@@ -57,7 +58,7 @@ def get_document(found: DocumentQuerySet, *, document_id: uuid.UUID | None = Non
 
 
 def delete_by_reference(
-    user: User,
+    caller: Caller,
     reference: str,
     *,
     document_id: uuid.UUID | None = None,
@@ -68,7 +69,7 @@ def delete_by_reference(
 
     Raises NotAllowed if the user may only see the source, UnknownSource, UnknownDocument.
     """
-    source = lookup.get_source_to_delete_from(user, reference, organization=organization)
+    source = lookup.get_source_to_delete_from(caller, reference, organization=organization)
     delete_document(get_document(_of(source), document_id=document_id, path=path))
 
 
@@ -78,7 +79,7 @@ def delete_document(document: Document) -> None:
     has a revision, as submissions have. Raises UnknownDocument if somebody else was first."""
     source = document.source
     source.hold(any_model=True)
-    take_turns([f"{source.pk}/{document.path}"])
+    advisory_xact_locks([f"{source.pk}/{document.path}"])
     found = Document.objects.live().filter(pk=document.pk).values_list("chunk_count", "bytes").first()
     if found is None:
         raise UnknownDocument

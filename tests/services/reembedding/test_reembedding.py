@@ -15,14 +15,14 @@ from rag.errors import InvalidRequest
 from rag.models import EMBEDDING_TABLES, Chunk, DataSource, EmbeddingModel, IngestionDocument, Reembedding
 from rag.pipeline.ingestion import index, reembed
 from rag.providers import registry
-from rag.services.jobs import queries as jobs
+from rag.services.jobs import submit
 from rag.services.reembedding import lifecycle
 from rag.services.reembedding import worker as reembedder
 from rag.services.search import queries
 from rag.services.sources import deletion, editing
 from rag.types import ChunkingOptions, Question, Submission
 from ragsite.postgres import identity
-from ragsite.postgres.models import hold_turn
+from ragsite.postgres.locks import session_lock
 from tests.conftest import Worker
 from tests.support import factories
 from tests.support.factories import World, ingest_text
@@ -76,7 +76,7 @@ def state(row: Reembedding) -> str:
 
 def rebuild(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedding:
     row = lifecycle.start(source, model, **options)
-    reembedder.work()
+    reembedder.advance_due()
     row.refresh_from_db()
     return row
 
@@ -111,12 +111,12 @@ def test_every_answer_is_complete_at_every_moment(
         assert lifecycle.switch(row)
         ingest_text(DataSource.objects.get(), "newcomer", "A newcomer that has only the second model's vector.")
         back = lifecycle.roll_back(row)
-        reembedder.work()
+        reembedder.advance_due()
         assert (state(back), state(row)) == (State.SWITCHED, State.ROLLED_BACK)
         assert DataSource.objects.get().embedding_model == first
         assert found(live_world, "newcomer")[0] == "newcomer"
         lifecycle.roll_back(back)
-        reembedder.work()
+        reembedder.advance_due()
         assert DataSource.objects.get().embedding_model == second
         eventually(lambda: len(asked) > 6)
     finally:
@@ -138,7 +138,7 @@ def test_what_comes_and_goes_meanwhile_is_found_after_the_switch(
     source.documents.get(path="otter").delete()
     assert not lifecycle.switch(row), "a chunk is missing: it catches up first"
     assert DataSource.objects.get().embedding_model == first
-    reembedder.work()
+    reembedder.advance_due()
     assert state(row) == State.SWITCHED
     assert DataSource.objects.get().embedding_model == second
     assert vectors(second) == chunks()
@@ -223,7 +223,7 @@ def test_one_at_a_time(live_world: World, models: Callable[..., EmbeddingModel])
 
 def clear_now() -> None:
     Reembedding.objects.update(due_at=None)
-    reembedder.work()
+    reembedder.advance_due()
 
 
 @pytest.mark.parametrize("dimensions", [384, 768])
@@ -239,7 +239,7 @@ def test_dropping_leaves_no_orphan_and_everything_searchable(
     assert lifecycle.switch(row)
     row.refresh_from_db()
     lifecycle.drop(row)
-    reembedder.work()
+    reembedder.advance_due()
     assert len(vectors(first)) == 7, "searches that began before the switch still use them"
     clear_now()
     assert (state(row), row.clearing_id) == (State.DROPPED, None)
@@ -255,7 +255,7 @@ def test_cancelling_takes_away_what_was_built(live_world: World, models: Callabl
     source = filled(live_world, first)
     row = rebuild(source, second)
     lifecycle.cancel(row)
-    reembedder.work()
+    reembedder.advance_due()
     assert (state(row), row.clearing_id) == (State.CANCELLED, None)
     assert (vectors(first), vectors(second)) == (chunks(), set())
     with pytest.raises(InvalidRequest):
@@ -270,7 +270,7 @@ def test_cancelling_the_way_back_keeps_it_open(live_world: World, models: Callab
     lifecycle.switch(row)
     row.refresh_from_db()
     lifecycle.cancel(lifecycle.roll_back(row))
-    reembedder.work()
+    reembedder.advance_due()
     assert (state(row), vectors(first)) == (State.SWITCHED, chunks())
     assert found(live_world, "otter")[0] == "otter"
 
@@ -284,7 +284,7 @@ def test_a_batch_that_was_under_way_when_it_was_cancelled_is_not_written(
     batch = reembed.missing(source, second, after=None)
     made = reembed.embed(batch, second)
     lifecycle.cancel(row)
-    with pytest.raises(reembedder.Ended):
+    with pytest.raises(reembedder.ReembeddingEnded):
         reembedder._write(row, batch, made)
     assert vectors(second) == set()
 
@@ -304,18 +304,18 @@ def test_a_provider_that_fails_is_tried_later_and_then_reported(
     assert row.due_at > timezone.now()
     assert "second" in row.error
     asked = len(server.requests)
-    reembedder.work()
+    reembedder.advance_due()
     assert len(server.requests) == asked, "not before its time"
     for _ in range(9):
         server.fail(503)
         clear_now()
     assert state(row) == State.FAILED
     lifecycle.resume(row)
-    reembedder.work()
+    reembedder.advance_due()
     assert (state(row), row.error, row.outages) == (State.READY, "", 0)
     server.fail(401)
     lifecycle.cancel(row)
-    reembedder.work()
+    reembedder.advance_due()
     assert rebuild(source, second).state == State.FAILED, "a key that is refused will not get better"
 
 
@@ -326,7 +326,7 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
     first, second = models("first", 384), models("second", 768)
     source = filled(live_world, first)
     row = rebuild(source, second)
-    job = jobs.submit(
+    job = submit.submit_job(
         source=source,
         submissions=[Submission(path="late", title="Late", text="A latecomer.")],
         options=ChunkingOptions(512, 50),
@@ -388,7 +388,7 @@ def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
     thread.join()
     assert switched == [False]
     assert DataSource.objects.get().embedding_model == first
-    reembedder.work()
+    reembedder.advance_due()
     assert (state(row), vectors(second)) == (State.SWITCHED, chunks())
 
 
@@ -408,7 +408,7 @@ def test_a_deleted_source_is_not_worked_on(live_world: World, models: Callable[.
     source = filled(live_world, models("first", 384))
     lifecycle.start(source, models("second", 384, server))
     deletion.delete_source(source)
-    reembedder.work()
+    reembedder.advance_due()
     assert server.requests == []
     deletion.purge_deleted()
     assert not DataSource.objects.exists()
@@ -425,7 +425,7 @@ def test_the_api_says_where_a_model_is_changed_and_keeps_out_meanwhile(
     with pytest.raises(InvalidRequest):
         editing.update_source(Caller(live_world.users["owner"]), "library", wanted)
     lifecycle.cancel(row)
-    reembedder.work()
+    reembedder.advance_due()
     ingest_text(source, "a", "Zebras.")
     with pytest.raises(InvalidRequest, match="Re-embed"):
         editing.update_source(Caller(live_world.users["owner"]), "library", wanted)
@@ -441,7 +441,7 @@ def test_one_process_builds_at_a_time(
     held, let_go = threading.Event(), threading.Event()
 
     def other() -> None:
-        with hold_turn("reembedding") as is_mine:
+        with session_lock("reembedding") as is_mine:
             assert is_mine
             held.set()
             let_go.wait(10)
@@ -450,13 +450,13 @@ def test_one_process_builds_at_a_time(
     thread = threading.Thread(target=other)
     thread.start()
     held.wait(10)
-    reembedder.work()
+    reembedder.advance_due()
     assert server.requests == []
     let_go.set()
     thread.join()
 
     def is_ready() -> bool:
-        reembedder.work()
+        reembedder.advance_due()
         return state(row) == State.READY
 
     eventually(is_ready)

@@ -4,8 +4,6 @@ Entering rows into a live index is what bounds writing (about 400 a second); bui
 a quarter of the time. Until it is there every search is exact, which is right at any size and quick up to the limit.
 """
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import structlog
@@ -14,10 +12,11 @@ from django.db import connection
 
 from rag.models import EMBEDDING_TABLES
 from ragsite.postgres.base import owning
+from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
-# m and ef_construction: docs/architecture.md, "Storage".
+# m and ef_construction: docs/decisions/0020-vector-storage.md.
 _CREATE = (
     "CREATE INDEX CONCURRENTLY {name} ON {table} USING hnsw (embedding halfvec_cosine_ops) "
     "WITH (m = 16, ef_construction = 128)"
@@ -54,8 +53,8 @@ def states() -> list[IndexState]:
 
 def build(dimensions: int) -> bool:
     """Build the index beside readers and writers; False if another process is at it. An unfinished one is replaced."""
-    with owning(), _alone(dimensions) as alone, connection.cursor() as cursor:
-        if not alone:
+    with owning(), session_lock(f"hnsw/{dimensions}") as is_acquired, connection.cursor() as cursor:
+        if not is_acquired:
             return False
         logger.info("vector_index_build_begun", dimensions=dimensions)
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_name(dimensions)}")
@@ -72,20 +71,6 @@ def drop(dimensions: int) -> None:
     """Searches are exact until it is built again."""
     with owning(), connection.cursor() as cursor:
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_name(dimensions)}")
-
-
-@contextlib.contextmanager
-def _alone(dimensions: int) -> Iterator[bool]:
-    """A lock of the session: what is done concurrently cannot be done in a transaction."""
-    with connection.cursor() as cursor:
-        lock = [f"hnsw/{dimensions}"]
-        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", lock)
-        taken = bool(cursor.fetchone()[0])
-        try:
-            yield taken
-        finally:
-            if taken:
-                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", lock)
 
 
 def _table(dimensions: int) -> str:

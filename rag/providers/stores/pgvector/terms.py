@@ -1,4 +1,4 @@
-"""The terms of chunks and their statistics, as they are written (docs/architecture.md, "How are words found?")."""
+"""The terms of chunks and their statistics, as they are written (docs/decisions/0023-bm25-in-postgresql.md)."""
 
 import itertools
 import struct
@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef
 from rag.models import Chunk, ChunkTerms, Document, SourceConfig, SourceTerm
 from rag.models.content.index_tables import TERM_DIMENSIONS
 from rag.text import languages
-from ragsite.postgres.models import take_turns
+from ragsite.postgres.locks import advisory_xact_locks
 
 from .copy import copy
 from .stemming import stemmer
@@ -58,7 +58,7 @@ def follow(
     # English where nothing is known: as often as not it is code, or too short to tell.
     configs = {key: languages.text_search_config(lang or "english") for key, _, lang in found}
     added = _add_missing({key: configs[key] for key in configs.keys() - set(anew)}, text_of, most)
-    _take_turns({source_id for _, source_id, _ in found})
+    _lock_terms({source_id for _, source_id, _ in found})
     _remove(
         "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
         "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
@@ -72,7 +72,7 @@ def follow(
 def forget(chunk_ids: Sequence[uuid.UUID]) -> None:
     """These chunks are about to be removed: so are their terms. Once in a transaction, likewise."""
     sources = ChunkTerms.objects.filter(pk__in=list(chunk_ids)).values_list("source_id", flat=True)
-    _take_turns(set(sources))
+    _lock_terms(set(sources))
     _remove("chunk_id = ANY(%s)", [list(chunk_ids)])
 
 
@@ -91,12 +91,12 @@ def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
 
 def take_turn(source_id: uuid.UUID) -> None:
     """Until the caller's transaction ends nobody else changes the statistics of the source."""
-    _take_turns({source_id})
+    _lock_terms({source_id})
 
 
-def _take_turns(source_ids: set[uuid.UUID]) -> None:
+def _lock_terms(source_ids: set[uuid.UUID]) -> None:
     """In one order by everybody, so that no two wait for each other."""
-    take_turns(f"terms/{source_id}" for source_id in source_ids)
+    advisory_xact_locks(f"terms/{source_id}" for source_id in source_ids)
 
 
 def _remove(where: str, values: list[Any]) -> None:

@@ -1,0 +1,50 @@
+"""PostgreSQL advisory locks, for work that has no row to lock.
+
+A lock is known by its name, which is hashed to the 64-bit key that PostgreSQL expects
+(https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS).
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from django.db import DatabaseError, InterfaceError, connection
+
+
+def advisory_xact_locks(names: Iterable[str]) -> None:
+    """Wait for all of these locks, and hold them until the transaction ends.
+
+    The locks are taken in the order of their keys, so that two transactions cannot deadlock. That holds for the names
+    of one call only: pass all names that belong together at once.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(name, 0) AS key "
+            "FROM unnest(%s::text[]) AS name ORDER BY key) AS ordered",
+            [list(names)],
+        )
+
+
+def try_advisory_xact_lock(name: str) -> bool:
+    """Take the lock until the transaction ends. Returns False at once if another transaction holds it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+        return bool(cursor.fetchone()[0])
+
+
+@contextmanager
+def session_lock(name: str) -> Iterator[bool]:
+    """Hold the lock for the block, across transactions. Yields False, without waiting, if another session holds it.
+
+    The lock ends with the connection, and so with its process. If the connection is lost inside the block, another
+    session may take the lock before this process notices.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
+        is_acquired = bool(cursor.fetchone()[0])
+    session = connection.connection
+    try:
+        yield is_acquired
+    finally:
+        if is_acquired and connection.connection is session:
+            with suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [name])
