@@ -3,7 +3,6 @@
 import contextlib
 import re
 import unicodedata
-import uuid
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -57,10 +56,6 @@ class User(Watched, UUIDModel, AbstractBaseUser, PermissionsMixin):
         default=True, help_text="Switch off instead of deleting: every credential stops working at once."
     )
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
-
-    # The API key that this request came with, which narrows what the user may do
-    # (orgs.access.effective_permissions). Not stored.
-    acting_by: uuid.UUID | None = None
 
     objects: ClassVar[UserManager] = UserManager()
 

@@ -10,6 +10,7 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import InvalidToken
 from rest_framework_simplejwt.serializers import (
     TokenBlacklistSerializer,
@@ -31,10 +32,10 @@ from rest_framework_simplejwt.views import (
 from ragsite.http import fields
 from ragsite.http.openapi import answered, sent
 from ragsite.http.parsers import CredentialsParser
+from ragsite.http.transport import require_https
 from ragsite.postgres.models import as_uuid
 
 from .audit import registry
-from .authentication import AccessTokenAuthentication, refuse_clear_text
 from .models import User
 from .sign_in import lockout, second_factor
 
@@ -92,7 +93,7 @@ class Rotation(TokenRefreshSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = self.token_class(attrs["refresh"])
         list(OutstandingToken.objects.select_for_update(of=("self",)).filter(jti=token["jti"]))
-        AccessTokenAuthentication().get_user(token)  # exists, is active, and has not changed the password
+        JWTAuthentication().get_user(token)  # exists, is active, and has not changed the password
         return super().validate(attrs)  # reads the blacklist again, now behind the lock
 
 
@@ -102,7 +103,7 @@ class Verification(TokenVerifySerializer):
     token = fields.Text("token", max_length=MAX_TOKEN)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        AccessTokenAuthentication().get_user(UntypedToken(attrs["token"]))
+        JWTAuthentication().get_user(UntypedToken(attrs["token"]))
         try:
             return super().validate(attrs)
         except serializers.ValidationError:  # blacklisted
@@ -124,12 +125,12 @@ class Revocation(TokenBlacklistSerializer):
 
 
 class CredentialsView(APIView):
-    """Passwords and refresh tokens are credentials too (accounts.authentication), and short."""
+    """Passwords and refresh tokens are credentials too (ragsite.http.transport), and short."""
 
     parser_classes = (CredentialsParser,)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        refuse_clear_text(request)
+        require_https(request)
         super().initial(request, *args, **kwargs)
 
 

@@ -55,7 +55,7 @@ def _of_organization(kind: Kind, *fields: str) -> Watch:
 
 
 @transaction.atomic
-def key_refused(key: ApiKey, why: Refusal) -> None:
+def record_refused_key(key: ApiKey, why: Refusal) -> None:
     """Once an hour for each key: whoever has one can send it as often as they like, also when it counts no more."""
     if service.note_refusal(key):
         _KEY.record(Act.REFUSED, key, after={"reason": why})

@@ -4,10 +4,9 @@ from django.core.validators import slug_re
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from accounts.models import User
 from ragsite.postgres.models import as_uuid
 
-from .models.organizations import Membership, Organization
+from .models.organizations import AnyUser, Membership, Organization
 
 HEADER = "X-Organization"
 _MOST_CHOICES = 20
@@ -27,12 +26,12 @@ def named_by_header(request: HttpRequest) -> str:
     return request.headers.get(HEADER, "").strip()
 
 
-def organizations_of(user: User) -> QuerySet[Organization]:
+def organizations_of(user: AnyUser) -> QuerySet[Organization]:
     """Those that the user is an active member of."""
     return Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
 
 
-def organization_named(user: User, reference: str, *, where: str) -> Organization:
+def organization_named(user: AnyUser, reference: str, *, where: str) -> Organization:
     """The user's organisation with this slug or id. Raises OrganizationUndecided.
 
     where: what holds the reference in the request (`X-Organization`), for the message.
@@ -45,7 +44,7 @@ def organization_named(user: User, reference: str, *, where: str) -> Organizatio
     return found
 
 
-def only_organization(user: User) -> Organization:
+def only_organization(user: AnyUser) -> Organization:
     """The only one that the user is a member of. Raises OrganizationUndecided or NoOrganization."""
     own = list(organizations_of(user)[:_MOST_CHOICES])
     if not own:

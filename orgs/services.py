@@ -12,7 +12,7 @@ from .models.organizations import Membership, Organization, Role, Team
 
 
 @transaction.atomic
-def found_organization(*, name: str, slug: str) -> Organization:
+def create_organization(*, name: str, slug: str) -> Organization:
     """The organisation of this slug with the default roles; what exists already is left as it is."""
     organization, _ = Organization.objects.get_or_create(slug=slug, defaults={"name": name})
     for role, permissions in DEFAULT_ROLES.items():
@@ -34,7 +34,7 @@ def add_member(
     return membership
 
 
-def service_user(slug: str) -> User | None:
+def get_service_user(slug: str) -> User | None:
     """The service user of the organisation of this slug: an editor there, made on first use, who cannot sign in.
 
     None if the organisation does not exist or is closed, or if an admin ended the user or the membership.

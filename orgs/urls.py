@@ -2,8 +2,8 @@
 
 from django.urls import re_path
 
-from .api_keys import openapi as _  # noqa: F401  # tells the OpenAPI generator about our credentials
 from .api_keys import views
+from .authentication import openapi as _  # noqa: F401  # registers the authentication schemes with drf-spectacular
 
 urlpatterns = [
     re_path(r"^keys/?$", views.Keys.as_view(), name="api-keys"),

@@ -85,7 +85,7 @@ class AnswerHeaders:
 
 
 class StatedIdentity:
-    """A request is nobody's until a credential is shown (accounts.authentication); the admin's pages for staff see
+    """A request is nobody's until a credential is shown (orgs.authentication); the admin's pages for staff see
     what the admin shows. It ends with the response, a streamed one's last word included."""
 
     def __init__(self, get_response: GetResponse) -> None:

@@ -1,4 +1,4 @@
-"""The audit trail: who did what to what, and from where (docs/architecture.md, "What does the audit trail keep?").
+"""The audit trail: who did what to what, and from where (docs/decisions/0038-audit-trail.md).
 
 Rows are only ever added: the database itself refuses everything else (migration 0002). A person is named in the
 columns for people alone (`actor_…`, `subject_…`, `address`), so that they can be made anonymous when the account is

@@ -43,10 +43,10 @@ def origin() -> Origin:
         return Origin()
     # REST framework writes both onto the request as soon as it has authenticated it.
     user = getattr(request, "user", None)
-    key = getattr(request, "auth", None)
+    caller = getattr(request, "auth", None)  # an orgs.access.caller.Caller, once an API credential was accepted
     return Origin(
         user=user if user is not None and user.is_authenticated else None,
-        key_prefix=getattr(key, "prefix", ""),
+        key_prefix=getattr(caller, "key_prefix", ""),
         address=str(address) if (address := client_address(request)) else None,
         request_id=request_id(),
     )

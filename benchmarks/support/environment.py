@@ -8,7 +8,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from accounts.models import User
-from orgs.services import add_member, found_organization
+from orgs.services import add_member, create_organization
 from rag.models import DataSource, EmbeddingModel
 
 
@@ -20,7 +20,7 @@ class Setting:
 
     def __enter__(self) -> Self:
         name = f"bench-{secrets.token_hex(4)}"
-        self.organization = found_organization(name=name, slug=name)
+        self.organization = create_organization(name=name, slug=name)
         self.user = User.objects.create_user(f"{name}@bench.example", name)
         add_member(user=self.user, organization=self.organization, roles=("editor",))
         self.source = self.new_source("main")

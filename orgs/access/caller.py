@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from rest_framework.request import Request
 
@@ -47,14 +46,6 @@ class Caller:
     def database_identity(self) -> Identity:
         """The identity that row-level security applies to this caller's transactions."""
         return Identity(NOBODY.role, self.user.pk, self.key.pk if self.key else None)
-
-
-ANONYMOUS = Caller(AnonymousUser())
-
-
-def as_caller(value: Caller | AnyUser) -> Caller:
-    """Temporary, until every service passes a Caller."""
-    return value if isinstance(value, Caller) else Caller(value)
 
 
 def get_caller(request: Request | HttpRequest) -> Caller:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from orgs.models import AnyUser
-
-from .caller import Caller, as_caller
+from .caller import Caller
 from .permissions import SCOPE_FOR, Action, Permission
 
 
@@ -72,15 +70,14 @@ WHERE m.user_id = %(user)s AND m.is_active AND o.is_active AND u.is_active
 """
 
 
-def effective_permissions(caller: Caller | AnyUser) -> EffectivePermissions:
+def effective_permissions(caller: Caller) -> EffectivePermissions:
     """One query, and never a remembered answer: what was taken away a moment ago is gone.
 
     Read first instead of joined into every access query: those would span a dozen tables, and planning them took
     longer than the search itself. In SQL, for it is a part of every request, and the ORM takes ten times as long to
     put it together. A role or team counts only in the organisation that it belongs to.
     """
-    caller = as_caller(caller)
-    user, key_id = caller.user, caller.key.pk if caller.key else getattr(caller.user, "acting_by", None)
+    user, key_id = caller.user, caller.key.pk if caller.key else None
     if user.pk is None or not user.is_active:
         return EffectivePermissions()
     with connection.cursor() as cursor:

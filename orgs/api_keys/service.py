@@ -195,7 +195,6 @@ def find_usable(secret: str, *, address: Address | None) -> ApiKey | None:
     key = ApiKey.objects.usable().filter(hash=_hash(secret)).select_related("user", "organization").first()
     if key is None or not _allows(key, address):
         return None
-    key.user.acting_by = key.pk
     return key
 
 

@@ -11,9 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import caller
-from accounts.models import User
 from orgs import organization_resolver
+from orgs.access.caller import Caller, get_caller
 from orgs.access.permissions import Action
 from orgs.models import Organization
 from ragsite.http import pagination
@@ -49,7 +48,7 @@ class KeyView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        if isinstance(request.auth, ApiKey):
+        if get_caller(request).key is not None:
             raise PermissionDenied(
                 "API keys are managed with an access token, not with a key: see POST /api/auth/token."
             )
@@ -65,7 +64,7 @@ class Keys(KeyView):
         examples=[answered({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
-        own = ApiKey.objects.filter(user=caller(request)).select_related("organization")
+        own = ApiKey.objects.filter(user=get_caller(request).authenticated_user).select_related("organization")
         page = pagination.page(request, own, size_name="page_size")
         return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
 
@@ -85,11 +84,11 @@ class Keys(KeyView):
         organization = _organization(request, values.get("organization", ""))
         try:
             issued = service.issue(
-                user=caller(request),
+                user=get_caller(request).authenticated_user,
                 organization=organization,
                 name=values["name"],
                 scopes=values["scopes"],
-                sources=_sources(caller(request), organization, values.get("sources")),
+                sources=_sources(get_caller(request), organization, values.get("sources")),
                 networks=values.get("networks"),
                 expires_at=values.get("expires_at"),
             )
@@ -144,17 +143,17 @@ def _told_once(issued: IssuedKey) -> Response:
 
 def _own(request: Request, key_id: str) -> ApiKey:
     key = as_uuid(key_id)
-    own = ApiKey.objects.filter(user=caller(request), pk=key).first() if key else None
+    own = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key).first() if key else None
     if own is None:
         raise NotFound("You have no such API key.")
     return own
 
 
-def _sources(user: User, organization: Organization, references: list[str] | None) -> list[uuid.UUID] | None:
+def _sources(caller: Caller, organization: Organization, references: list[str] | None) -> list[uuid.UUID] | None:
     """The ids of those that the user may see there."""
     if references is None:
         return None
-    seen = organization.sources.visible_to(user, Action.VIEW)
+    seen = organization.sources.visible_to(caller, Action.VIEW)
     found = [
         seen.filter(organization_resolver.by_reference(each)).values_list("pk", flat=True).first()
         for each in references
@@ -171,8 +170,10 @@ def _organization(request: Request, field: str) -> Organization:
     reference = field or organization_resolver.named_by_header(request)
     try:
         if reference:
-            return organization_resolver.organization_named(caller(request), reference, where=where)
-        return organization_resolver.only_organization(caller(request))
+            return organization_resolver.organization_named(
+                get_caller(request).authenticated_user, reference, where=where
+            )
+        return organization_resolver.only_organization(get_caller(request).authenticated_user)
     except organization_resolver.OrganizationUndecided as error:
         raise ValidationError({where: str(error)}) from None
     except organization_resolver.NoOrganization as error:

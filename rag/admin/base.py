@@ -6,6 +6,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from accounts.models import User
+from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.admin.scoped import ScopedAdmin, organizations_where
 from orgs.models import Membership, Organization, Role, Team
@@ -21,7 +22,7 @@ class SourceContentAdmin(ScopedAdmin):
     """For what has a `source`, and for sources themselves."""
 
     def visible(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.model.objects.visible_to(request.user, Action.MANAGE)
+        return self.model.objects.visible_to(get_caller(request), Action.MANAGE)
 
     def allowed(self, request: HttpRequest) -> bool:
         return home_organizations(request).exists()
@@ -35,7 +36,7 @@ def choices(request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
     if model is Organization:
         return organizations
     if model is DataSource:
-        return DataSource.objects.visible_to(request.user, Action.MANAGE)
+        return DataSource.objects.visible_to(get_caller(request), Action.MANAGE)
     if model in (Role, Team):
         return model._default_manager.filter(organization__in=organizations).select_related("organization")
     if model is User:

@@ -12,6 +12,7 @@ from django.urls import path, reverse
 
 from accounts.audit import events
 from accounts.audit.events import Act, Kind
+from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.admin.scoped import organizations_where
 from rag.errors import UnknownDocument
@@ -79,7 +80,7 @@ class DocumentAdmin(SourceContentAdmin):
 
     def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
         if model is DataSource:
-            mine = (DataSource.objects.visible_to(request.user, each) for each in (Action.MANAGE, Action.INGEST))
+            mine = (DataSource.objects.visible_to(get_caller(request), each) for each in (Action.MANAGE, Action.INGEST))
             return reduce(or_, mine)
         return super().choices(request, model)
 
@@ -115,6 +116,8 @@ def _harmless(name: str) -> str:
 
 def _with_original(request: HttpRequest, object_id: str) -> Document | None:
     """Whoever manages a source and may not query it does not read its files either."""
-    allowed = Document.objects.live().visible_to(request.user, Action.QUERY).select_related("original").defer("text")
+    allowed = (
+        Document.objects.live().visible_to(get_caller(request), Action.QUERY).select_related("original").defer("text")
+    )
     key = as_uuid(object_id)
     return allowed.filter(pk=key).exclude(original=None).first() if key else None

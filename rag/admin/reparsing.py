@@ -4,7 +4,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.models import User
+from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import Document
 from rag.services.jobs import reparsing
@@ -14,9 +14,8 @@ _NOTHING = "Nothing is parsed again: the documents are deleted, on their way alr
 
 def parse_again(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySet[Document]) -> None:
     """From their stored originals or texts, where the user may send documents."""
-    assert isinstance(request.user, User)
     try:
-        jobs = reparsing.parse_again(request.user, documents)
+        jobs = reparsing.reparse_documents(get_caller(request), documents)
     except RagError as error:
         page.message_user(request, error.message, messages.ERROR)
         return

@@ -26,7 +26,7 @@ class PersonAdmin(UserAdmin):
             return None
         file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the response)
         text = io.TextIOWrapper(file, encoding="utf-8")
-        personal_data.export(queryset.get(), text)
+        personal_data.export_personal_data(queryset.get(), text)
         text.detach()
         file.seek(0)
         return FileResponse(file, as_attachment=True, filename="person.json", content_type="application/json")

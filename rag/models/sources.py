@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from accounts.audit.tracking import Watched, WatchedQuerySet
 from accounts.models import User
-from orgs.access.caller import Caller, as_caller
+from orgs.access.caller import Caller
 from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
 from orgs.access.permissions import Action as Action
 from orgs.access.permissions import Permission, Visibility
@@ -36,13 +36,12 @@ class SourceType(models.TextChoices):
 
 
 class DataSourceQuerySet(WatchedQuerySet["DataSource"]):
-    def visible_to(self, caller: Caller | AnyUser, action: Action) -> Self:
+    def visible_to(self, caller: Caller, action: Action) -> Self:
         """The only access rule of the product (docs/contracts/access.md), decided now: do not keep it.
 
         Subqueries, not joins, so that rows never double. Anonymous, deactivated and foreign users: none. A user who
         acts by an API key: what the key's scopes and its list of sources leave of it.
         """
-        caller = as_caller(caller)
         user = caller.user
         if user.pk is None or not user.is_active:
             return self.none()
@@ -151,7 +150,7 @@ class DataSource(Watched, UUIDModel):
 class SourceContentQuerySet(WatchedQuerySet):
     """For everything that has a `source`: it is visible as its source is."""
 
-    def visible_to(self, caller: Caller | AnyUser, action: Action) -> Self:
+    def visible_to(self, caller: Caller, action: Action) -> Self:
         return self.filter(source__in=DataSource.objects.visible_to(caller, action).values("pk"))
 
 

@@ -1,4 +1,4 @@
-"""The one envelope of every answer under /api that is not a success (docs/contracts.md)."""
+"""The one envelope of every answer under /api that is not a success (docs/contracts/errors.md)."""
 
 import math
 from typing import Any

@@ -6,7 +6,8 @@ operation of it is documented with all of them, so that no status is a surprise.
 
 - `response_headers`: name → OpenAPI header object, for headers on every response;
 - `path_names`: a path parameter's name in Python → its name in the contract;
-- `adapters`: the views that share its path (see rag.contracts.common.base.SharedPath).
+- `extra_error_statuses`: more error statuses of single actions, by action;
+- `adapters`: the view sets that share its path (see rag.contracts.common.base.SharedPathViewSet).
 
 A serializer may have `schema_rules`: JSON Schema keywords for what its fields alone do not say.
 """
@@ -139,6 +140,7 @@ class Schema(AutoSchema):
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         statuses = {*getattr(self.view, "error_statuses", COMMON_STATUSES)}
+        statuses.update(getattr(self.view, "extra_error_statuses", {}).get(getattr(self.view, "action", None), ()))
         if self.method in ("POST", "PUT", "PATCH"):
             statuses.add(415)
         body = getattr(self.view, "error_body", ErrorBody)
@@ -176,10 +178,10 @@ class Schema(AutoSchema):
 
 
 def _inspector(adapter: type[View], beside: APIView) -> Any:
-    """The inspector of a view that has no path of its own."""
-    view = adapter()
-    view.request, view.kwargs, view.args = beside.request, {}, ()
-    inspector = getattr(adapter.post, "kwargs", {}).get("schema", Schema)()  # type: ignore[attr-defined]
+    """The inspector of a view set's `create` that has no path of its own."""
+    view: Any = adapter()
+    view.request, view.kwargs, view.args, view.action = beside.request, {}, (), "create"
+    inspector = getattr(view.create, "kwargs", {}).get("schema", Schema)()
     inspector.view = view
     return inspector
 

@@ -13,9 +13,8 @@ from django.db import transaction
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 
-from .identity import Identity
-
 from . import identity
+from .identity import Identity
 
 _OF_SESSION = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
 # The second one counts in COMMIT as well, which looks at other tables for constraints that are checked there.

@@ -1,4 +1,4 @@
-"""As whom code speaks to the database (docs/architecture.md, "The second fence").
+"""As whom code speaks to the database (docs/decisions/0035-row-level-security.md).
 
 An identity is stated to PostgreSQL at the beginning of each transaction and ends with it (ragsite.postgres); policies
 decide there what it sees. Without one, nothing that belongs to a data source or to a person is visible.
@@ -51,11 +51,6 @@ def current() -> Identity:
 def set_current(identity: Identity | None) -> None:
     """From here to the end of the request; None: the process's own again."""
     _current.set(identity)
-
-
-def assume_caller(user: uuid.UUID, key: uuid.UUID | None = None) -> None:
-    """The rest of the request is this user's, by this key if there is one."""
-    set_current(Identity(NOBODY.role, user, key))
 
 
 @contextlib.contextmanager

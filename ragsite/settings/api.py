@@ -17,9 +17,9 @@ if RAG_ANONYMOUS_ORG and not (DEBUG or env.bool("RAG_ANONYMOUS_ORG_ALLOWED", def
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "orgs.api_keys.authentication.ApiKeyAuthentication",
-        "accounts.authentication.AccessTokenAuthentication",
-        "orgs.api_keys.authentication.AnonymousOrganizationAuthentication",
+        "orgs.authentication.api_keys.ApiKeyAuthentication",
+        "orgs.authentication.access_tokens.AccessTokenAuthentication",
+        "orgs.authentication.anonymous.AnonymousOrganizationAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["ragsite.http.parsers.BoundedJSONParser"],

@@ -15,7 +15,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 when everything that a request needs answers, else 503; each named."""
-    checks = health.checks()
+    checks = health.check_components()
     ready = all(checks.values())
     return JsonResponse({"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503)
 

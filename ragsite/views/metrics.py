@@ -10,15 +10,15 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
-from accounts.authentication import is_loopback
 from rag.contracts.error_responses import refusal
 from rag.services.operations import metrics
+from ragsite.http.transport import is_loopback
 from ragsite.postgres import identity
 
 
 class _Rows(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        for gauge in metrics.gauges():
+        for gauge in metrics.collect_gauges():
             family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
             for label, value in gauge.values.items():
                 family.add_metric([label] if gauge.label else [], value)
@@ -32,7 +32,7 @@ def view(request: HttpRequest) -> HttpResponse:
         return answer
     registry = CollectorRegistry()
     registry.register(_Rows())
-    with identity.acting(identity.WORKER):  # of all organisations
+    with identity.run_as(identity.WORKER):  # of all organisations
         return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import Membership, Team
 from orgs.services import add_member
@@ -34,7 +35,7 @@ def test_the_explained_verdict_is_the_rules_in_every_case(world: oracle.World, w
         people = User.objects.order_by("email")
         person = people[who % people.count()]
         visible = {
-            action: set(DataSource.objects.visible_to(person, action).values_list("pk", flat=True))
+            action: set(DataSource.objects.visible_to(Caller(person), action).values_list("pk", flat=True))
             for action in explain.ACTIONS
         }
         for source in DataSource.objects.select_related("organization", "owner"):

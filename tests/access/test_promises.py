@@ -10,6 +10,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import AnyUser, Membership, Role, Team
 from orgs.services import add_member
@@ -25,7 +26,9 @@ FITTING = {(Visibility.ROLE, "role"), (Visibility.TEAM, "team"), (Visibility.PRI
 
 def actions(user: AnyUser, source: DataSource) -> set[Action]:
     """What the user may do with the source now. VIEW is left out: it must go with any of the others."""
-    allowed = {action for action in Action if DataSource.objects.filter(pk=source.pk).visible_to(user, action).exists()}
+    allowed = {
+        action for action in Action if DataSource.objects.filter(pk=source.pk).visible_to(Caller(user), action).exists()
+    }
     assert (VIEW in allowed) == bool(allowed - {VIEW}), "VIEW is any of the three"
     return allowed - {VIEW}
 
@@ -92,7 +95,7 @@ def test_a_superuser_sees_and_manages_every_source_and_reads_none(world: World) 
     root = User.objects.create_superuser("root@platform.example")
     for source in (world.source(), world.source("far", organization=world.abroad, visibility=Visibility.PRIVATE)):
         assert actions(root, source) == {MANAGE}
-    assert DataSource.objects.visible_to(root, VIEW).count() == 2
+    assert DataSource.objects.visible_to(Caller(root), VIEW).count() == 2
 
 
 def test_staff_may_open_the_admin_and_no_more(world: World) -> None:
@@ -121,7 +124,7 @@ def test_an_editor_writes_but_does_not_thereby_read(world: World) -> None:
     assert actions(editor, public) == {INGEST, QUERY}
     assert actions(world.users["member"], public) == {QUERY}
     for model in (Document, Chunk, Embedding384):
-        assert [model.objects.visible_to(editor, action).count() for action in (INGEST, QUERY)] == [1, 0]
+        assert [model.objects.visible_to(Caller(editor), action).count() for action in (INGEST, QUERY)] == [1, 0]
 
 
 def test_an_owner_writes_while_a_member(world: World) -> None:
@@ -273,6 +276,6 @@ def test_jobs_are_watched_by_who_writes_or_manages(world: World) -> None:
     fill([source])
     manager = world.home.roles.create(name="manager", permissions=["sources.manage"])
     Membership.objects.create(user=world.users["foreigner"], organization=world.home).roles.add(manager)
-    watching = {name: IngestionJob.objects.visible_to(user, VIEW).count() for name, user in world.users.items()}
+    watching = {name: IngestionJob.objects.visible_to(Caller(user), VIEW).count() for name, user in world.users.items()}
     assert watching == {"owner": 1, "admin": 1, "editor": 1, "supporter": 1, "foreigner": 1, "member": 0}
-    assert Document.objects.visible_to(world.users["member"], VIEW).count() == 1
+    assert Document.objects.visible_to(Caller(world.users["member"]), VIEW).count() == 1

@@ -10,6 +10,7 @@ from django.db import transaction
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from orgs.access.caller import Caller
 from orgs.access.permissions import Permission, Scope, Visibility
 from orgs.api_keys import service
 from orgs.models import Role, Team
@@ -97,9 +98,9 @@ def test_rows_do_not_double(world: World) -> None:
         by_team.grants.create(team=team)
     fill([by_role, by_team])
     for action in Action:
-        assert list(DataSource.objects.visible_to(world.users["owner"], action)) == [by_role, by_team]
+        assert list(DataSource.objects.visible_to(Caller(world.users["owner"]), action)) == [by_role, by_team]
         for model in (*CONTENT, IngestionJob):
-            assert model.objects.visible_to(world.users["owner"], action).count() == 2
+            assert model.objects.visible_to(Caller(world.users["owner"]), action).count() == 2
 
 
 def test_the_rule_narrows_and_never_widens(world: World) -> None:
@@ -107,6 +108,6 @@ def test_the_rule_narrows_and_never_widens(world: World) -> None:
     one, other = world.source("one"), world.source("other")
     fill([one, other])
     for action in Action:
-        assert DataSource.objects.filter(slug="one").visible_to(world.users["owner"], action).get() == one
+        assert DataSource.objects.filter(slug="one").visible_to(Caller(world.users["owner"]), action).get() == one
         for model in (*CONTENT, IngestionJob):
-            assert model.objects.filter(source=one).visible_to(world.users["owner"], action).count() == 1
+            assert model.objects.filter(source=one).visible_to(Caller(world.users["owner"]), action).count() == 1

@@ -7,7 +7,6 @@ than forms, and the rule must hold for them too.
 them: whatever states the rule again is compared with that.
 """
 
-import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from django.utils import timezone
 from hypothesis import strategies as st
 
 from accounts.models import User
-from orgs.models import ApiKey, AnyUser, Membership, Organization, Role, Team
+from orgs.access.caller import Caller
+from orgs.models import AnyUser, ApiKey, Membership, Organization, Role, Team
 from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, Grant, IngestionJob
 from ragsite.postgres.models import uuid7
 from tests.access import oracle
@@ -132,16 +132,14 @@ class Rows:
     sources: dict[str, DataSource]
     keys: dict[oracle.Key, ApiKey]
 
-    def callers(self) -> Iterator[tuple[oracle.User | None, oracle.Key | None, AnyUser]]:
+    def callers(self) -> Iterator[tuple[oracle.User | None, oracle.Key | None, Caller]]:
         """Everybody without a key and by each of their keys, as authentication hands them on; and one by a key of
         somebody else's."""
         for user, row in self.users.items():
-            yield user, None, row
+            yield user, None, Caller(row)
         stranger = next(user for user in self.world.users if user != self.world.keys[0].user)
         for user, key in [(stranger, self.world.keys[0]), *((key.user, key) for key in self.world.keys)]:
-            caller: Any = copy.copy(self.users[user])
-            caller.acting_by = self.keys[key].pk
-            yield user, key, caller
+            yield user, key, Caller(self.users[user], self.keys[key])
 
     def expected(self, user: oracle.User | None, key: oracle.Key | None, action: str) -> set[UUID]:
         """The ids of the sources with which the oracle lets them do this."""

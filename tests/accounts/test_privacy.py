@@ -21,9 +21,8 @@ from orgs.access.permissions import QueryHistory, Visibility
 from orgs.policies.retention import retention_for
 from orgs.services import add_member, get_service_user
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
-from rag.services.ingestion import processing
-from rag.services.jobs import originals
-from rag.services.jobs import queries as jobs
+from rag.services.ingestion import inputs
+from rag.services.jobs import originals, submit
 from rag.services.maintenance import history_retention
 from rag.services.search import conversations, history, queries
 from rag.services.sources import deletion
@@ -116,17 +115,17 @@ def test_every_night_what_is_too_old_is_forgotten(world: World, monkeypatch: pyt
     Conversation.objects.update(updated_at=old)
     ask(world)
     ask(world, "foreigner")
-    history_retention.forget()
+    history_retention.delete_expired_history()
     assert (SearchRecord.objects.count(), Conversation.objects.count()) == (2, 2)
     keep(world, "redacted", 10)
-    history_retention.forget()
+    history_retention.delete_expired_history()
     assert set(SearchRecord.objects.values_list("user__email", "text")) == {
         ("member@home.example", ""),
         ("foreigner@abroad.example", SECRET),
     }
     assert Conversation.objects.get().user == world.users["foreigner"]
     keep(world, "none")
-    history_retention.forget()
+    history_retention.delete_expired_history()
     assert SearchRecord.objects.get().user == world.users["foreigner"]
 
 
@@ -154,10 +153,10 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
     source = world.source("diary", owner=member, visibility=Visibility.PERSONAL)
     Grant.objects.create(source=world.source("papers", visibility=Visibility.PRIVATE), user=member)
     ingest_text(source, "a", "Zebras graze.")
-    job = jobs.submit(
+    job = submit.submit_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions.")],
-        options=processing.default_options(),
+        options=inputs.default_chunking_options(),
         actor=member,
     )
     ask(world)
@@ -192,14 +191,14 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
     source = world.source("papers", visibility=Visibility.TEAM)
     Grant.objects.create(source=source, team=world.home.teams.get())
     ingest_text(source, "a", "Zebras graze.")
-    job = jobs.submit(
+    job = submit.submit_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions roar.")],
-        options=processing.default_options(),
+        options=inputs.default_chunking_options(),
         actor=world.users["owner"],
     )
     process_queue()
-    originals.keep(source=source, files=[originals.Arriving(lambda: io.BytesIO(b"Zebras."), "x", "")])
+    originals.store_files(source=source, files=[originals.IncomingFile(lambda: io.BytesIO(b"Zebras."), "x", "")])
     assert files(stored_files)
     world.key("owner")
     service = get_service_user("home")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import Team
 from rag.models import Action, DataSource, Grant
@@ -47,7 +48,7 @@ def grant(world: World) -> Grant:
 
 
 def readable(world: World) -> bool:
-    return DataSource.objects.visible_to(world.users["member"], Action.QUERY).exists()
+    return DataSource.objects.visible_to(Caller(world.users["member"]), Action.QUERY).exists()
 
 
 def test_a_grant_is_given_an_end_by_whoever_says_so_then(world: World, grant: Grant) -> None:
@@ -89,11 +90,11 @@ def test_a_list_of_the_api_renews_what_has_ended_and_keeps_what_lasts(world: Wor
     kept = Grant.objects.get()
     assert (kept.pk, kept.granted_by, kept.expires_at is None) == (grant.pk, owner, False)
     Grant.objects.update(expires_at=timezone.now())
-    assert editing.get_access_lists(owner, [grant.source])[grant.source_id].users == ()
+    assert editing.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ()
     editing.update_source(admin, "closed", again)
     renewed = Grant.objects.get()
     assert (renewed.granted_by, renewed.expires_at) == (admin, None)
-    assert editing.get_access_lists(owner, [grant.source])[grant.source_id].users == ("member@home.example",)
+    assert editing.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ("member@home.example",)
     assert readable(world)
 
 

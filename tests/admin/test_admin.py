@@ -9,8 +9,8 @@ from orgs.access.permissions import Visibility
 from orgs.api_keys.service import ApiKey
 from orgs.models import Membership, Role, Team
 from rag.models import DataSource, EmbeddingModel, Grant, Usage
-from rag.services.ingestion import processing
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs
+from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
 
@@ -47,10 +47,10 @@ def foreign(world: World) -> DataSource:
     world.key("foreigner", organization=world.abroad, name="foreign-key")
     source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
     ingest_text(source, "foreign-document", "Zebras.")
-    queries.submit(
+    submit.submit_job(
         source=source,
         submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
-        options=processing.default_options(),
+        options=inputs.default_chunking_options(),
         actor=world.users["foreigner"],
     )
     return source
@@ -269,8 +269,8 @@ def test_a_filter_does_not_read_a_keys_hash(world: World) -> None:
 
 def test_jobs_are_cancelled_by_those_who_manage_their_source(world: World, foreign: DataSource) -> None:
     submission = Submission(path="a", title="A", text="Zebras.")
-    options, actor = processing.default_options(), world.users["editor"]
-    job = queries.submit(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
+    options, actor = inputs.default_chunking_options(), world.users["editor"]
+    job = submit.submit_job(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
     client = browser(world.users["owner"])
     both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
     assert (

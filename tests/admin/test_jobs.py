@@ -8,8 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument, IngestionJob
-from rag.services.ingestion import processing, outcomes
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs, outcomes
+from rag.services.jobs import submit
 from rag.types import Submission
 from tests.admin.test_admin import browser
 from tests.support.factories import World
@@ -20,15 +20,15 @@ DOCUMENTS, JOBS = "/admin/rag/ingestiondocument/", "/admin/rag/ingestionjob/"
 
 def job_of(world: World, source: DataSource, *paths: str) -> IngestionJob:
     submissions = [Submission(path=path, title=path, text=f"Secret text of {path}.") for path in paths]
-    return queries.submit(
-        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
+    return submit.submit_job(
+        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
 
 
 def fail(job: IngestionJob, path: str, code: str) -> IngestionDocument:
     job.documents.filter(path=path).update(state=State.RUNNING, lease=None)
     row = job.documents.get(path=path)
-    outcomes.fail(row, code, f"It failed of {code}.")
+    outcomes.record_failure(row, code, f"It failed of {code}.")
     return row
 
 

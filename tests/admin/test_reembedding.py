@@ -41,7 +41,7 @@ def text(client: Client, where: str) -> str:
 
 
 def act(client: Client, source: DataSource, action: str, **values: Any) -> str:
-    row = lifecycle.current(source)
+    row = lifecycle.get_current(source)
     values = {"action": action, "row": row.pk if row else "", **values}
     reply = client.post(address(source, "reembed"), values, follow=True)
     assert reply.status_code == 200
@@ -83,7 +83,7 @@ def test_the_whole_way_by_its_buttons(world: World, source: DataSource, second: 
     page = act(client, source, "start", model=second.pk)
     assert 'http-equiv="refresh"' in page
     assert "of 0 chunks" in page
-    worker.work()
+    worker.advance_due()
     page = text(client, where)
     assert 'http-equiv="refresh"' not in page
     assert "1 of 1 chunks" in page
@@ -92,11 +92,11 @@ def test_the_whole_way_by_its_buttons(world: World, source: DataSource, second: 
     assert "Searches use second now" in act(client, source, "switch")
     assert "do=drop" in text(client, where)
     act(client, source, "roll_back")
-    worker.work()
+    worker.advance_due()
     assert DataSource.objects.get().embedding_model.name == "all-MiniLM-L6-v2"
     assert "removed in the background" in act(client, source, "drop")
     Reembedding.objects.update(due_at=None)
-    worker.work()
+    worker.advance_due()
     act(client, source, "start", model=second.pk)
     assert "Cancelled" in act(client, source, "cancel")
     page = text(client, where)
@@ -110,7 +110,7 @@ def test_an_outdated_page_does_nothing(world: World, source: DataSource, second:
     client = browser(world.users["owner"])
     first = lifecycle.start(source, second)
     lifecycle.cancel(first)
-    worker.work()
+    worker.advance_due()
     lifecycle.start(source, second)
     assert "look again" in act(client, source, "cancel", row=first.pk)
     assert Reembedding.objects.latest("pk").state == State.BUILDING
@@ -126,7 +126,7 @@ def test_a_refused_switch_asks_for_a_reason_and_shows_it(
     GoldenQuestion.objects.create(source=source, question="zebras", path="zebras.txt")
     client = browser(world.users["owner"])
     row = lifecycle.start(source, second)
-    worker.work()
+    worker.advance_due()
     QualityRun.objects.filter(model=second).update(ndcg_at_10=0.5)
     where = address(source, "reembed")
     page = text(client, where)
@@ -167,8 +167,8 @@ def test_the_quality_page_shows_figures_and_no_text(world: World, source: DataSo
     GoldenQuestion.objects.create(source=source, question="Which animals?", passage="secret about")
     GoldenQuestion.objects.create(source=source, question="Zebras?", path="zebras.txt")
     for _ in range(2):
-        quality.measure_now(source)
-    QualityRun.objects.filter(pk=quality.trend(source)[0].pk).update(ndcg_at_10=0.25)
+        quality.measure_and_compare(source)
+    QualityRun.objects.filter(pk=quality.list_live_runs(source)[0].pk).update(ndcg_at_10=0.25)
     page = text(browser(world.users["owner"]), address(source, "quality"))
     for each in ("0.250", "1.000", "▼ fell", "zebras.txt", "Which animals?", "<polyline", "are worse than"):
         assert each in page

@@ -15,12 +15,12 @@ from accounts.models import User
 from benchmarks.eval.datasets.sets import Text
 from benchmarks.eval.runner.workers import Crew
 from orgs.models import Organization
-from orgs.services import add_member, found_organization
+from orgs.services import add_member, create_organization
 from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.models.content.documents import content_hash
 from rag.providers.stores.pgvector import hnsw
-from rag.services.ingestion import processing, sweep
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs, processing, sweep
+from rag.services.jobs import lifecycle, queries, submit
 from rag.services.sources import deletion
 from rag.types import Scope, Submission
 
@@ -48,7 +48,7 @@ class Shelf:
 
 
 def organization() -> tuple[Organization, User]:
-    found = found_organization(name="Evaluation", slug=_SLUG)
+    found = create_organization(name="Evaluation", slug=_SLUG)
     user = User.objects.filter(email=f"{_SLUG}@evaluation.example").first()
     if user is None:
         user = User.objects.create_user(f"{_SLUG}@evaluation.example")
@@ -59,7 +59,7 @@ def organization() -> tuple[Organization, User]:
 @transaction.atomic
 def clear_away() -> None:
     """What an earlier run that was interrupted had begun."""
-    queries.cancel_all(IngestionJob.objects.filter(source__organization__slug=_SLUG))
+    lifecycle.cancel_jobs(IngestionJob.objects.filter(source__organization__slug=_SLUG))
     IngestionJob.objects.filter(source__organization__slug=_SLUG).delete()
 
 
@@ -137,7 +137,7 @@ def _anew(source: DataSource) -> DataSource:
 def _made_by() -> str:
     """A fingerprint of the code and the settings that documents were ingested with."""
     files = [file for maker in _MAKERS for file in sorted((_RAG / maker).rglob("*.py"))] + sorted(_RAG.glob("*.py"))
-    hashed = hashlib.sha256(repr(processing.default_options()).encode())
+    hashed = hashlib.sha256(repr(inputs.default_chunking_options()).encode())
     for file in files:
         hashed.update(file.read_bytes())
     return hashed.hexdigest()
@@ -150,18 +150,18 @@ def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str,
         for path, text in texts.items()
     ]
     _, user = organization()
-    job = queries.submit(source=source, submissions=submissions, options=processing.default_options(), actor=user)
+    job = submit.submit_job(source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=user)
     together = max(4, min(64, len(texts) // (4 * crew.size)))
     crew.everybody(work, job.pk, together)
     end = time.monotonic() + _PATIENCE
-    while IngestionDocument.objects.filter(job=job, state__in=queries.OPEN_STATES).exists():
+    while IngestionDocument.objects.filter(job=job, state__in=IngestionDocument.OPEN_STATES).exists():
         if time.monotonic() > end:
             raise TimeoutError("Documents stay open, and nobody works on them.")
         time.sleep(1)
         sweep.sweep()  # what a process that ended had in hand
         crew.everybody(work, job.pk, together)
-    queries.close(job.pk)
-    failed = {f"documents that were not ingested: {code}": n for code, n in queries.failures_by_code(job).items()}
+    lifecycle.close_if_finished(job.pk)
+    failed = {f"documents that were not ingested: {code}": n for code, n in queries.count_failures_by_code(job).items()}
     job.delete()
     return failed
 
@@ -169,7 +169,7 @@ def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str,
 def work(job_id: uuid.UUID, together: int) -> None:
     """A worker's part, for as long as something of the job waits."""
     while IngestionDocument.objects.filter(job=job_id, state=IngestionDocument.State.QUEUED, due_at=None).exists():
-        processing.run(count=together)
+        processing.process_next(count=together)
 
 
 def _index() -> None:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.models import User
+from orgs.access.caller import get_caller
 from rag.admin.base import SourceContentAdmin
 from rag.errors import RagError
 from rag.models import Action, Condition, DataSource, IngestionDocument, IngestionJob
@@ -31,7 +31,7 @@ class ConditionFilter(admin.SimpleListFilter):
             return queryset
         if queryset.model is IngestionDocument:
             return queryset.filter(condition=self.value())
-        rows: Any = IngestionDocument.objects.filter(state__in=queries.OPEN_STATES).with_condition()
+        rows: Any = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES).with_condition()
         return queryset.filter(pk__in=rows.filter(condition=self.value()).order_by().values("job"))
 
 
@@ -65,14 +65,14 @@ class ReadOnlyAdmin(SourceContentAdmin):
             messages.warning(request, queries.STARVED_ADVICE)
 
     def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
-        found = IngestionDocument.objects.filter(state__in=queries.OPEN_STATES)
+        found = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES)
         if self.model is IngestionJob:
             return found.filter(job__in=self.visible(request))
         return found.filter(pk__in=self.visible(request))
 
     def try_again(self, request: HttpRequest, failed: QuerySet[IngestionDocument]) -> None:
         """What goes in again is what its sender could send: managing a source is not enough."""
-        allowed = DataSource.objects.visible_to(request.user, Action.INGEST)
+        allowed = DataSource.objects.visible_to(get_caller(request), Action.INGEST)
         chosen = failed.filter(state=IngestionDocument.State.FAILED).count()
         failed = failed.filter(source__in=allowed.values("pk"))
         try:
@@ -103,11 +103,10 @@ class IngestionJobAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Cancel what has not ended; what is indexed stays")
     def cancel(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> None:
-        assert isinstance(request.user, User)
         chosen = [job.pk for job in queryset]
         before = IngestionJob.objects.filter(pk__in=chosen, status=IngestionJob.Status.CANCELLED).count()
         for job in chosen:
-            queries.cancel(request.user, job)
+            queries.cancel_job(get_caller(request), job)
         cancelled = IngestionJob.objects.filter(pk__in=chosen, status=IngestionJob.Status.CANCELLED).count() - before
         messages.success(request, f"Cancelled: {cancelled}. Ended before: {len(chosen) - cancelled}.")
 
@@ -124,7 +123,7 @@ class IngestionJobAdmin(ReadOnlyAdmin):
 
     @admin.display(description="not done yet")
     def open_now(self, job: IngestionJob) -> str:
-        counted = queries.conditions(job)
+        counted = queries.count_conditions(job)
         if not counted:
             return "–"
         links = [(number, listed(name, job=job.pk, condition=name)) for name, number in sorted(counted.items())]
@@ -134,7 +133,7 @@ class IngestionJobAdmin(ReadOnlyAdmin):
     @admin.display(description="errors")
     def errors(self, job: IngestionJob) -> str:
         found = [
-            (listed(code, job=job.pk, code=code), number) for code, number in queries.failures_by_code(job).items()
+            (listed(code, job=job.pk, code=code), number) for code, number in queries.count_failures_by_code(job).items()
         ]
         if not found:
             return "–"

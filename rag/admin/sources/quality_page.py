@@ -9,6 +9,7 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods, require_safe
 
+from orgs.access.caller import get_caller
 from rag import queue
 from rag.admin.base import SourceContentAdmin
 from rag.errors import RagError
@@ -36,7 +37,7 @@ class GoldenForm(forms.ModelForm):
             return values
         objections = golden_questions.objections(
             source,
-            user_of(self.request),
+            get_caller(self.request),
             question=values.get("question") or "",
             path=values.get("path") or "",
             passage=(values.get("passage") or "") if "passage" in self.fields else self.instance.passage,
@@ -44,8 +45,8 @@ class GoldenForm(forms.ModelForm):
         )
         for each in objections:
             self.add_error(None, f"{each[0].upper()}{each[1:]}.")
-        if self.instance._state.adding and source.golden_questions.count() >= quality.MOST_QUESTIONS:
-            self.add_error(None, f"A source may have {quality.MOST_QUESTIONS} golden questions.")
+        if self.instance._state.adding and source.golden_questions.count() >= quality.MAX_QUESTIONS:
+            self.add_error(None, f"A source may have {quality.MAX_QUESTIONS} golden questions.")
         return values
 
 
@@ -67,7 +68,7 @@ class GoldenQuestionAdmin(SourceContentAdmin):
         return form
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        hidden = obj is not None and not golden_questions.may_see_passages(request.user, obj.source)
+        hidden = obj is not None and not golden_questions.may_see_passages(get_caller(request), obj.source)
         names = ["source", "question", "path", "passage", "active"]
         return [name for name in names if not (hidden and name == "passage")]
 
@@ -89,9 +90,9 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     if request.method == "POST":
         _act(request, source)
         return HttpResponseRedirect(request.path)
-    runs = list(quality.trend(source)[: _SHOWN + 1])
+    runs = list(quality.list_live_runs(source)[: _SHOWN + 1])
     before = [*runs[1:], None][: len(runs)]
-    table = [(run, old, bool(old and quality.has_fallen(old, run))) for run, old in zip(runs, before, strict=True)]
+    table = [(run, old, bool(old and quality.is_regression(old, run))) for run, old in zip(runs, before, strict=True)]
     return render(
         request,
         "quality",
@@ -100,15 +101,15 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         runs=table[:_SHOWN],
         chart=_chart(runs[:_SHOWN][::-1]),
         questions=source.golden_questions.count(),
-        active=quality.questions(source).count(),
-        most=quality.MOST_QUESTIONS,
+        active=quality.active_questions(source).count(),
+        most=quality.MAX_QUESTIONS,
     )
 
 
 @require_safe
 def export(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = managed(request, source_id)
-    content = golden_questions.export_csv(source, user_of(request))
+    content = golden_questions.export_csv(source, get_caller(request))
     name = f"golden-questions-{source.slug}.csv"
     reply = HttpResponse(content, content_type="text/csv; charset=utf-8")
     reply["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -125,7 +126,7 @@ def _act(request: HttpRequest, source: DataSource) -> None:
         messages.error(request, "Choose a CSV file.")
         return
     try:
-        added = golden_questions.import_csv(source, file.read(golden_questions.MOST_BYTES + 1), by=user_of(request))
+        added = golden_questions.import_csv(source, file.read(golden_questions.MOST_BYTES + 1), by=get_caller(request))
     except RagError as error:
         for line in [error.message, *error.data.get("errors", [])]:
             messages.error(request, line)

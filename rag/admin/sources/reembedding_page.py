@@ -44,7 +44,7 @@ class StartForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = managed(request, source_id)
-    row = lifecycle.current(source)
+    row = lifecycle.get_current(source)
     if request.method == "POST":
         try:
             _act(request, source, row)
@@ -54,7 +54,7 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     asked = request.GET.get("do", "")
     if row and asked in _offered(row):
         button, meaning = _ASKED[asked]
-        refusal = lifecycle.refusal(row) if asked == "switch" else ""
+        refusal = lifecycle.check_quality_gate(row) if asked == "switch" else ""
         context = {"row": row, "action": asked, "button": button, "meaning": meaning, "refusal": refusal}
         return render(request, "confirm", source, f"{button}?", **context)
     history = source.reembeddings.select_related("from_model", "to_model", "started_by", "old_quality", "new_quality")
@@ -67,9 +67,9 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         form=StartForm(source) if row is None else None,
         actions=[(name, _ASKED[name][0]) for name in (_offered(row) if row else ())],
         may_resume=bool(row and row.state in (State.FAILED, State.READY)),
-        refusal=lifecycle.refusal(row) if row and row.state == State.READY else "",
+        refusal=lifecycle.check_quality_gate(row) if row and row.state == State.READY else "",
         works=bool(row and (row.state == State.BUILDING or row.clearing_id)),
-        has_questions=quality.questions(source).exists(),
+        has_questions=quality.active_questions(source).exists(),
         history=history[:_HISTORY],
     )
 

@@ -11,6 +11,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from orgs.access.caller import get_caller
 from orgs.access.permissions import Visibility
 from orgs.models import Organization
 from rag.admin.base import SourceContentAdmin, choices, home_organizations
@@ -147,7 +148,7 @@ class DataSourceAdmin(UploadPage, SourceContentAdmin):
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         key = as_uuid(object_id)
-        allowed = key and DataSource.objects.visible_to(request.user, Action.INGEST).filter(pk=key).exists()
+        allowed = key and DataSource.objects.visible_to(get_caller(request), Action.INGEST).filter(pk=key).exists()
         address = reverse("admin:rag_datasource_upload", args=[object_id]) if allowed else ""
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "upload_address": address}
         return super().change_view(request, object_id, *args, **kwargs)

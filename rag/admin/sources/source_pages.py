@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from accounts.models import User
+from orgs.access.caller import get_caller
 from rag.admin.base import home_organizations
 from rag.models import Action, DataSource
 
@@ -17,7 +18,7 @@ def managed(request: HttpRequest, source_id: uuid.UUID) -> DataSource:
     """The source, for those who manage it. Foreign ones do not exist; who manages nothing is refused."""
     if not home_organizations(request).exists():
         raise PermissionDenied
-    sources = DataSource.objects.visible_to(request.user, Action.MANAGE)
+    sources = DataSource.objects.visible_to(get_caller(request), Action.MANAGE)
     source = sources.select_related("organization", "embedding_model").filter(pk=source_id).first()
     if source is None:
         raise Http404

@@ -16,10 +16,11 @@ from django.utils.html import format_html
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from accounts.models import User
+from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import Action, DataSource, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.services.ingestion import processing
+from rag.services.ingestion import inputs
 from rag.services.jobs import uploads
 from ragsite.http.uploads import PayloadTooLarge, Spool
 from ragsite.postgres.models import as_uuid
@@ -86,7 +87,9 @@ class UploadPage:
             "title": f"Upload documents to {source.name}",
             "opts": DataSource._meta,
             "source": source,
-            "may_manage": DataSource.objects.visible_to(_user(request), Action.MANAGE).filter(pk=source.pk).exists(),
+            "may_manage": DataSource.objects.visible_to(get_caller(request), Action.MANAGE)
+            .filter(pk=source.pk)
+            .exists(),
             "most_files": min(settings.DATA_UPLOAD_MAX_NUMBER_FILES, settings.RAG_MAX_DOCUMENTS_PER_JOB),
             "most_file_bytes": settings.RAG_MAX_FILE_BYTES,
             "most_bytes": settings.RAG_MAX_UPLOAD_BYTES,
@@ -100,7 +103,7 @@ def _user(request: HttpRequest) -> User:
 
 
 def _to_ingest(request: HttpRequest, object_id: str) -> DataSource:
-    allowed = DataSource.objects.visible_to(_user(request), Action.INGEST).select_related("organization")
+    allowed = DataSource.objects.visible_to(get_caller(request), Action.INGEST).select_related("organization")
     key = as_uuid(object_id)
     source = allowed.filter(pk=key).first() if key else None
     if source is None:
@@ -116,12 +119,12 @@ def _job(request: HttpRequest, source: DataSource) -> IngestionJob:
         raise _Refused(400, f"{empty.name} is empty.")
     paths = _paths(request, files)
     documents = [
-        uploads.plain(path, opened=partial(uploads.rewound, file), content_type=(file.content_type or "")[:200])
+        uploads.build_upload(path, opened=partial(uploads.rewind, file), content_type=(file.content_type or "")[:200])
         for path, file in zip(paths, files, strict=True)
     ]
     try:
-        return uploads.submit(
-            source=source, documents=documents, options=processing.default_options(), actor=_user(request)
+        return uploads.submit_documents(
+            source=source, documents=documents, options=inputs.default_chunking_options(), actor=_user(request)
         )
     except RagError as error:
         raise _Refused(400, error.message) from error
@@ -149,7 +152,7 @@ def _is_path(path: Any) -> bool:
 
 def _address(request: HttpRequest, job: IngestionJob) -> str:
     """The job's page, for those who may see it."""
-    seen = IngestionJob.objects.visible_to(_user(request), Action.MANAGE).filter(pk=job.pk).exists()
+    seen = IngestionJob.objects.visible_to(get_caller(request), Action.MANAGE).filter(pk=job.pk).exists()
     return reverse("admin:rag_ingestionjob_change", args=[job.pk]) if seen else ""
 
 

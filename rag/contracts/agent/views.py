@@ -55,7 +55,7 @@ class Agent(ContractViewSet):
     )
     @action(detail=False, error_statuses=(400, 401, 403, 413, 429, 500))
     def health(self, request: Request) -> Response:
-        return _health(health.agent_checks())
+        return _health(health.check_agent_components())
 
     def handle_exception(self, exc: Exception) -> Response:
         # Without the database not even the caller can be authenticated.

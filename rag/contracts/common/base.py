@@ -12,12 +12,13 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
-from rest_framework.views import APIView, set_rollback
+from rest_framework.views import set_rollback
+from rest_framework.viewsets import ViewSet
 
-from accounts.authentication import caller as caller
 from orgs import organization_resolver
+from orgs.access.caller import get_caller as get_caller
 from orgs.access.permissions import Scope
-from orgs.models import ApiKey, Organization
+from orgs.models import Organization
 from rag.errors import DatabaseUnavailable, Kind, ProviderFailed, RagError
 from rag.services.sources import lookup
 from ragsite.http import errors
@@ -45,17 +46,19 @@ STATUS = {
 }
 
 
-class ContractView(APIView):
-    """A view of one contract. `error_handler` gives errors that contract's shape."""
+class ContractViewSet(ViewSet):
+    """A view set of one contract. `error_handler` renders errors in that contract's format."""
 
     error_handler: ErrorHandler
     # The scope that an API key needs, by method.
     scopes: Mapping[str, Scope] = {}
-    # Every request to the path counts, whatever its method; without one, requests that change something count as CHANGES.
+    # Counts every request to the path, whatever its method. Without one, writes are counted as CHANGES.
     rate_limit: RateLimit | None = None
     # For the OpenAPI schema (ragsite.http.openapi).
     error_body: Any = ErrorBody
     error_statuses: tuple[int, ...] = COMMON_STATUSES
+    # Further error statuses of single actions, by action.
+    extra_error_statuses: Mapping[str, tuple[int, ...]] = {}
     path_names: Mapping[str, str] = {}
 
     @property
@@ -80,33 +83,34 @@ class ContractView(APIView):
         return super().handle_exception(exc)
 
 
-class PostView(ContractView):
-    """A view that answers POST."""
+class CreateViewSet(ContractViewSet):
+    """A view set that answers POST on its path."""
 
-    def post(self, request: Request) -> HttpResponseBase:
+    def create(self, request: Request) -> HttpResponseBase:
         raise NotImplementedError
 
 
-class SharedPath(PostView):
-    """One path that two contracts claim: the body says which one answers, and errors take its shape.
+class SharedPathViewSet(CreateViewSet):
+    """A path that two contracts define: the request body decides which contract's view set answers.
 
-    Both need the same scope, so that it can be asked for before the body is read. `adapter` is who answers for a body
-    that cannot be read.
+    Both need the same scope, so that it is checked before the body is read. Errors have the format of the contract
+    that answers; `adapter` is the one for a body that cannot be read.
     """
 
-    adapter: type[PostView]
-    # For the OpenAPI schema: everyone who may answer, and what the operation is called.
-    adapters: tuple[type[PostView], ...]
+    adapter: type[CreateViewSet]
+    # For the OpenAPI schema: all view sets that may answer, and the id of the operation.
+    adapters: tuple[type[CreateViewSet], ...]
     operation_id: str
 
-    def choose(self, body: Any) -> type[PostView]:
+    def select_adapter(self, body: Any) -> type[CreateViewSet]:
         raise NotImplementedError
 
-    def post(self, request: Request) -> HttpResponseBase:
-        self.adapter = self.choose(request.data)
+    def create(self, request: Request) -> HttpResponseBase:
+        self.adapter = self.select_adapter(request.data)
         view = self.adapter()
         view.setup(request)
-        return view.post(request)
+        view.action = "create"
+        return view.create(request)
 
     def get_exception_handler(self) -> ErrorHandler:
         return self.adapter.error_handler
@@ -120,8 +124,8 @@ def require_scope(request: Request, scope: Scope | None) -> None:
 
 def has_scope(request: Request, scope: Scope) -> bool:
     """Whether the request's API key has it. An access token has no scopes: it may do everything that its user may."""
-    held = getattr(request.auth, "scopes", None)
-    return held is None or scope.value in held
+    key = get_caller(request).key
+    return key is None or scope.value in key.scopes
 
 
 def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
@@ -136,21 +140,16 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
 def organization(request: Request) -> Organization | None:
     """The organisation that the header X-Organization narrows to, by slug or id; None without it."""
     reference = organization_resolver.named_by_header(request)
-    return lookup.resolve_organization(caller(request), reference) if reference else None
+    return lookup.resolve_organization(get_caller(request), reference) if reference else None
 
 
 def organization_to_write(request: Request) -> Organization | None:
     """The organisation that a write goes to: the API key's, else the header's; None if neither names one."""
     named = organization(request)
-    own: Organization | None = getattr(request.auth, "organization", None)
+    own = get_caller(request).organization
     if own and named and own != named:
         raise ValidationError({organization_resolver.HEADER: f"this API key writes to {own.slug} only"})
     return own or named
-
-
-def key_of(request: Request) -> ApiKey | None:
-    """The API key that the request came with; None for an access token."""
-    return request.auth if isinstance(request.auth, ApiKey) else None
 
 
 def status_of(error: RagError) -> int:

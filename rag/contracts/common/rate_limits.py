@@ -1,7 +1,7 @@
-"""How many requests a minute are answered: budgets that several paths share, counted in Redis for all processes.
+"""Requests a minute per user or API key: limits that several paths share, counted in Redis for all processes.
 
-A window is fixed and lasts a minute; where it begins differs from caller to caller. If Redis does not answer, requests
-are served uncounted.
+Each window is fixed and lasts one minute; it starts at a different second for each caller. If Redis does not answer,
+requests are served without being counted.
 """
 
 import time
@@ -17,175 +17,204 @@ from redis.exceptions import RedisError
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
+from orgs.access.caller import get_caller
 from orgs.organization_resolver import named_by_header
 from orgs.policies.rate_limits import allowance
 from ragsite.http.client_address import client_address, counted_as
 
 logger = structlog.get_logger(__name__)
 
-_MINUTE = 60
-_NOTED = "ragsite.rate_usage"
-# How long a process does not ask again after Redis has failed it: otherwise every request would wait for a time-out.
-_PAUSE = 2.0
+_MINUTE_SECONDS = 60
+_USAGE_META_KEY = "ragsite.rate_limit_usage"
+# After a Redis error this process does not count for so long: otherwise every request would wait for a time-out.
+_REDIS_PAUSE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """name: `<name>_per_minute` is the organisation's own limit, `RAG_<NAME>_PER_MINUTE` the default.
+class RateLimit:
+    """A limit of requests a minute for each user.
 
-    burst_seconds: in this time at most RAG_<NAME>_BURST. retry_after: what a 429 says, whenever it is; else the seconds
-    that are left. per_key: each API key has a budget of its own. standard: headers without `X-`, and the reset in
-    seconds from now instead of as a Unix time.
+    Attributes:
+        name: the organisation's own limit is its field `<name>_per_minute`; the default is the setting
+            `RAG_<NAME>_PER_MINUTE`.
+        burst_seconds: in this many seconds at most `RAG_<NAME>_BURST` requests are served.
+        retry_after: the fixed `Retry-After` of a 429, in seconds; None: the seconds until the window ends.
+        per_key: each API key is counted separately.
+        standard_headers: headers without `X-`, and the reset in seconds from now instead of as a Unix time.
+        in_headers: responses show the limit, and an organisation may have a limit of its own.
     """
 
     name: str
     burst_seconds: int | None = None
     retry_after: int | None = None
     per_key: bool = False
-    standard: bool = False
-    told: bool = True
+    standard_headers: bool = False
+    in_headers: bool = True
 
     @property
-    def described_headers(self) -> dict[str, Any]:
-        """For the OpenAPI schema."""
-        prefix, reset = ("", "Seconds until then.") if self.standard else ("X-", "When, in Unix seconds.")
-        meanings = {"Limit": "Requests a minute.", "Remaining": "What is left of them.", "Reset": reset}
+    def openapi_headers(self) -> dict[str, Any]:
+        """The response headers as OpenAPI header objects."""
+        prefix = "" if self.standard_headers else "X-"
+        descriptions = {
+            "Limit": "Requests a minute.",
+            "Remaining": "Requests left in this minute.",
+            "Reset": "Seconds until the minute ends."
+            if self.standard_headers
+            else "End of the minute, in Unix seconds.",
+        }
         schema = {"type": "string", "pattern": "^[0-9]+$"}
         return {
-            f"{prefix}RateLimit-{name}": {"description": meaning, "schema": schema}
-            for name, meaning in meanings.items()
+            f"{prefix}RateLimit-{name}": {"description": description, "schema": schema}
+            for name, description in descriptions.items()
         }
 
     @property
     def default(self) -> int:
-        return getattr(settings, f"RAG_{self.name.upper()}_PER_MINUTE")
+        return int(getattr(settings, f"RAG_{self.name.upper()}_PER_MINUTE"))
 
     @property
     def burst(self) -> int:
-        return getattr(settings, f"RAG_{self.name.upper()}_BURST")
+        return int(getattr(settings, f"RAG_{self.name.upper()}_BURST"))
 
 
-QUERIES = Budget("queries")
-INGESTIONS = Budget("ingestions")
-AGENT_REQUESTS = Budget("agent_requests", burst_seconds=10, retry_after=60)
-# What changes something and has no budget of its own: more than anybody does by hand.
-CHANGES = Budget("changes", told=False)
-SERVICE_SEARCHES = Budget("service_searches", per_key=True, standard=True)
+QUERIES = RateLimit("queries")
+INGESTIONS = RateLimit("ingestions")
+AGENT_REQUESTS = RateLimit("agent_requests", burst_seconds=10, retry_after=60)
+# Every other request that changes something: more than anybody does by hand.
+CHANGES = RateLimit("changes", in_headers=False)
+SERVICE_SEARCHES = RateLimit("service_searches", per_key=True, standard_headers=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is left of a budget. reset: Unix seconds."""
+    """How much of a rate limit is left.
 
-    budget: Budget
+    Attributes:
+        reset: end of the window, in Unix seconds.
+    """
+
+    rate_limit: RateLimit
     limit: int
     remaining: int
     reset: int
 
     def headers(self) -> dict[str, str]:
-        prefix = "" if self.budget.standard else "X-"
-        reset = max(0, self.reset - int(time.time())) if self.budget.standard else self.reset
+        prefix = "" if self.rate_limit.standard_headers else "X-"
+        reset = max(0, self.reset - int(time.time())) if self.rate_limit.standard_headers else self.reset
         values = {"Limit": self.limit, "Remaining": self.remaining, "Reset": reset}
         return {f"{prefix}RateLimit-{name}": str(value) for name, value in values.items()}
 
 
-def spend(request: Request, budget: Budget) -> None:
-    """Count this request, and note on it what is left. Raises Throttled once the budget is used up."""
+def consume(request: Request, rate_limit: RateLimit) -> None:
+    """Count this request and store on it what is left for the response headers.
+
+    Raises:
+        Throttled: the limit is reached.
+    """
     if not settings.RAG_RATE_LIMITS:
         return
-    limit = _limit(request, budget)
-    # The burst first: what it refuses must not use up the minute.
-    if budget.burst_seconds:
-        burst = _count(request, budget, budget.burst_seconds)
-        if burst and burst.requests > budget.burst:
-            _refuse(request, Usage(budget, limit, 0, burst.ends), f"{budget.burst} requests at once")
-    minute = _count(request, budget, _MINUTE) or _Tally(0, int(time.time()) + _MINUTE)
-    usage = Usage(budget, limit, max(0, limit - minute.requests), minute.ends)
+    limit = _limit(request, rate_limit)
+    # Check the burst first: a request that it rejects must not use up the minute.
+    if rate_limit.burst_seconds:
+        burst = _count_caller(request, rate_limit, rate_limit.burst_seconds)
+        if burst and burst.requests > rate_limit.burst:
+            _reject(request, Usage(rate_limit, limit, 0, burst.end), f"{rate_limit.burst} requests at once")
+    minute = _count_caller(request, rate_limit, _MINUTE_SECONDS) or _Window(0, int(time.time()) + _MINUTE_SECONDS)
+    usage = Usage(rate_limit, limit, max(0, limit - minute.requests), minute.end)
     if minute.requests > limit:
-        _refuse(request, usage, f"{limit} requests a minute")
-    _note(request, usage)
+        _reject(request, usage, f"{limit} requests a minute")
+    _store_usage(request, usage)
 
 
 def headers(request: HttpRequest) -> dict[str, str]:
-    """The budget's state for an answer of any kind; the whole budget where the request came too short to be counted."""
+    """The rate-limit headers of any response; a request that ended before it was counted shows the whole limit."""
     if not settings.RAG_RATE_LIMITS:
         return {}
-    usage: Usage | None = request.META.get(_NOTED)
-    if usage is None and (budget := _budget_of(request)):
-        usage = Usage(budget, budget.default, budget.default, int(time.time()) + _MINUTE)
-    return usage.headers() if usage and usage.budget.told else {}
+    usage: Usage | None = request.META.get(_USAGE_META_KEY)
+    if usage is None and (rate_limit := _rate_limit_of(request)):
+        usage = Usage(rate_limit, rate_limit.default, rate_limit.default, int(time.time()) + _MINUTE_SECONDS)
+    return usage.headers() if usage and usage.rate_limit.in_headers else {}
 
 
 def seconds_to_wait(request: HttpRequest) -> int:
-    """Count a request to an open path for its address; 0 while it may go on, else the seconds until it may again."""
+    """Count a request to an open path for its client address.
+
+    Returns:
+        0 if the request may be served, else the seconds until the address may send the next one.
+    """
     if not settings.RAG_RATE_LIMITS:
         return 0
     address = counted_as(client_address(request))
-    tally = _counted(request, "open", f"address {address}", _MINUTE) if address else None
-    if tally is None or tally.requests <= settings.RAG_OPEN_REQUESTS_PER_MINUTE:
+    window = _count(request, "open", f"address {address}", _MINUTE_SECONDS) if address else None
+    if window is None or window.requests <= settings.RAG_OPEN_REQUESTS_PER_MINUTE:
         return 0
-    return max(1, tally.ends - int(time.time()))
+    return max(1, window.end - int(time.time()))
 
 
-def _budget_of(request: HttpRequest) -> Budget | None:
+def _rate_limit_of(request: HttpRequest) -> RateLimit | None:
+    """The limit of the path's view: of its action (`@action(rate_limit=…)`), else of its class."""
     try:
         match = request.resolver_match or resolve(request.path_info)
     except Resolver404:
         return None
-    return getattr(getattr(match.func, "cls", None), "budget", None)
+    view_class, options = getattr(match.func, "cls", None), getattr(match.func, "initkwargs", {})
+    rate_limit: RateLimit | None = options.get("rate_limit", getattr(view_class, "rate_limit", None))
+    return rate_limit
 
 
-def _limit(request: Request, budget: Budget) -> int:
-    if not budget.told:
-        return budget.default
-    field = f"{budget.name}_per_minute"
-    if organization := getattr(request.auth, "organization", None):
-        return getattr(organization, field) or budget.default
+def _limit(request: Request, rate_limit: RateLimit) -> int:
+    """Requests a minute that this caller has."""
+    if not rate_limit.in_headers:
+        return rate_limit.default
+    field = f"{rate_limit.name}_per_minute"
+    if organization := get_caller(request).organization:
+        return getattr(organization, field) or rate_limit.default
     named = named_by_header(request)
-    return allowance(request.user, field, default=budget.default, named=named)
+    return allowance(request.user, field, default=rate_limit.default, named=named)
 
 
 @dataclass(frozen=True, slots=True)
-class _Tally:
-    """ends: Unix seconds, the first one that is no longer in the window."""
+class _Window:
+    """Requests counted in one window. end: the first second after it, in Unix seconds."""
 
     requests: int
-    ends: int
+    end: int
 
 
 _uncounted_until = 0.0
 
 
-def _count(request: Request, budget: Budget, seconds: int) -> _Tally | None:
-    """This request counted in its window; None where it cannot be, and a line in the log."""
-    key = f"key {request.auth.pk}" if budget.per_key and hasattr(request.auth, "scopes") else f"user {request.user.pk}"
-    return _counted(request._request, budget.name, key, seconds)
+def _count_caller(request: Request, rate_limit: RateLimit, seconds: int) -> _Window | None:
+    """Count this request for its API key or user; None if Redis does not answer."""
+    caller = get_caller(request)
+    key = f"key {caller.key.pk}" if rate_limit.per_key and caller.key else f"user {caller.user.pk}"
+    return _count(request._request, rate_limit.name, key, seconds)
 
 
-def _counted(request: HttpRequest, budget: str, key: str, seconds: int) -> _Tally | None:
+def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window | None:
     global _uncounted_until
     if time.monotonic() < _uncounted_until:
         return None
     try:
-        # The limit is compared here, not there: the library counts apart for each limit, and one caller may have
-        # another limit in each organisation.
-        usage: Any = get_usage(request, group=budget, key=lambda group, request: key, rate=(0, seconds), increment=True)
+        # Only count here and compare with the limit later: the library keeps a counter for each limit, and one caller
+        # may have another limit in each organisation.
+        usage: Any = get_usage(request, group=name, key=lambda group, request: key, rate=(0, seconds), increment=True)
         cause = "the counter was lost"
     except RedisError as error:
         usage, cause = None, type(error).__name__
-        _uncounted_until = time.monotonic() + _PAUSE
+        _uncounted_until = time.monotonic() + _REDIS_PAUSE_SECONDS
     if usage is None:
-        logger.warning("rate_limit_not_counted", budget=budget, cause=cause)
+        logger.warning("rate_limit_not_counted", rate_limit=name, cause=cause)
         return None
-    return _Tally(usage["count"], int(time.time()) + max(0, usage["time_left"]) + 1)
+    return _Window(usage["count"], int(time.time()) + max(0, usage["time_left"]) + 1)
 
 
-def _refuse(request: Request, usage: Usage, most: str) -> None:
-    _note(request, usage)
-    wait = usage.budget.retry_after or max(1, usage.reset - int(time.time()))
-    raise Throttled(wait, f"At most {most} are answered.")
+def _reject(request: Request, usage: Usage, limit_text: str) -> None:
+    _store_usage(request, usage)
+    wait = usage.rate_limit.retry_after or max(1, usage.reset - int(time.time()))
+    raise Throttled(wait, f"At most {limit_text} are allowed.")
 
 
-def _note(request: Request, usage: Usage) -> None:
-    """Where every middleware finds it."""
-    request.META[_NOTED] = usage
+def _store_usage(request: Request, usage: Usage) -> None:
+    """Where the middleware that writes the headers finds it."""
+    request.META[_USAGE_META_KEY] = usage

@@ -1,11 +1,11 @@
-"""What every view of the pipeline contract is."""
+"""The base of the pipeline contract's view sets."""
 
-from rag.contracts.common.base import ContractView
+from rag.contracts.common.base import ContractViewSet
 from ragsite.http.openapi import COMMON_STATUSES
 
 from . import errors
 
 
-class PipelineView(ContractView):
+class PipelineViewSet(ContractViewSet):
     error_handler = staticmethod(errors.handle)
     error_statuses: tuple[int, ...] = (*COMMON_STATUSES, 404)

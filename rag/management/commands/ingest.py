@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from rag.errors import RagError
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.services.ingestion import processing
+from rag.services.ingestion import inputs
 from rag.services.jobs import reparsing, uploads
 from rag.services.sources import lookup
 
@@ -45,7 +46,7 @@ class Command(BaseCommand):
         source = _source(options["source"], options["organization"])
         actor = _actor(options["user"], source)
         try:
-            source = lookup.get_source_to_ingest(actor, str(source.pk))
+            source = lookup.get_source_to_ingest(Caller(actor), str(source.pk))
         except RagError as error:
             raise CommandError(f"{actor.email} may not send documents to {source}: {error.message}") from None
         run = _Run(source, actor)
@@ -87,7 +88,7 @@ class _Run:
 
     def parse_again(self) -> None:
         try:
-            self._jobs = reparsing.parse_again(self._actor, Document.objects.filter(source=self._source))
+            self._jobs = reparsing.reparse_documents(Caller(self._actor), Document.objects.filter(source=self._source))
         except RagError as error:
             raise CommandError(error.message) from None
         self.total = IngestionDocument.objects.filter(job__in=self._jobs).count()
@@ -110,12 +111,12 @@ class _Run:
             if reason := _refusal(path, file):
                 self.failures.append((path, reason))
             else:
-                documents.append(uploads.plain(path, opened=partial(_opened, file)))
+                documents.append(uploads.build_upload(path, opened=partial(_opened, file)))
         if not documents:
             return
-        options = processing.default_options()
+        options = inputs.default_chunking_options()
         try:
-            job = uploads.submit(source=self._source, documents=documents, options=options, actor=self._actor)
+            job = uploads.submit_documents(source=self._source, documents=documents, options=options, actor=self._actor)
         except (RagError, OSError) as error:
             reason = f"{error.code} {error.message}" if isinstance(error, RagError) else str(error)
             self.failures += [(document.submission.path, reason) for document in documents]

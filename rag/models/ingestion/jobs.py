@@ -11,7 +11,6 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from orgs.access.caller import Caller
-from orgs.models import AnyUser
 from rag.models.content.documents import Document
 from rag.models.content.originals import Original
 from rag.models.sources import Action, DataSource, SourceContentQuerySet, SourceType
@@ -21,7 +20,7 @@ from .dispatch import IngestionTurn, ModelOutage
 
 
 class JobContentQuerySet(SourceContentQuerySet):
-    def visible_to(self, caller: Caller | AnyUser, action: Action) -> Self:
+    def visible_to(self, caller: Caller, action: Action) -> Self:
         """VIEW: whoever may send documents to the source or manage it may watch its jobs."""
         if action is not Action.VIEW:
             return super().visible_to(caller, action)
@@ -47,6 +46,8 @@ class IngestionJob(UUIDModel):
         COMPLETED = "completed"
         FAILED = "failed"
         CANCELLED = "cancelled"
+
+    OPEN_STATUSES = (Status.QUEUED, Status.PROCESSING)
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="jobs")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -131,6 +132,8 @@ class IngestionDocument(UUIDModel):
         CREATED = "created"
         UPDATED = "updated"
         UNCHANGED = "unchanged"
+
+    OPEN_STATES = (State.QUEUED, State.RUNNING)
 
     job = models.ForeignKey(IngestionJob, models.CASCADE, related_name="documents", db_index=False)
     # The job's, copied for the order in which workers take documents. The row goes with its job.

@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
 from orgs.access.permissions import Permission, Visibility
 from orgs.models import Membership, Role, Team
@@ -49,20 +50,22 @@ def explain(source: DataSource, person: User | None) -> tuple[Verdict, ...]:
     return tuple(_verdict(source, person, action) for action in ACTIONS)
 
 
-def person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: User) -> User | None:
+def person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: Caller) -> User | None:
     """The member of one of the organisations with this id or e-mail address. Whoever is a member elsewhere, or nowhere,
     is nobody: a manager must not learn which addresses the platform knows. Only who runs it is told about everybody."""
     key = as_uuid(reference)
     who = Q(pk=key) if key else Q(email=User.objects.normalize_email(reference))
     people = User.objects.filter(who)
-    if not (asker.is_superuser and User.objects.filter(pk=asker.pk, is_active=True, is_superuser=True).exists()):
+    if not (
+        asker.user.is_superuser and User.objects.filter(pk=asker.user.pk, is_active=True, is_superuser=True).exists()
+    ):
         people = people.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
     return people.first()
 
 
 def _verdict(source: DataSource, person: User | None, action: Action) -> Verdict:
     rule = DataSource.objects.filter(pk=source.pk)
-    allowed = person is not None and rule.visible_to(person, action).exists()
+    allowed = person is not None and rule.visible_to(Caller(person), action).exists()
     because = _because(source, person, action)
     if because.allowed != allowed:  # somebody changed the rows in between, or the rule is not the one told here
         logger.warning("access_reason_disagrees", source=str(source.pk), action=action.value, allowed=allowed)
@@ -84,7 +87,7 @@ def _because(source: DataSource, person: User | None, action: Action) -> _Becaus
     membership = Membership.objects.filter(user=person, organization=source.organization_id).first()
     if membership is None:
         return _Because(False, NOT_A_MEMBER)
-    case = _Case(source, person, membership, effective_permissions(person))
+    case = _Case(source, person, membership, effective_permissions(Caller(person)))
     if source.organization_id not in case.standing.organizations:
         return _Because(False, f"the membership of {person} is inactive")
     return {Action.QUERY: case.query, Action.INGEST: case.ingest, Action.MANAGE: case.manage}[action]()

@@ -18,7 +18,7 @@ from rag.pipeline.retrieval.retrieve import find
 from rag.pipeline.retrieval.standout_score import contrasted
 from rag.types import Passage, Question, Scope
 
-from .quality import DEPTH, expects
+from .quality import DEPTH, is_expected
 
 # Below this a curve says more about chance than about the model.
 FEWEST_QUESTIONS = 30
@@ -104,10 +104,10 @@ def _samples(model: EmbeddingModel, gear: str, sources: Sequence[DataSource]) ->
 
 def _asked(number: int, text: str, expected: Sequence[tuple[str, str]], scope: Scope, gear: str) -> list[Sample]:
     passages = find(Question(text=text, top_k=_CANDIDATES, **calibration.RETRIEVAL_MODES[gear]), [scope]).passages
-    answering = {each.document_id for each in passages if expects(each, expected)}
+    answering = {each.document_id for each in passages if is_expected(each, expected)}
     paths = {path for path, _ in expected}
     without = [each for each in passages if each.document_id not in answering and each.path not in paths]
-    right = any(expects(each, expected) for each in passages[:DEPTH])
+    right = any(is_expected(each, expected) for each in passages[:DEPTH])
     return [
         _sample(number, text, each, is_right)
         for each, is_right in ((passages, right), (contrasted(without), False))

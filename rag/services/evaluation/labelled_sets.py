@@ -15,15 +15,15 @@ from typing import Any
 import structlog
 
 from orgs.models import Organization
-from orgs.services import found_organization
+from orgs.services import create_organization
 from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion
-from rag.models.evaluation.golden_questions import MOST_CHARACTERS
-from rag.services.ingestion import processing
+from rag.models.evaluation.golden_questions import MAX_QUESTION_CHARACTERS
+from rag.services.ingestion import synchronous
 from rag.services.sources import deletion
 from rag.types import Submission
 
-from .quality import MOST_QUESTIONS
+from .quality import MAX_QUESTIONS
 
 logger = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ _PATIENCE = 60
 
 
 @contextmanager
-def ingested(folder: Path, model: EmbeddingModel) -> Iterator[list[DataSource]]:
+def ingest_labelled_sets(folder: Path, model: EmbeddingModel) -> Iterator[list[DataSource]]:
     """A source of each set, in an organisation of their own that nobody belongs to; removed at the end.
 
     Of each set's questions as many are taken as a source may have. Raises InvalidRequest for a folder that is none of
@@ -42,7 +42,7 @@ def ingested(folder: Path, model: EmbeddingModel) -> Iterator[list[DataSource]]:
     places = sorted(each for each in folder.glob("retrieval/*") if (each / "qrels.tsv").is_file())
     if not places:
         raise InvalidRequest(f"{folder} has no sets: it must have retrieval/NAME/qrels.tsv.", field="sets")
-    organization = found_organization(name=_NAME, slug=f"calibration-{secrets.token_hex(4)}")
+    organization = create_organization(name=_NAME, slug=f"calibration-{secrets.token_hex(4)}")
     try:
         yield [_source(place, organization, model) for place in places]
     finally:
@@ -60,12 +60,12 @@ def _source(place: Path, organization: Organization, model: EmbeddingModel) -> D
         paths[str(row["id"])] = f"text-{number}"
         # A document without a title is otherwise called by its path.
         submission = Submission(path=f"text-{number}", title=title or " ", text=text or title)
-        processing.ingest_now(source=source, submission=submission)
-    questions = {str(row["id"]): str(row["text"])[:MOST_CHARACTERS] for row in _rows(place / "queries.jsonl")}
+        synchronous.ingest_now(source=source, submission=submission)
+    questions = {str(row["id"]): str(row["text"])[:MAX_QUESTION_CHARACTERS] for row in _rows(place / "queries.jsonl")}
     expected = {key: found for key, found in _relevant(place / "qrels.tsv", paths).items() if key in questions}
     GoldenQuestion.objects.bulk_create(
         GoldenQuestion(source=source, question=questions[key], path=path)
-        for key in list(expected)[:MOST_QUESTIONS]
+        for key in list(expected)[:MAX_QUESTIONS]
         for path in expected[key]
     )
     return source

@@ -1,4 +1,4 @@
-"""Claimed documents of one source that are embedded and written together."""
+"""Embeds and writes a batch of parsed documents, and finds out which of them is to blame if the batch fails."""
 
 import contextlib
 import time
@@ -11,169 +11,218 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from rag.errors import ProviderFailed, RagError
 from rag.models import DataSource, IngestionDocument
 from rag.pipeline.ingestion import index, prepare
-from rag.services.jobs import queries
+from rag.services.jobs import lifecycle
 
 from . import outages, outcomes
-from .leases import Holding, LeaseLost, update_held
-from .timings import Clock
+from .leases import LeaseKeeper, LeaseLost, update_if_leased
+from .timings import StageTimings
 
 logger = structlog.get_logger(__name__)
 
 Stage = IngestionDocument.Stage
-# Texts that are embedded together; a document of more is alone.
-_TOGETHER = 128
-# Documents that a model may refuse one by one before nobody doubts that it is the model.
-_TRIED_ALONE = 3
+# Chunks that are embedded together. A document with more is a batch of its own.
+MAX_CHUNKS_PER_BATCH = 128
+# If the model refuses this many documents one by one, starting with the first, the model is the problem.
+_MAX_REFUSALS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """A claimed document, parsed and cut."""
+class ParsedWork:
+    """A claimed document that is parsed and chunked, but not embedded.
+
+    Attributes:
+        row: The claimed document.
+        chunked: Its chunks.
+        timings: How long its stages took so far.
+    """
 
     row: IngestionDocument
-    cut: prepare.Cut
-    clock: Clock
+    chunked: prepare.Cut
+    timings: StageTimings
 
     @property
     def source(self) -> DataSource:
         return self.row.job.source
 
 
-def fits(works: Sequence[Work], another: Work) -> bool:
-    """Whether so many texts are still embedded together."""
-    return not works or _texts([*works, another]) <= _TOGETHER
+def fits_in_batch(works: Sequence[ParsedWork], work: ParsedWork) -> bool:
+    """Return whether the work can join the batch. A batch of one may have any size."""
+    return not works or _count_new_chunks([*works, work]) <= MAX_CHUNKS_PER_BATCH
 
 
-def ingest_together(works: Sequence[Work], held: Holding) -> None:
-    """Embed and write them, and their outcomes."""
+def ingest_batch(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> None:
+    """Embed and write the documents, write their outcomes, and release their leases.
 
-    def embed_and_write(some: Sequence[Work]) -> None:
-        prepared = {work.row.pk: each for work, each in zip(some, _embedded(some, held), strict=True)}
-        _together_or_apart(some, lambda few: write(few, [prepared[work.row.pk] for work in few]), held)
+    If a step fails for the whole batch, it is repeated for each document, so that one document does not fail the
+    others.
 
-    _together_or_apart(works, embed_and_write, held)
-    let_go([work.row for work in works], held)
+    Args:
+        works: Documents of one source, with different paths.
+        keeper: The keeper of their leases.
+    """
+
+    def embed_and_write(works: Sequence[ParsedWork]) -> None:
+        prepared = {work.row.pk: one for work, one in zip(works, _embed(works, keeper), strict=True)}
+        _run_step(works, lambda works: write_batch(works, [prepared[work.row.pk] for work in works]), keeper)
+
+    _run_step(works, embed_and_write, keeper)
+    release_documents([work.row for work in works], keeper)
 
 
-def _together_or_apart(works: Sequence[Work], step: Callable[[Sequence[Work]], None], held: Holding) -> None:
-    """What one of them alone is to blame for does not fail the others: each is then tried for itself."""
+def _run_step(works: Sequence[ParsedWork], step: Callable[[Sequence[ParsedWork]], None], keeper: LeaseKeeper) -> None:
+    """Run the step for all documents together, or for each alone if one of them may be the cause of a failure."""
     try:
         step(works)
     except Exception as error:
-        if len(works) > 1 and _may_be_of_one(error):
-            _apart(works, step, held)
+        if len(works) > 1 and _may_be_caused_by_one(error):
+            _run_step_for_each(works, step, keeper)
             return
         for work in works:
-            with outcome_of(work.row, held):
+            with record_errors(work.row, keeper):
                 raise error
 
 
-def _apart(works: Sequence[Work], step: Callable[[Sequence[Work]], None], held: Holding) -> None:
-    """If a model refuses some and embeds others, it is those; if it refuses the first few, it is the model."""
-    refused: list[tuple[Work, Exception]] = []
+def _run_step_for_each(
+    works: Sequence[ParsedWork], step: Callable[[Sequence[ParsedWork]], None], keeper: LeaseKeeper
+) -> None:
+    """Run the step for each document alone.
+
+    If the model refuses some documents and embeds others, those documents are to blame. If it refuses the first few,
+    the model is, and the rest of the batch is not tried.
+    """
+    refused: list[tuple[ParsedWork, Exception]] = []
     for number, work in enumerate(works):
-        if len(refused) == number == _TRIED_ALONE and _may_be_the_model(refused[0][1]):
-            refused += [(each, refused[0][1]) for each in works[number:]]
+        if len(refused) == number == _MAX_REFUSALS and _may_be_caused_by_model(refused[0][1]):
+            refused += [(remaining, refused[0][1]) for remaining in works[number:]]
             break
         try:
             step([work])
         except Exception as error:
             refused.append((work, error))
-    for work, cause in refused:
-        with outcome_of(work.row, held, blamed=len(refused) < len(works)):
-            raise cause
+    for work, error in refused:
+        with record_errors(work.row, keeper, is_to_blame=len(refused) < len(works)):
+            raise error
 
 
-def _embedded(works: Sequence[Work], held: Holding) -> list[prepare.Prepared]:
-    begun, source = time.monotonic(), works[0].source
-    cuts = [work.cut for work in works]
-    prepare.require_room_for(cuts, source)
-    held.say(Stage.EMBEDDING, [work.row for work in works])
-    prepared = prepare.embed(cuts, source.embedding_model, on_batch=_progress(works))
-    if any(cut.fresh for cut in cuts):
-        outages.end(source.embedding_model_id)
-    else:
+def _embed(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> list[prepare.Prepared]:
+    started, source = time.monotonic(), works[0].source
+    documents = [work.chunked for work in works]
+    prepare.require_room_for(documents, source)
+    keeper.set_stage(Stage.EMBEDDING, [work.row for work in works])
+    prepared = prepare.embed(documents, source.embedding_model, on_batch=_progress_reporter(works))
+    if any(document.fresh for document in documents):
+        outages.clear_outage(source.embedding_model_id)
+    else:  # the model was not called
         for work in works:
-            outages.pass_on(work.row.pk)
+            outages.release_probe(work.row.pk)
     for work in works:
-        work.clock.add(Stage.EMBEDDING, time.monotonic() - begun)
+        work.timings.add(Stage.EMBEDDING, time.monotonic() - started)
     return prepared
 
 
-def _may_be_the_model(error: Exception) -> bool:
+def _may_be_caused_by_model(error: Exception) -> bool:
     return isinstance(error, ProviderFailed) and error.of_request
 
 
-def _may_be_of_one(error: Exception) -> bool:
-    """Not what all of them would meet again: a model or a database that is away."""
+def _may_be_caused_by_one(error: Exception) -> bool:
+    """Return False if every document would meet the same error, as with a model or a database that is down."""
     if isinstance(error, ProviderFailed):
         return not error.retry or error.of_request
     return not isinstance(error, DatabaseError | InterfaceError)
 
 
-def _progress(works: Sequence[Work]) -> Callable[[int], None]:
-    """Of a document that is alone, how far it is, and whether it still is ours; small ones are done in no time."""
+def _progress_reporter(works: Sequence[ParsedWork]) -> Callable[[int], None]:
+    """Return a callback that stores the number of embedded chunks of a document that is alone in its batch.
+
+    It raises LeaseLost if the document was taken over, which stops the embedding. A batch of several documents is
+    small, so it reports nothing.
+    """
     if len(works) > 1:
         return lambda done: None
     (work,) = works
-    kept = len(work.cut.chunks) - len(work.cut.fresh)
-    return lambda done: update_held(work.row, chunk_count=kept + done)
+    unchanged_chunks = len(work.chunked.chunks) - len(work.chunked.fresh)
+    return lambda done: update_if_leased(work.row, chunk_count=unchanged_chunks + done)
 
 
-def write(works: Sequence[Work], prepared: Sequence[prepare.Prepared]) -> None:
-    """The outcomes are written in the transaction that writes the chunks, so that either all happened or nothing.
+def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared]) -> None:
+    """Write the chunks and the outcomes of the documents in one transaction, so that either both exist or none.
 
-    Raises LeaseLost, and what index.index raises, though only one of the documents may be the cause.
+    A single document whose stored version has changed since it was chunked is prepared again.
+
+    Args:
+        works: Documents of one source.
+        prepared: The same documents with their vectors, in the same order.
+
+    Raises:
+        LeaseLost: If one of the documents was cancelled or taken over by another worker.
+        index.Outdated: If a stored version has changed, and there are several documents.
+        IndexFull: If the organisation's quota has no room, though a single document may be the cause.
+        UnknownSource: If the source was deleted in the meantime.
+        ModelChanged: If the source was switched to another embedding model.
     """
-    if _texts(works) > _TOGETHER:  # entering them into the index takes a while
+    if _count_new_chunks(works) > MAX_CHUNKS_PER_BATCH:  # writing this many into the index takes a while: report it
         for work in works:
-            update_held(work.row, stage=Stage.INDEXING, chunk_count=len(work.cut.chunks))
-    arrivals = {work.row.pk: each for work, each in zip(works, prepared, strict=True)}
-    begun = time.monotonic()
+            update_if_leased(work.row, stage=Stage.INDEXING, chunk_count=len(work.chunked.chunks))
+    prepared_by_row = {work.row.pk: one for work, one in zip(works, prepared, strict=True)}
+    started = time.monotonic()
     try:
         with transaction.atomic():
-            written = index.index(arrivals, source=works[0].source)
+            index_outcomes = index.index(prepared_by_row, source=works[0].source)
             for work in works:
-                work.clock.add(Stage.INDEXING, time.monotonic() - begun)
-            timings = {work.row.pk: work.clock.milliseconds for work in works}
-            outcomes.finish({work.row: written[work.row.pk] for work in works}, timings=timings)
+                work.timings.add(Stage.INDEXING, time.monotonic() - started)
+            outcomes.record_success(
+                {work.row: index_outcomes[work.row.pk] for work in works},
+                timings={work.row.pk: work.timings.milliseconds for work in works},
+            )
     except index.Outdated:
         if len(works) > 1:
             raise
         (work,) = works
-        again = prepare.prepare(
-            work.cut.submission, source=work.source, options=work.cut.options, on_batch=_progress(works)
+        repeated = prepare.prepare(
+            work.chunked.submission,
+            source=work.source,
+            options=work.chunked.options,
+            on_batch=_progress_reporter(works),
         )
-        write([Work(work.row, again.cut, work.clock)], [again])
+        write_batch([ParsedWork(work.row, repeated.cut, work.timings)], [repeated])
 
 
-def _texts(works: Sequence[Work]) -> int:
-    return sum(len(work.cut.fresh) for work in works)
+def _count_new_chunks(works: Sequence[ParsedWork]) -> int:
+    return sum(len(work.chunked.fresh) for work in works)
 
 
 @contextlib.contextmanager
-def outcome_of(row: IngestionDocument, held: Holding, *, blamed: bool = False) -> Iterator[None]:
-    """What goes wrong in the block becomes the row's state. blamed: others went well at the same time."""
+def record_errors(row: IngestionDocument, keeper: LeaseKeeper, *, is_to_blame: bool = False) -> Iterator[None]:
+    """Catch what the block raises, and write it to the document as its state.
+
+    Args:
+        row: The claimed document.
+        keeper: The keeper of its lease.
+        is_to_blame: Whether the same step succeeded for other documents of the batch at the same time.
+    """
     try:
         yield
     except LeaseLost:
         logger.warning("ingestion_lease_lost", document=str(row.pk), job=str(row.job_id))
     except (OperationalError, InterfaceError):
-        # The database went away, not the document: the lease ends by itself, and the sweep brings the row back.
+        # The database failed, not the document. Its lease expires, and the sweep puts the row back into the queue.
         logger.exception("ingestion_interrupted", document=str(row.pk), job=str(row.job_id))
-        held.let_go(row)
+        keeper.release(row)
         connection.close()
     except RagError as error:
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
         logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause)
-        outcomes.refuse(row, error, blamed=blamed)
+        outcomes.record_error(row, error, is_to_blame=is_to_blame)
     except Exception:
-        logger.exception("ingestion_errored", document=str(row.pk), job=str(row.job_id))
-        outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error; the log has it under this document's id.")
+        logger.exception("ingestion_crashed", document=str(row.pk), job=str(row.job_id))
+        outcomes.record_failure(
+            row, "INTERNAL_ERROR", "An unexpected error. The worker's log has the details under this document's id."
+        )
 
 
-def let_go(rows: Sequence[IngestionDocument], held: Holding) -> None:
+def release_documents(rows: Sequence[IngestionDocument], keeper: LeaseKeeper) -> None:
+    """Release the leases of documents that are done, and close their jobs if nothing else is open in them."""
     for row in rows:
-        held.let_go(row)
+        keeper.release(row)
     for job_id in dict.fromkeys(row.job_id for row in rows):
-        queries.close(job_id)
+        lifecycle.close_if_finished(job_id)

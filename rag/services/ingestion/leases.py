@@ -1,6 +1,7 @@
-"""Who works on a document of a job: a lease that ends by itself when its holder dies.
+"""Claiming documents of jobs. A claim is a lease, which expires by itself when the worker that holds it dies.
 
-The row's token fences: a result is written only by whoever holds the row now, however late another one wakes up.
+The row's lease token protects it from late writers: only the worker that holds the row now can write a result, also
+after another worker was paused for a long time and continues.
 """
 
 import contextlib
@@ -19,36 +20,48 @@ from rag.models.ingestion.jobs import TEXT_BYTES
 from ragsite.postgres.models import uuid7
 
 State, Stage = IngestionDocument.State, IngestionDocument.Stage
+# Bytes of text that one worker claims at once, so that other workers get a share of long documents; and what a file
+# counts, whose text is not known yet.
+_MAX_BYTES_PER_CLAIM, _BYTES_PER_FILE = 128 * 1024, 16 * 1024
+# More sources than there are workers that could look for work at the same moment.
+_MAX_CANDIDATE_SOURCES = 64
 
 
 class LeaseLost(Exception):
-    """The row is no longer ours: cancelled, or taken over because we were silent for too long."""
+    """This process no longer holds the row: it was cancelled, or its lease expired and another worker claimed it."""
 
 
 def claim_next(limit: int) -> list[IngestionDocument]:
-    """Take up to `limit` documents that wait, all of one source; none if there is nothing to take now.
+    """Claim documents that are waiting, all of one source.
 
-    Whose turn it is: the organisation with the fewest documents at work, among equals the one that was served longest
-    ago; within it, the source with the fewest. Sources whose embedding model does not answer are left alone until its
-    pause is over, and then give a single document, to see. No row is ever given to two callers.
+    The choice is fair between organisations: first comes the organisation with the fewest running documents, and among
+    equals the one that was served longest ago; within it, the source with the fewest running documents. A source whose
+    embedding model is down is skipped until the pause is over; then a single document is claimed as a probe. Two
+    concurrent calls never return the same row.
+
+    Args:
+        limit: The largest number of documents to claim. Long documents make it fewer.
+
+    Returns:
+        The claimed documents in the order in which they were submitted; empty if nothing can be claimed now.
     """
     now = timezone.now()
     with transaction.atomic():
-        for source_id, organization_id, model_id, in_outage in _sources_in_turn(now):  # noqa: B007
-            waiting = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
-            waiting = waiting.order_by("source_id", "pk").select_for_update(skip_locked=True)
-            sized = waiting.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
-            ids = _together(list(sized[: 1 if in_outage else limit]))
-            if ids and (not in_outage or _is_probe(ids[0], model_id, now)):
+        for source_id, organization_id, model_id, has_outage in _candidate_sources(now):
+            queued = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
+            queued = queued.order_by("source_id", "pk").select_for_update(skip_locked=True)
+            rows = queued.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
+            ids = _select_claim(list(rows[: 1 if has_outage else limit]))
+            if ids and (not has_outage or _set_probe(ids[0], model_id, now)):
                 break
         else:
             return []
-        token = uuid7()
+        lease = uuid7()
         IngestionDocument.objects.filter(pk__in=ids).update(
             state=State.RUNNING,
             attempts=F("attempts") + 1,
-            lease=token,
-            due_at=_end(),
+            lease=lease,
+            due_at=_lease_expiry(),
             claimed_at=now,
             stage=Stage.PARSING,
             chunk_count=0,
@@ -59,42 +72,40 @@ def claim_next(limit: int) -> list[IngestionDocument]:
             unique_fields=["organization"],
             update_fields=["served_at"],
         )
-    taken = IngestionDocument.objects.select_related("job__source__embedding_model", "original")
-    return list(taken.filter(pk__in=ids, lease=token).order_by("pk"))
+    claimed = IngestionDocument.objects.select_related("job__source__embedding_model", "original")
+    return list(claimed.filter(pk__in=ids, lease=lease).order_by("pk"))
 
 
-# Bytes of text that one worker takes at once, so that others have a part of long documents; what a file counts.
-_MOST_AT_ONCE, _FILE = 128 * 1024, 16 * 1024
+def _select_claim(rows: list[tuple[uuid.UUID, int, int, uuid.UUID | None]]) -> list[uuid.UUID]:
+    """Return the ids of the first rows that one worker should claim together.
 
+    A document that lost its worker before is claimed alone: if it was the cause, no other document is lost with it.
 
-def _together(rows: list[tuple[uuid.UUID, int, int, uuid.UUID | None]]) -> list[uuid.UUID]:
-    """What was lost with a worker before is taken alone: if it was the cause, it shall not take others with it."""
+    Args:
+        rows: (id, attempts, bytes of text, id of the file) in the order of the queue.
+    """
     ids: list[uuid.UUID] = []
-    room = _MOST_AT_ONCE
-    for key, attempts, length, original_id in rows:
-        room -= _FILE if original_id else length
-        if ids and (attempts or room < 0):
+    remaining_bytes = _MAX_BYTES_PER_CLAIM
+    for document_id, attempts, length, original_id in rows:
+        remaining_bytes -= _BYTES_PER_FILE if original_id else length
+        if ids and (attempts or remaining_bytes < 0):
             break
-        ids.append(key)
+        ids.append(document_id)
         if attempts:
             break
     return ids
 
 
-# More sources than workers could be at, at the same moment.
-_SOURCES_TRIED = 64
-
-
-def _sources_in_turn(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool]]:
-    """Source, organisation, model, and whether the model has an outage, of what may be taken; the next one first."""
+def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool]]:
+    """Return (source, organisation, model, whether the model has an outage) of sources with work, the fairest first."""
     with connection.cursor() as cursor:
-        cursor.execute(_IN_TURN, {"now": now, "most": _SOURCES_TRIED})
+        cursor.execute(_CANDIDATE_SOURCES, {"now": now, "limit": _MAX_CANDIDATE_SOURCES})
         return cursor.fetchall()
 
 
-# The sources that have work are found by skipping through the index from one to the next: in time with their number,
-# not with that of the documents.
-_IN_TURN = """
+# Finds the sources with queued documents by skipping through the index from one source to the next (a "loose index
+# scan"): the time depends on the number of sources, not on the number of documents.
+_CANDIDATE_SOURCES = """
 WITH RECURSIVE work AS (
     (SELECT source_id FROM rag_ingestiondocument WHERE state = 'queued' AND due_at IS NULL
      ORDER BY source_id LIMIT 1)
@@ -103,12 +114,12 @@ WITH RECURSIVE work AS (
             WHERE next.state = 'queued' AND next.due_at IS NULL AND next.source_id > work.source_id
             ORDER BY next.source_id LIMIT 1)
     FROM work WHERE work.source_id IS NOT NULL
-), at_work AS (
-    SELECT running.source_id, source.organization_id, count(*) AS documents
-    FROM rag_ingestiondocument AS running JOIN rag_datasource AS source ON source.id = running.source_id
-    WHERE running.state = 'running' GROUP BY running.source_id, source.organization_id
+), running AS (
+    SELECT document.source_id, source.organization_id, count(*) AS documents
+    FROM rag_ingestiondocument AS document JOIN rag_datasource AS source ON source.id = document.source_id
+    WHERE document.state = 'running' GROUP BY document.source_id, source.organization_id
 ), organizations AS (
-    SELECT organization_id, sum(documents) AS documents FROM at_work GROUP BY organization_id
+    SELECT organization_id, sum(documents) AS documents FROM running GROUP BY organization_id
 )
 SELECT source.id, source.organization_id, source.embedding_model_id, outage.model_id IS NOT NULL
 FROM work
@@ -116,77 +127,87 @@ JOIN rag_datasource AS source ON source.id = work.source_id
 LEFT JOIN rag_modeloutage AS outage ON outage.model_id = source.embedding_model_id
 LEFT JOIN rag_ingestionturn AS turn ON turn.organization_id = source.organization_id
 LEFT JOIN organizations ON organizations.organization_id = source.organization_id
-LEFT JOIN at_work ON at_work.source_id = source.id
+LEFT JOIN running ON running.source_id = source.id
 WHERE outage.model_id IS NULL OR outage.until <= %(now)s
-ORDER BY coalesce(organizations.documents, 0), turn.served_at NULLS FIRST, coalesce(at_work.documents, 0), random()
-LIMIT %(most)s
+ORDER BY coalesce(organizations.documents, 0), turn.served_at NULLS FIRST, coalesce(running.documents, 0), random()
+LIMIT %(limit)s
 """
 
 
-def _is_probe(document_id: uuid.UUID, model_id: uuid.UUID, now: datetime.datetime) -> bool:
-    """Whether this document is the one that finds out if the model answers again: others wait for it until `_end()`."""
-    due = ModelOutage.objects.filter(model_id=model_id, until__lte=now)
-    return bool(due.update(until=_end(), probe=document_id))
+def _set_probe(document_id: uuid.UUID, model_id: uuid.UUID, now: datetime.datetime) -> bool:
+    """Make this document the one that tests whether the model answers again; others wait until its lease expires.
+
+    Returns False if another worker was first.
+    """
+    due_outages = ModelOutage.objects.filter(model_id=model_id, until__lte=now)
+    return bool(due_outages.update(until=_lease_expiry(), probe=document_id))
 
 
-class Holding:
-    """The rows that this process works on. Their leases are prolonged until they are let go, or the process dies."""
+class LeaseKeeper:
+    """The leases that this process holds, renewed until they are released or the process dies. Thread-safe."""
 
     def __init__(self) -> None:
         self._leases: dict[uuid.UUID, uuid.UUID | None] = {}
-        self._changing = threading.Lock()
+        self._lock = threading.Lock()
 
-    def keep(self, rows: Sequence[IngestionDocument]) -> None:
-        with self._changing:
+    def add(self, rows: Sequence[IngestionDocument]) -> None:
+        """Keep the leases of these claimed rows."""
+        with self._lock:
             self._leases.update((row.pk, row.lease) for row in rows)
 
-    def let_go(self, row: IngestionDocument) -> None:
-        with self._changing:
+    def release(self, row: IngestionDocument) -> None:
+        """Stop renewing the row's lease."""
+        with self._lock:
             self._leases.pop(row.pk, None)
 
-    def say(self, stage: str, rows: Sequence[IngestionDocument]) -> None:
-        """What is done with those of the rows that are still ours."""
-        ours = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={row.lease for row in rows})
-        ours.filter(pk__in=[row.pk for row in rows]).update(stage=stage)
+    def set_stage(self, stage: str, rows: Sequence[IngestionDocument]) -> None:
+        """Store the stage of those of the rows that this process still holds."""
+        held = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={row.lease for row in rows})
+        held.filter(pk__in=[row.pk for row in rows]).update(stage=stage)
 
-    def prolong(self) -> None:
-        with self._changing:
-            held = dict(self._leases)
-        if held:
-            rows = IngestionDocument.objects.filter(pk__in=held, lease__in=set(held.values()), state=State.RUNNING)
-            with transaction.atomic():  # in one order, as everybody who locks several
-                ids = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
-                IngestionDocument.objects.filter(pk__in=ids).update(due_at=_end())
+    def renew(self) -> None:
+        """Extend all kept leases by RAG_LEASE_SECONDS from now."""
+        with self._lock:
+            leases = dict(self._leases)
+        if leases:
+            held = IngestionDocument.objects.filter(pk__in=leases, lease__in=set(leases.values()), state=State.RUNNING)
+            with transaction.atomic():  # locked in the order of their keys, which prevents deadlocks
+                ids = list(held.order_by("pk").select_for_update().values_list("pk", flat=True))
+                IngestionDocument.objects.filter(pk__in=ids).update(due_at=_lease_expiry())
 
 
 @contextlib.contextmanager
-def holding() -> Iterator[Holding]:
-    """A thread beats for whatever is claimed in the block."""
-    held, finished = Holding(), threading.Event()
+def keep_leases() -> Iterator[LeaseKeeper]:
+    """Return a keeper whose leases a background thread renews until the block ends."""
+    keeper, finished = LeaseKeeper(), threading.Event()
 
-    def beat() -> None:
+    def renew_regularly() -> None:
         while not finished.wait(settings.RAG_LEASE_SECONDS / 3):
             try:
-                held.prolong()
+                keeper.renew()
             except DatabaseError:
-                connection.close()  # the next beat tries anew, and whoever writes an outcome finds out
+                connection.close()  # the next round connects again; a lost lease shows when an outcome is written
         connection.close()
 
-    thread = threading.Thread(target=beat, daemon=True)
+    thread = threading.Thread(target=renew_regularly, daemon=True)
     thread.start()
     try:
-        yield held
+        yield keeper
     finally:
         finished.set()
         thread.join()
 
 
-def _end() -> datetime.datetime:
+def _lease_expiry() -> datetime.datetime:
     return timezone.now() + datetime.timedelta(seconds=settings.RAG_LEASE_SECONDS)
 
 
-def update_held(row: IngestionDocument, **values: object) -> None:
-    """Write to the row if we still hold it. Raises LeaseLost."""
+def update_if_leased(row: IngestionDocument, **values: object) -> None:
+    """Write these fields to the row, if this process still holds it.
+
+    Raises:
+        LeaseLost: If it does not.
+    """
     held = IngestionDocument.objects.filter(pk=row.pk, state=State.RUNNING, lease=row.lease)
     if not held.update(**values):
         raise LeaseLost

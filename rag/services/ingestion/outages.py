@@ -1,7 +1,7 @@
-"""Embedding models that do not answer: how long they are left alone, and who finds out that they are back.
+"""Outages of embedding models: a circuit breaker that all workers share.
 
-One row for all workers (rag.models.ModelOutage), so that ten thousand documents of a dead endpoint cost it one request
-a pause, and not one each.
+The state is one row per model (rag.models.ModelOutage), so that a model that is down gets one request per pause, and
+not one for each waiting document.
 """
 
 import datetime
@@ -17,58 +17,78 @@ from rag.models import ModelOutage
 
 logger = structlog.get_logger(__name__)
 
-# Seconds: the first pause, the longest one of our own, and the longest that a provider may ask for.
-_FIRST, _LONGEST, _LONGEST_ASKED = 10.0, 240.0, 3600.0
-# A pause is up to half longer than its length, so that not everything comes back at once.
-_SPREAD = 0.5
+_FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 10.0, 240.0
+# A longer Retry-After of a provider is not believed.
+_MAX_RETRY_AFTER_SECONDS = 3600.0
+# A pause is up to this share longer than its nominal length, so that waiting documents do not all return at once.
+_JITTER = 0.5
 
 
-def pause(times: int, *, asked: float | None = None) -> datetime.timedelta:
-    """After so many refusals (from 1) in a row: 10 s, 20 s, 40 s … 4 minutes, each up to half longer, and not less
-    than the provider asked for (Retry-After), of which an hour is believed."""
-    own = _length(times) * random.uniform(1, 1 + _SPREAD)
-    return datetime.timedelta(seconds=max(own, min(asked or 0.0, _LONGEST_ASKED)))
+def backoff(failures: int, *, retry_after: float | None = None) -> datetime.timedelta:
+    """Return the pause after a number of failures in a row.
+
+    It doubles from 10 s to 4 minutes, with jitter, and is not shorter than the provider asked for.
+
+    Args:
+        failures: From 1.
+        retry_after: Seconds from the provider's Retry-After header, of which at most an hour is believed.
+    """
+    seconds = _nominal_seconds(failures) * random.uniform(1, 1 + _JITTER)
+    return datetime.timedelta(seconds=max(seconds, _limited_retry_after(retry_after)))
 
 
-def patience() -> datetime.timedelta:
-    """How long an outage is waited out: the pauses between RAG_MAX_OUTAGES refusals, as they are in the mean."""
-    pauses = sum(_length(times) for times in range(1, settings.RAG_MAX_OUTAGES))
-    return datetime.timedelta(seconds=pauses * (1 + _SPREAD / 2))
+def max_outage_duration() -> datetime.timedelta:
+    """Return for how long documents wait for a model: the mean pauses between RAG_MAX_OUTAGES failures, summed up."""
+    seconds = sum(_nominal_seconds(failures) for failures in range(1, settings.RAG_MAX_OUTAGES))
+    return datetime.timedelta(seconds=seconds * (1 + _JITTER / 2))
 
 
-def _length(times: int) -> float:
-    return min(_FIRST * 2.0 ** min(times - 1, 16), _LONGEST)
+def _nominal_seconds(failures: int) -> float:
+    return min(_FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 16), _MAX_PAUSE_SECONDS)
+
+
+def _limited_retry_after(retry_after: float | None) -> float:
+    return min(retry_after or 0.0, _MAX_RETRY_AFTER_SECONDS)
 
 
 @transaction.atomic
-def begin(model_id: uuid.UUID, *, document: uuid.UUID, asked: float | None) -> None:
-    """The model refused this document. Those that were under way together count as one refusal."""
+def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: float | None) -> None:
+    """Record that the model failed for this document, and extend the pause.
+
+    Documents that were in progress at the same time count as one failure: only the first failure of an outage, one
+    after the pause, or one of the probe counts.
+
+    Args:
+        model_id: The embedding model.
+        document_id: The document that was being embedded (IngestionDocument).
+        retry_after: Seconds from the provider's Retry-After header.
+    """
     now = timezone.now()
-    first = {"since": now, "until": now + pause(1, asked=asked)}
-    outage, new = ModelOutage.objects.select_for_update().get_or_create(model_id=model_id, defaults=first)
-    if new:
-        logger.warning("embedding_outage_began", model=str(model_id))
+    defaults = {"since": now, "until": now + backoff(1, retry_after=retry_after)}
+    outage, is_new = ModelOutage.objects.select_for_update().get_or_create(model_id=model_id, defaults=defaults)
+    if is_new:
+        logger.warning("embedding_outage_started", model=str(model_id))
         return
-    if outage.until <= now or outage.probe == document:
+    if outage.until <= now or outage.probe == document_id:
         outage.tries += 1
-        outage.until = now + pause(outage.tries, asked=asked)
+        outage.until = now + backoff(outage.tries, retry_after=retry_after)
         outage.probe = None
     else:
-        outage.until = max(outage.until, now + datetime.timedelta(seconds=min(asked or 0.0, _LONGEST_ASKED)))
+        outage.until = max(outage.until, now + datetime.timedelta(seconds=_limited_retry_after(retry_after)))
     outage.save(update_fields=["tries", "until", "probe"])
 
 
-def end(model_id: uuid.UUID) -> None:
-    """The model has answered."""
+def clear_outage(model_id: uuid.UUID) -> None:
+    """End the model's outage, if there is one: it has answered."""
     if ModelOutage.objects.filter(model_id=model_id).delete()[0]:
         logger.info("embedding_outage_ended", model=str(model_id))
 
 
-def pass_on(document: uuid.UUID) -> None:
-    """If this document was taken to see whether its model answers: it did not come to ask; another one shall."""
-    ModelOutage.objects.filter(probe=document).update(until=timezone.now(), probe=None)
+def release_probe(document_id: uuid.UUID) -> None:
+    """Let another document probe the model, if this one was the probe: it has ended without calling the model."""
+    ModelOutage.objects.filter(probe=document_id).update(until=timezone.now(), probe=None)
 
 
-def forget_old(now: datetime.datetime) -> None:
-    """Of models that nothing was tried with for long: nobody knows how they fare now."""
-    ModelOutage.objects.filter(until__lt=now - patience()).delete()
+def delete_stale_outages(now: datetime.datetime) -> None:
+    """Delete outages whose pause ended long ago without another try. Whether the model answers now is unknown."""
+    ModelOutage.objects.filter(until__lt=now - max_outage_duration()).delete()

@@ -1,4 +1,4 @@
-"""What became of a document of a job, written while the worker holds it."""
+"""Writes the outcome of a claimed document: indexed, failed, or put back into the queue for another try."""
 
 import contextlib
 import datetime
@@ -19,28 +19,34 @@ from rag.models import IngestionDocument
 from rag.types import IndexOutcome
 
 from . import outages
-from .leases import LeaseLost, update_held
+from .leases import LeaseLost, update_if_leased
 
 State = IngestionDocument.State
 
 
-def finish(
-    done: Mapping[IngestionDocument, IndexOutcome],
+def record_success(
+    index_outcomes: Mapping[IngestionDocument, IndexOutcome],
     *,
     timings: Mapping[uuid.UUID, Mapping[str, int]] = MappingProxyType({}),
 ) -> None:
-    """Inside the transaction that writes the documents' chunks. timings: of a row, stage → milliseconds.
+    """Mark the rows as done, inside the transaction that writes their documents' chunks.
 
-    Raises LeaseLost if one of the rows is no longer ours.
+    Args:
+        index_outcomes: Claimed row → what was written for it.
+        timings: Id of a row → stage → milliseconds.
+
+    Raises:
+        LeaseLost: If this process no longer holds one of the rows. The caller's transaction must then be rolled back.
     """
-    rows = sorted(done, key=lambda row: row.pk)  # locked in one order, as everybody does who locks several
+    rows = sorted(index_outcomes, key=lambda row: row.pk)  # locked in the order of their keys, against deadlocks
     running = IngestionDocument.objects.filter(pk__in=[row.pk for row in rows], state=State.RUNNING)
     leases = running.order_by("pk").select_for_update().values_list("pk", "lease")
     if list(leases) != [(row.pk, row.lease) for row in rows]:
         raise LeaseLost
     values = [
-        (row.pk, done[row].status, done[row].document_id, done[row].chunk_count, json.dumps(timings.get(row.pk, {})))
+        (row.pk, outcome.status, outcome.document_id, outcome.chunk_count, json.dumps(timings.get(row.pk, {})))
         for row in rows
+        for outcome in [index_outcomes[row]]
     ]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -54,35 +60,44 @@ def finish(
         )
 
 
-def refuse(row: IngestionDocument, error: RagError, *, blamed: bool = False) -> None:
-    """An error that was to be expected: another try later if it may help, else the document has failed.
+def record_error(row: IngestionDocument, error: RagError, *, is_to_blame: bool = False) -> None:
+    """Handle an expected error: put the document back into the queue if another try may help, else mark it as failed.
 
-    blamed: the embedding model embeds others at the same time. Then it costs the document an attempt.
+    Args:
+        row: The claimed document.
+        error: What went wrong.
+        is_to_blame: Whether the embedding model answers for other documents at the same time. An error that may come
+            from the request then uses up one of the document's attempts.
     """
     if not isinstance(error, EmbeddingFailed):
-        outages.pass_on(row.pk)
-    tries = row.outages + 1
+        outages.release_probe(row.pk)
+    failures = row.outages + 1
     match error:
-        case ModelChanged():  # its vectors are of no use any more
-            _put_back(row, error, outages.pause(1))
-        case EmbeddingFailed() if error.of_request and (blamed or row.attempts > 1):
-            outages.pass_on(row.pk)
+        case ModelChanged():  # the vectors are of the wrong model: embed again
+            _requeue(row, error, outages.backoff(1))
+        case EmbeddingFailed() if error.of_request and (is_to_blame or row.attempts > 1):
+            outages.release_probe(row.pk)
             if row.attempts >= settings.RAG_MAX_ATTEMPTS:
-                fail(row, error.code, error.message)
+                record_failure(row, error.code, error.message)
             else:
-                _put_back(row, error, outages.pause(row.attempts), attempts=row.attempts)
-        case EmbeddingFailed() if error.retry and tries < settings.RAG_MAX_OUTAGES:
-            outages.begin(row.job.source.embedding_model_id, document=row.pk, asked=error.retry_after)
-            _put_back(row, error, outages.pause(tries, asked=error.retry_after), outages=tries)
-        case StorageFailed() if error.retry and tries < settings.RAG_MAX_OUTAGES:
-            _put_back(row, error, outages.pause(tries), outages=tries)
+                _requeue(row, error, outages.backoff(row.attempts), attempts=row.attempts)
+        case EmbeddingFailed() if error.retry and failures < settings.RAG_MAX_OUTAGES:
+            outages.record_outage(
+                row.job.source.embedding_model_id, document_id=row.pk, retry_after=error.retry_after
+            )
+            _requeue(row, error, outages.backoff(failures, retry_after=error.retry_after), outages=failures)
+        case StorageFailed() if error.retry and failures < settings.RAG_MAX_OUTAGES:
+            _requeue(row, error, outages.backoff(failures), outages=failures)
         case _:
-            fail(row, error.code, error.message)
+            record_failure(row, error.code, error.message)
 
 
-def _put_back(row: IngestionDocument, error: RagError, pause: datetime.timedelta, **values: int) -> None:
-    """Another try later. Unless said otherwise the attempt is given back: it was no fault of document or worker."""
-    waiting: dict[str, Any] = {
+def _requeue(row: IngestionDocument, error: RagError, pause: datetime.timedelta, **counters: int) -> None:
+    """Put the document back into the queue for another try after the pause.
+
+    Unless `counters` has other values, the claim does not count as an attempt: neither document nor worker failed.
+    """
+    values: dict[str, Any] = {
         "state": State.QUEUED,
         "lease": None,
         "due_at": timezone.now() + pause,
@@ -93,14 +108,20 @@ def _put_back(row: IngestionDocument, error: RagError, pause: datetime.timedelta
         "error_message": error.message,
     }
     with contextlib.suppress(LeaseLost):
-        update_held(row, **{**waiting, **values})
+        update_if_leased(row, **{**values, **counters})
 
 
-def fail(row: IngestionDocument, code: str, message: str) -> None:
-    """What was sent of it is kept, so that it can be tried again (retries.retry)."""
-    outages.pass_on(row.pk)
+def record_failure(row: IngestionDocument, code: str, message: str) -> None:
+    """Mark the document as failed. Its input is kept, so that it can be retried (services.jobs.retries).
+
+    Args:
+        row: The claimed document.
+        code: An error code, as in rag.errors.
+        message: A sentence for the user.
+    """
+    outages.release_probe(row.pk)
     with contextlib.suppress(LeaseLost):
-        update_held(
+        update_if_leased(
             row,
             state=State.FAILED,
             error_code=code,

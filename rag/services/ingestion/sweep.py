@@ -1,4 +1,4 @@
-"""What brings work back that got lost: the sweep, which beat calls every RAG_SWEEP_SECONDS."""
+"""The sweep recovers lost work. Celery beat runs it every RAG_SWEEP_SECONDS."""
 
 import contextlib
 import datetime
@@ -13,69 +13,73 @@ from django.utils import timezone
 from rag import queue
 from rag.errors import EmbeddingFailed
 from rag.models import IngestionDocument, ModelOutage
-from rag.services.jobs import queries
+from rag.services.jobs import lifecycle
+from rag.services.jobs.dispatch import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
 
 from . import outages
 
 State = IngestionDocument.State
-# Rows a sweep brings back at most; the next one takes the rest.
-_SWEPT = 16 * queries.BATCH
+# Rows that one sweep puts back into the queue at most; the next sweep continues.
+_MAX_ROWS = 16 * MAX_DOCUMENTS_PER_MESSAGE
 
 
 def sweep() -> None:
-    """Bring back what is due: abandoned by a dead worker, or waiting for another try. Then close finished jobs.
+    """Put documents back into the queue that lost their worker or whose pause is over, and close finished jobs.
 
-    Workers are told of queued rows again (the broker was down, or lost its queue; a pause is over) once the broker has
-    nothing else waiting. Harmless beside running workers: a row that somebody holds cannot be claimed twice.
+    It also notifies workers again of queued documents whose messages may be lost, because the broker was down or has
+    lost its queue; but only if no other message is waiting. It can run beside workers and other sweeps: a row that a
+    worker holds cannot be claimed twice.
     """
     now = timezone.now()
-    outages.forget_old(now)
-    _set_aside(now)
-    _give_up_on_dead_models(now)
-    lost = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
-    # A dead worker's message may have named more of the same job.
-    interrupted = set(lost.values_list("job_id", flat=True)[:_SWEPT])
-    ids = [*_brought_back(lost), *_brought_back(IngestionDocument.objects.filter(state=State.QUEUED, due_at__lt=now))]
-    untold = _to_take(now)
-    if interrupted:
-        untold = untold.filter(job_id__in=interrupted)
-    if interrupted or (not ids and queue.waiting() == 0):
-        ids = list(dict.fromkeys([*ids, *untold.values_list("pk", flat=True)[:_SWEPT]]))
-    queries.tell_workers(len(ids))
-    still_open = IngestionDocument.objects.filter(job=OuterRef("pk"), state__in=queries.OPEN_STATES)
-    for job_id in queries.unfinished().exclude(Exists(still_open)).values_list("pk", flat=True)[:_SWEPT]:
-        queries.close(job_id)
+    outages.delete_stale_outages(now)
+    _fail_documents_without_attempts(now)
+    _fail_documents_of_dead_models(now)
+    abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
+    postponed = IngestionDocument.objects.filter(state=State.QUEUED, due_at__lt=now)
+    # The message of a dead worker may have stood for more documents of the same jobs.
+    interrupted_jobs = set(abandoned.values_list("job_id", flat=True)[:_MAX_ROWS])
+    ids = [*_requeue(abandoned), *_requeue(postponed)]
+    claimable = _claimable(now)
+    if interrupted_jobs:
+        claimable = claimable.filter(job_id__in=interrupted_jobs)
+    if interrupted_jobs or (not ids and queue.count_waiting() == 0):
+        ids = list(dict.fromkeys([*ids, *claimable.values_list("pk", flat=True)[:_MAX_ROWS]]))
+    notify_workers(len(ids))
+    open_documents = IngestionDocument.objects.filter(job=OuterRef("pk"), state__in=IngestionDocument.OPEN_STATES)
+    finished_jobs = lifecycle.unfinished_jobs().exclude(Exists(open_documents))
+    for job_id in finished_jobs.values_list("pk", flat=True)[:_MAX_ROWS]:
+        lifecycle.close_if_finished(job_id)
 
 
-def _to_take(now: datetime.datetime) -> QuerySet[IngestionDocument]:
-    """What a worker that is told may take: not while the model that it needs is left alone."""
-    silent = ModelOutage.objects.filter(until__gt=now).values("model")
+def _claimable(now: datetime.datetime) -> QuerySet[IngestionDocument]:
+    """Return the queued documents that a worker may claim now: not those of a model whose pause is not over."""
+    paused_models = ModelOutage.objects.filter(until__gt=now).values("model")
     queued = IngestionDocument.objects.filter(state=State.QUEUED, due_at=None)
-    return queued.exclude(source__embedding_model__in=silent) if silent.exists() else queued
+    return queued.exclude(source__embedding_model__in=paused_models) if paused_models.exists() else queued
 
 
-def _set_aside(now: datetime.datetime) -> None:
-    """Documents that lost their worker too often. What was sent of them is kept for a retry."""
-    lost = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
-    with _unheld(lost.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, poison):
-        poison.update(
+def _fail_documents_without_attempts(now: datetime.datetime) -> None:
+    """Fail abandoned documents that have lost their worker too often. Their input is kept for a retry."""
+    abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
+    with _lock_free_rows(abandoned.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, rows):
+        rows.update(
             state=State.FAILED,
             error_code="WORKER_LOST",
-            error_message=f"Its worker was lost while at work on it, {settings.RAG_MAX_ATTEMPTS} times.",
+            error_message=f"The worker was lost while processing this document, {settings.RAG_MAX_ATTEMPTS} times.",
             chunk_count=0,
             due_at=None,
             finished_at=now,
         )
 
 
-def _give_up_on_dead_models(now: datetime.datetime) -> None:
-    """Documents that have waited for a model that did not answer all the while fail, without asking it for each."""
-    begun = now - outages.patience()
-    for outage in ModelOutage.objects.filter(since__lt=begun).select_related("model"):
+def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
+    """Fail documents whose model was down for as long as they have waited, without calling it for each of them."""
+    earliest = now - outages.max_outage_duration()
+    for outage in ModelOutage.objects.filter(since__lt=earliest).select_related("model"):
         waiting = IngestionDocument.objects.filter(
-            state=State.QUEUED, queued_at__lt=begun, source__embedding_model=outage.model_id
+            state=State.QUEUED, queued_at__lt=earliest, source__embedding_model=outage.model_id
         )
-        with _unheld(waiting) as (_, rows):
+        with _lock_free_rows(waiting) as (_, rows):
             rows.update(
                 state=State.FAILED,
                 error_code=EmbeddingFailed.code,
@@ -85,19 +89,22 @@ def _give_up_on_dead_models(now: datetime.datetime) -> None:
             )
 
 
-def _brought_back(due: QuerySet[IngestionDocument]) -> list[uuid.UUID]:
-    with _unheld(due) as (ids, rows):
+def _requeue(due_documents: QuerySet[IngestionDocument]) -> list[uuid.UUID]:
+    with _lock_free_rows(due_documents) as (ids, rows):
         rows.update(state=State.QUEUED, lease=None, due_at=None, stage="")
     return ids
 
 
 @contextlib.contextmanager
-def _unheld(
+def _lock_free_rows(
     documents: QuerySet[IngestionDocument],
 ) -> Iterator[tuple[list[uuid.UUID], QuerySet[IngestionDocument]]]:
-    """Those that were due first, locked for the block. Those that somebody else has locked (to cancel them, say) are
-    left to the next sweep: two who lock many rows must not wait for each other."""
+    """Lock the rows that are due first, and return their ids and a queryset of them. The lock ends with the block.
+
+    Rows that another transaction has locked, for example to cancel them, are left to the next sweep: two transactions
+    that lock many rows must not wait for each other.
+    """
     with transaction.atomic():
         free = documents.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
-        ids = list(free.values_list("pk", flat=True)[:_SWEPT])
+        ids = list(free.values_list("pk", flat=True)[:_MAX_ROWS])
         yield ids, IngestionDocument.objects.filter(pk__in=ids)

@@ -5,19 +5,25 @@ import time
 from collections.abc import Iterator
 
 
-class Clock:
-    """milliseconds: of each stage, summed over the times that it was gone through."""
+class StageTimings:
+    """Measures the stages of one document.
+
+    Attributes:
+        milliseconds: Stage → milliseconds, summed over all times that the stage was run.
+    """
 
     def __init__(self) -> None:
         self.milliseconds: dict[str, int] = {}
 
     @contextlib.contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        begun = time.monotonic()
+    def measure(self, stage: str) -> Iterator[None]:
+        """Add the time that the block takes to the stage, also if the block raises."""
+        started = time.monotonic()
         try:
             yield
         finally:
-            self.add(name, time.monotonic() - begun)
+            self.add(stage, time.monotonic() - started)
 
-    def add(self, name: str, seconds: float) -> None:
-        self.milliseconds[name] = self.milliseconds.get(name, 0) + round(seconds * 1000)
+    def add(self, stage: str, seconds: float) -> None:
+        """Add a measured time to the stage."""
+        self.milliseconds[stage] = self.milliseconds.get(stage, 0) + round(seconds * 1000)

@@ -36,7 +36,7 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Arriving:
+class IncomingFile:
     """A file on its way in. opened: a reader that stands at its beginning. name: as its owner calls it. content_type:
     as it was declared."""
 
@@ -45,7 +45,7 @@ class Arriving:
     content_type: str
 
 
-def keep(*, source: DataSource, files: Sequence[Arriving]) -> list[Original]:
+def store_files(*, source: DataSource, files: Sequence[IncomingFile]) -> list[Original]:
     """Store the files, each in pieces. Call `needed` once something refers to them, else they go in a day.
 
     Raises DocumentTooLarge (RAG_MAX_FILE_BYTES), StorageFailed, and UnknownSource if the source was deleted meanwhile;
@@ -67,7 +67,7 @@ def keep(*, source: DataSource, files: Sequence[Arriving]) -> list[Original]:
     return kept
 
 
-def _rows(source: DataSource, files: Sequence[Arriving]) -> list[Original]:
+def _rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Original]:
     rows = [
         Original(source=source, name=file.name, content_type=file.content_type, size=0, sha256="") for file in files
     ]
@@ -78,7 +78,7 @@ def _rows(source: DataSource, files: Sequence[Arriving]) -> list[Original]:
         return Original.objects.bulk_create(rows)
 
 
-def _write(rows: Sequence[Original], files: Sequence[Arriving]) -> None:
+def _write(rows: Sequence[Original], files: Sequence[IncomingFile]) -> None:
     for row, file in zip(rows, files, strict=True):
         with file.opened() as content:
             written = file_storage.write(place(row), content, most=settings.RAG_MAX_FILE_BYTES)
@@ -102,7 +102,7 @@ def _count(originals: Sequence[Original]) -> int:
     return Original.objects.filter(pk__in=[original.pk for original in originals]).count()
 
 
-def needed(ids: Iterable[uuid.UUID]) -> None:
+def mark_used(ids: Iterable[uuid.UUID]) -> None:
     """Inside the transaction that makes a job of them."""
     Original.objects.filter(pk__in=list(ids)).update(check_at=timezone.now() + _SOON)
 
@@ -119,7 +119,7 @@ def purge_unused(*, end: float) -> None:
     file_storage.forget_copies()
 
 
-def remove_some_of(source_id: uuid.UUID) -> bool:
+def remove_batch_of_source(source_id: uuid.UUID) -> bool:
     """Of a deleted source, inside the purge's transaction. False if the storage does not answer: later, then."""
     originals = list(Original.objects.select_for_update().filter(source=source_id).order_by("pk")[:_BATCH])
     return _remove(originals)

@@ -5,33 +5,33 @@ from collections.abc import Iterator
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.models import User
+from orgs.access.caller import Caller
 from rag.models import Action, DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import processing
+from rag.services.ingestion import inputs
 from rag.types import Submission
 
-from . import queries
+from . import submit
 
 _ON_THEIR_WAY = IngestionDocument.objects.filter(
-    state__in=queries.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
+    state__in=IngestionDocument.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
 )
 # Documents of one job: their texts are copied into it.
 _BATCH = 200
 
 
-def parse_again(user: User, documents: QuerySet[Document]) -> list[IngestionJob]:
+def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[IngestionJob]:
     """Jobs of those documents that are live and that the user may send, with the present options for chunks.
 
     Left out are those of which another version is on its way: it is parsed anyway, and must not become history.
     Nobody misses a document meanwhile: it stays as it is until its new version is written. Raises IndexFull.
     """
-    allowed = DataSource.objects.visible_to(user, Action.INGEST).select_related("organization", "embedding_model")
+    allowed = DataSource.objects.visible_to(caller, Action.INGEST).select_related("organization", "embedding_model")
     return [
-        queries.submit(
+        submit.submit_job(
             source=source,
             submissions=[_submission(document, source) for document in batch],
-            options=processing.default_options(),
-            actor=user,
+            options=inputs.default_chunking_options(),
+            actor=caller.authenticated_user,
         )
         for source in allowed.filter(pk__in=documents.order_by().values("source"))
         for batch in _batches(documents.filter(source=source, deleted_at=None).exclude(Exists(_ON_THEIR_WAY)))

@@ -9,13 +9,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import NotAllowed, NothingToRetry
 from rag.models import Action, DataSource, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import quota
 
-from . import queries
+from . import dispatch, queries
 
 logger = structlog.get_logger(__name__)
 
@@ -23,10 +23,10 @@ State, Status = IngestionDocument.State, IngestionJob.Status
 
 
 @transaction.atomic
-def retry(user: User, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
+def retry_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
     """Try the job's failed documents again. Raises UnknownJob, NotAllowed, NothingToRetry, IndexFull."""
-    job = queries.job_visible_to(user, job_id, organization=organization)
-    if not DataSource.objects.visible_to(user, Action.INGEST).filter(pk=job.source_id).exists():
+    job = queries.get_job(caller, job_id, organization=organization)
+    if not DataSource.objects.visible_to(caller, Action.INGEST).filter(pk=job.source_id).exists():
         raise NotAllowed("You may watch this job, but not send documents to its source.")
     failed = IngestionDocument.objects.filter(job=job, state=State.FAILED)
     if retry_documents(failed):
@@ -66,7 +66,7 @@ def retry_documents(wanted: QuerySet[IngestionDocument]) -> int:
     )
     ended = IngestionJob.objects.filter(pk__in=[job.pk for job in locked], status__in=[Status.COMPLETED, Status.FAILED])
     ended.update(status=Status.PROCESSING, finished_at=None)
-    queries.tell_workers(len(ids))
+    dispatch.notify_workers(len(ids))
     logger.info("ingestion_retried", jobs=[str(job.pk) for job in locked], documents=len(ids))
     return len(ids)
 
@@ -75,7 +75,7 @@ def retry_documents(wanted: QuerySet[IngestionDocument]) -> int:
 _FORGOTTEN = 500
 
 
-def forget_inputs() -> None:
+def delete_expired_inputs() -> None:
     """Empty what was sent of documents that ended RAG_JOB_RETENTION_DAYS ago. Their rows, and their jobs', stay."""
     before = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS)
     kept = IngestionDocument.objects.filter(finished_at__lt=before).exclude(text="", original=None)

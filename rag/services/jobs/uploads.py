@@ -15,7 +15,8 @@ from rag.parsing import registry as parsers
 from rag.pipeline.ingestion import quota
 from rag.types import ChunkingOptions, Submission
 
-from . import queries, originals
+from . import originals
+from . import submit as job_submit
 
 # Of a file's beginning, what its format is told by.
 _HEAD = 64 * 1024
@@ -33,19 +34,19 @@ class Upload:
     name: str
 
 
-def plain(path: str, *, opened: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = "") -> Upload:
+def build_upload(path: str, *, opened: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = "") -> Upload:
     """A file of which nothing more is known than where it lies."""
     name = path.rstrip("/").rsplit("/", 1)[-1]
     return Upload(Submission(path=path, title="", text="", content_type=content_type), opened, name)
 
 
-def rewound(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+def rewind(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     """For `opened`, of a file that whoever opened it closes."""
     file.seek(0)
     return nullcontext(file)
 
 
-def submit(
+def submit_documents(
     *, source: DataSource, documents: Sequence[Submission | Upload], options: ChunkingOptions, actor: User
 ) -> IngestionJob:
     """A job of texts and files. A file of a format that nothing reads fails by itself, unless it is the only document.
@@ -56,17 +57,17 @@ def submit(
     quota.refuse_if_full(source.organization_id)
     documents = [_told_apart(each, alone=len(documents) == 1) for each in documents]
     files = [
-        originals.Arriving(each.opened, each.name, each.submission.content_type)
+        originals.IncomingFile(each.opened, each.name, each.submission.content_type)
         for each in documents
         if isinstance(each, Upload)
     ]
-    kept = originals.keep(source=source, files=files)
+    kept = originals.store_files(source=source, files=files)
     try:
         submissions = _stored(documents, kept)
         with transaction.atomic():
             transaction.on_commit(kept.clear)  # whatever comes after the commit, they are the job's
-            job = queries.submit(source=source, submissions=submissions, options=options, actor=actor)
-            originals.needed(original.pk for original in kept)
+            job = job_submit.submit_job(source=source, submissions=submissions, options=options, actor=actor)
+            originals.mark_used(original.pk for original in kept)
     except BaseException:
         originals.discard(kept)
         raise

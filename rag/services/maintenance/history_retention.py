@@ -16,7 +16,7 @@ logger = structlog.get_logger(__name__)
 _BATCH = 1_000
 
 
-def forget() -> None:
+def delete_expired_history() -> None:
     """Remove what is too old, and what would not be kept today. May stop anywhere, and go on the next night."""
     asked = (Exists(model.objects.filter(user=OuterRef("pk"))) for model in (SearchRecord, Conversation))
     searches, conversations = asked

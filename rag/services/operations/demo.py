@@ -12,8 +12,8 @@ from orgs.models import Organization, Role, Team
 from orgs.services import add_member, create_organization
 from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.documents import content_hash
-from rag.services.ingestion import processing
-from rag.services.jobs import queries as jobs
+from rag.services.ingestion import inputs
+from rag.services.jobs import submit
 from rag.types import Submission
 
 DOCS = Path(settings.BASE_DIR) / "docs"
@@ -76,7 +76,7 @@ SOURCES = (
 )
 
 
-def make(*, password: str) -> list[IngestionJob]:
+def create_demo_data(*, password: str) -> list[IngestionJob]:
     """Create the demo data that does not exist yet, and change no existing rows but the accounts' password.
 
     Returns:
@@ -134,7 +134,7 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
     changed = [page for page in pages if hashes.get(page.path) != content_hash(page.text)]
     if not changed or source.owner is None:
         return None
-    return jobs.submit(source=source, submissions=changed, options=processing.default_options(), actor=source.owner)
+    return submit.submit_job(source=source, submissions=changed, options=inputs.default_chunking_options(), actor=source.owner)
 
 
 def _page(file: Path) -> Submission:

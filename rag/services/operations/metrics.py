@@ -37,9 +37,9 @@ class Gauge:
     values: dict[str, float] = field(default_factory=dict)
 
 
-def gauges() -> Iterator[Gauge]:
+def collect_gauges() -> Iterator[Gauge]:
     """Cheap to read at any size: of jobs and documents only those that are open. Without a database, `up` alone."""
-    up = health.checks()
+    up = health.check_components()
     yield Gauge(
         "ragsite_up", "Whether what a request needs answers.", "component", {name: float(ok) for name, ok in up.items()}
     )
@@ -50,15 +50,15 @@ def gauges() -> Iterator[Gauge]:
     counted = dict.fromkeys((State.QUEUED.value, State.RUNNING.value), 0.0)
     counted |= dict(open_documents.order_by().values_list("state").annotate(Count("pk")))
     yield Gauge("ragsite_open_documents", "Documents of jobs that are not done.", "state", counted)
-    by_condition = dict.fromkeys(Condition.values, 0.0) | queries.counted_by_condition(open_documents)
+    by_condition = dict.fromkeys(Condition.values, 0.0) | queries.count_by_condition(open_documents)
     yield Gauge("ragsite_document_condition", "The same documents, by how they fare.", "condition", by_condition)
     oldest = open_documents.aggregate(oldest=Min("job__created_at"))["oldest"]
     waiting = (timezone.now() - oldest).total_seconds() if oldest else 0.0
     yield Gauge("ragsite_oldest_open_document_seconds", "Since the oldest of them was sent.", values={"": waiting})
     yield from _stored()
-    told = quality.latest(_MOST_SOURCES)
+    told = quality.latest_ndcg(_MOST_SOURCES)
     yield Gauge("ragsite_quality_ndcg10", "nDCG@10 on a data source's golden questions.", "source", told)
-    if (messages := queue.waiting()) is not None:
+    if (messages := queue.count_waiting()) is not None:
         yield Gauge("ragsite_queue_messages", "Messages that wait for a worker.", values={"": float(messages)})
 
 

@@ -25,10 +25,10 @@ logger = structlog.get_logger(__name__)
 
 State = Reembedding.State
 # Searches that began before a switch go on with the old vectors; none of them takes as long as this.
-GRACE = datetime.timedelta(minutes=5)
+GRACE_PERIOD = datetime.timedelta(minutes=5)
 
 
-def current(source: DataSource) -> Reembedding | None:
+def get_current(source: DataSource) -> Reembedding | None:
     """The one that is at work, waits for a decision, or has still old vectors to go back to or to remove."""
     rows = source.reembeddings.select_related("from_model", "to_model", "old_quality", "new_quality", "source")
     rows = rows.select_related("source__embedding_model", "started_by", "clearing")
@@ -76,7 +76,7 @@ def switch(row: Reembedding, *, forced_because: str = "") -> bool:
     forced_because = forced_because.strip()
     if row.state != State.READY:
         raise _refused("It is not ready to be switched.")
-    if not forced_because and (reason := refusal(row)):
+    if not forced_because and (reason := check_quality_gate(row)):
         raise _refused(reason)
     values = {"state": State.BUILDING, "switches_itself": True, "position": None, "forced_because": forced_because}
     if not Reembedding.objects.filter(pk=row.pk, state=State.READY).update(**values):
@@ -125,7 +125,7 @@ def drop(row: Reembedding) -> None:
             raise _refused("Another one is under way: cancel it first.")
         values = {"state": State.DROPPED, "clearing": row.from_model, "position": None, "outages": 0}
         switched = source.reembeddings.filter(pk=row.pk, state=State.SWITCHED)
-        if not switched.update(**values, due_at=row.switched_at + GRACE):
+        if not switched.update(**values, due_at=row.switched_at + GRACE_PERIOD):
             raise _refused("There are no old vectors to drop.")
     _tell_workers()
 
@@ -149,13 +149,13 @@ def resume(row: Reembedding) -> None:
     _tell_workers()
 
 
-def refusal(row: Reembedding) -> str:
+def check_quality_gate(row: Reembedding) -> str:
     """Why the quality gate refuses the switch; empty if it does not, or has nothing to say."""
     if row.undoes_id or row.forced_because:
         return ""
     old, new = row.old_quality, row.new_quality
     if old is None or new is None:
-        if quality.questions(row.source).exists():
+        if quality.active_questions(row.source).exists():
             return "The source has golden questions that were not asked for both models. Measure again."
         return ""
     tolerance = settings.RAG_GATE_TOLERANCE

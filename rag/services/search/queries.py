@@ -8,8 +8,8 @@ from typing import cast
 
 from django.db import transaction
 
-from accounts.models import User
-from orgs.models import ApiKey, Organization
+from orgs.access.caller import Caller
+from orgs.models import Organization
 from rag.errors import NoAccessibleSources
 from rag.models import Action
 from rag.models.sources import DataSourceQuerySet
@@ -35,18 +35,17 @@ NOTHING = Retrieval(passages=(), total_found=0, source_ids=())
 
 @dataclass(frozen=True, slots=True)
 class SourceSelection:
-    """Who asks, and where. key: the API key that they came with, if it was one.
+    """Who searches, and in which data sources.
 
     organization: the one to search in, where the request names one. data_sources: ids or slugs to search instead of
     all; each must be visible, else UnknownSource. slug, organization_id: filters, which may match nothing.
     """
 
-    user: User
+    caller: Caller
     organization: Organization | None = None
     data_sources: Sequence[str] = ()
     slug: str = ""
     organization_id: uuid.UUID | None = None
-    key: ApiKey | None = None
 
 
 def retrieve(question: Question, reader: SourceSelection) -> Retrieval:
@@ -66,7 +65,7 @@ def search(question: Question, reader: SourceSelection) -> Retrieval:
 def ask(question: Question, reader: SourceSelection, terms: answering.AnswerOptions) -> AnswerEvents[AnswerResult]:
     """A grounded answer on its way (rag.pipeline.answering.answer). Raises what `retrieve` raises, too, and
     AccessEnded."""
-    return access_watch.watched(answering.ask(question, _scopes(question, reader), terms), reader.user, reader.key)
+    return access_watch.watched(answering.ask(question, _scopes(question, reader), terms), reader.caller)
 
 
 def answer_if_confident(
@@ -79,7 +78,7 @@ def answer_if_confident(
     except NoAccessibleSources:
         scopes = []
     answer = confidence.answer_if_confident(question, scopes, generation)
-    return access_watch.watched(answer, reader.user, reader.key)
+    return access_watch.watched(answer, reader.caller)
 
 
 def run_to_completion(events: AnswerEvents[Result]) -> Result:
@@ -110,7 +109,7 @@ def build_scopes(open_sources: DataSourceQuerySet, filters: Filters) -> list[Sco
 
 
 def _open_sources(reader: SourceSelection) -> DataSourceQuerySet:
-    found = lookup.visible_sources(reader.user, Action.QUERY, organization=reader.organization)
+    found = lookup.visible_sources(reader.caller, Action.QUERY, organization=reader.organization)
     if reader.data_sources:
         chosen = [lookup.get_source(found, reference).pk for reference in dict.fromkeys(reader.data_sources)]
         found = found.filter(pk__in=chosen)

@@ -10,11 +10,12 @@ from django.db.models import Q
 from django.utils.text import slugify
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reembedding
-from rag.services.jobs import queries
+from rag.services.jobs import lifecycle
 
 from . import lookup
 
@@ -43,28 +44,28 @@ class SourceSettings:
     access: AccessLists = AccessLists()
 
 
-def create_source(user: User, wanted: SourceSettings, *, organization: Organization | None = None) -> DataSource:
+def create_source(caller: Caller, wanted: SourceSettings, *, organization: Organization | None = None) -> DataSource:
     """A new source, owned by the user, in the organisation that is written to.
 
     What is not said: the slug is made from the name, which must be said; the visibility is the organisation's default.
     Raises NotAllowed without the permission, InvalidRequest for what a source cannot be.
     """
-    home = lookup.resolve_target_organization(user, organization=organization)
-    lookup.require_create_permission(user, home, refusal=_MAY_NOT_CREATE)
-    source = DataSource(organization=home, owner=user, visibility=home.default_visibility)
+    home = lookup.resolve_target_organization(caller, organization=organization)
+    lookup.require_create_permission(caller, home, refusal=_MAY_NOT_CREATE)
+    source = DataSource(organization=home, owner=caller.authenticated_user, visibility=home.default_visibility)
     source.embedding_model = _model(wanted.embedding_model) or EmbeddingModel.objects.default()
     source.slug = slugify(wanted.name or "")[:100]
     with transaction.atomic():
-        _write(source, wanted, granted_by=user)
-        lookup.require_create_permission(user, home, refusal=_MAY_NOT_CREATE)
+        _write(source, wanted, granted_by=caller.authenticated_user)
+        lookup.require_create_permission(caller, home, refusal=_MAY_NOT_CREATE)
     return source
 
 
 def update_source(
-    user: User, reference: str, wanted: SourceSettings, *, organization: Organization | None = None
+    caller: Caller, reference: str, wanted: SourceSettings, *, organization: Organization | None = None
 ) -> DataSource:
     """What is said is changed, the rest stays. Raises what `create` raises, and UnknownSource."""
-    seen = lookup.get_source_to_manage(user, reference, organization=organization)
+    seen = lookup.get_source_to_manage(caller, reference, organization=organization)
     with transaction.atomic():
         locked = DataSource.objects.select_for_update(of=("self",)).select_related("organization", "embedding_model")
         source = locked.filter(pk=seen.pk, deleted_at=None).first()
@@ -74,15 +75,15 @@ def update_source(
         if model != source.embedding_model:
             _require_empty(source)
             source.embedding_model = model
-        _write(source, wanted, granted_by=user)
-        if not lookup.visible_sources(user, Action.MANAGE).filter(pk=source.pk).exists():
+        _write(source, wanted, granted_by=caller.authenticated_user)
+        if not lookup.visible_sources(caller, Action.MANAGE).filter(pk=source.pk).exists():
             raise NotAllowed(lookup.MAY_NOT_CHANGE)
     return source
 
 
-def get_access_lists(user: User, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
+def get_access_lists(caller: Caller, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """Source's id → who it is open to, for those of the sources that the user may manage."""
-    managed = lookup.visible_sources(user, Action.MANAGE).filter(pk__in=[source.pk for source in shown])
+    managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=[source.pk for source in shown])
     found: dict[uuid.UUID, dict[str, list[str]]] = {
         pk: {"roles": [], "teams": [], "users": []} for pk in managed.values_list("pk", flat=True)
     }
@@ -104,7 +105,7 @@ def _require_empty(source: DataSource) -> None:
     """The caller has locked the source, so that nobody sends it a document meanwhile."""
     moving = source.reembeddings.filter(Q(state__in=Reembedding.OPEN) | Q(clearing__isnull=False))
     filled = Document.objects.live().filter(source=source)
-    if filled.exists() or queries.unfinished().filter(source=source).exists() or moving.exists():
+    if filled.exists() or lifecycle.unfinished_jobs().filter(source=source).exists() or moving.exists():
         raise InvalidRequest(
             "The source has documents: their vectors were made by its embedding model. In the admin, Re-embed on the "
             "source's page moves them to another one (or manage.py reembed).",

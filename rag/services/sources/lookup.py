@@ -7,11 +7,11 @@ from operator import or_
 from django.db import IntegrityError
 from django.db.models import Q
 
-from accounts.models import User
 from orgs import organization_resolver
+from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
-from orgs.models import AnyUser, Organization
+from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
@@ -24,14 +24,14 @@ _MAY_NOT_MAKE = "This data source does not exist for you, and you may not create
 _NARROW_KEY = "This API key is restricted to certain data sources, and may not create one."
 
 
-def visible_sources(user: AnyUser, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
+def visible_sources(caller: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
     """The sources of a caller, in one organisation where the request names one."""
-    sources = DataSource.objects.visible_to(user, action)
+    sources = DataSource.objects.visible_to(caller, action)
     return sources.filter(organization=organization) if organization else sources
 
 
 def list_sources(
-    user: User,
+    caller: Caller,
     *,
     organization: Organization | None = None,
     also_in: str = "",
@@ -43,11 +43,11 @@ def list_sources(
 
     also_in: an organisation's slug or id, as a parameter of the request. search: a part of a name, slug or description.
     """
-    found = visible_sources(user, Action.VIEW, organization=organization).select_related(
+    found = visible_sources(caller, Action.VIEW, organization=organization).select_related(
         "organization", "embedding_model"
     )
     if also_in:
-        found = found.filter(organization=resolve_organization(user, also_in, field="organization"))
+        found = found.filter(organization=resolve_organization(caller, also_in, field="organization"))
     if search:
         found = found.filter(Q(name__icontains=search) | Q(slug__icontains=search) | Q(description__icontains=search))
     if visibility:
@@ -93,32 +93,34 @@ def get_any_source(reference: str) -> DataSource:
         ) from None
 
 
-def get_source_to_ingest(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+def get_source_to_ingest(caller: Caller, reference: str, *, organization: Organization | None = None) -> DataSource:
     """The source that the user may send documents to. Raises NotAllowed if they may only see it, else UnknownSource."""
     refusal = "You may query this data source, but not send documents to it."
-    return _allowed(user, reference, (Action.INGEST,), organization, refusal)
+    return _allowed(caller, reference, (Action.INGEST,), organization, refusal)
 
 
-def get_source_to_delete_from(user: User, reference: str, *, organization: Organization | None = None) -> DataSource:
+def get_source_to_delete_from(
+    caller: Caller, reference: str, *, organization: Organization | None = None
+) -> DataSource:
     """The source whose documents the user may delete: whoever may replace them, and whoever may delete it whole.
 
     Raises NotAllowed if they may only see it, else UnknownSource.
     """
     refusal = "You may see this data source, but not delete its documents."
-    return _allowed(user, reference, (Action.INGEST, Action.MANAGE), organization, refusal)
+    return _allowed(caller, reference, (Action.INGEST, Action.MANAGE), organization, refusal)
 
 
-def get_or_build_source(user: User, slug: str, *, organization: Organization | None = None) -> DataSource:
+def get_or_build_source(caller: Caller, slug: str, *, organization: Organization | None = None) -> DataSource:
     """v3's `source`: the one of this slug in the organisation that is written to; else a new one, not saved yet.
 
     Raises NotAllowed if the user may neither use nor make it, InvalidRequest if the organisation is not decidable.
     """
-    home = resolve_target_organization(user, organization=organization)
+    home = resolve_target_organization(caller, organization=organization)
     try:
-        return get_source_to_ingest(user, slug, organization=home)
+        return get_source_to_ingest(caller, slug, organization=home)
     except UnknownSource:
         pass
-    require_create_permission(user, home, refusal=_MAY_NOT_MAKE)
+    require_create_permission(caller, home, refusal=_MAY_NOT_MAKE)
     with identity.run_as(identity.WORKER):  # also by a source that does not exist for this user
         taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
     if taken:
@@ -128,7 +130,7 @@ def get_or_build_source(user: User, slug: str, *, organization: Organization | N
         slug=slug,
         name=slug,
         visibility=home.default_visibility,
-        owner=user,
+        owner=caller.authenticated_user,
         embedding_model=EmbeddingModel.objects.default(),
     )
 
@@ -147,12 +149,16 @@ def save_if_new(source: DataSource) -> DataSource:
         )
     except IntegrityError:  # somebody else's, which does not exist for this user
         raise NotAllowed(_MAY_NOT_MAKE) from None
-    if not made and source.owner and not visible_sources(source.owner, Action.INGEST).filter(pk=row.pk).exists():
+    if (
+        not made
+        and source.owner
+        and not visible_sources(Caller(source.owner), Action.INGEST).filter(pk=row.pk).exists()
+    ):
         raise NotAllowed(_MAY_NOT_MAKE)
     return row
 
 
-def resolve_target_organization(user: User, *, organization: Organization | None = None) -> Organization:
+def resolve_target_organization(caller: Caller, *, organization: Organization | None = None) -> Organization:
     """Where new things of this user go: the named organisation, else their only one.
 
     Raises InvalidRequest where there are several, NotAllowed where there is none.
@@ -160,7 +166,7 @@ def resolve_target_organization(user: User, *, organization: Organization | None
     if organization:
         return organization
     try:
-        return organization_resolver.only_organization(user)
+        return organization_resolver.only_organization(caller.user)
     except organization_resolver.NoOrganization as error:
         raise NotAllowed(str(error)) from None
     except organization_resolver.OrganizationUndecided as error:
@@ -168,37 +174,37 @@ def resolve_target_organization(user: User, *, organization: Organization | None
 
 
 def get_source_to_manage(
-    user: User, reference: str, *, organization: Organization | None = None, refusal: str = MAY_NOT_CHANGE
+    caller: Caller, reference: str, *, organization: Organization | None = None, refusal: str = MAY_NOT_CHANGE
 ) -> DataSource:
     """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
-    return _allowed(user, reference, (Action.MANAGE,), organization, refusal)
+    return _allowed(caller, reference, (Action.MANAGE,), organization, refusal)
 
 
 def _allowed(
-    user: User, reference: str, actions: Sequence[Action], organization: Organization | None, refusal: str
+    caller: Caller, reference: str, actions: Sequence[Action], organization: Organization | None, refusal: str
 ) -> DataSource:
     """actions: any of them will do. What is not there for the user stays UnknownSource; what they may only see is
     NotAllowed, with the refusal."""
-    allowed = reduce(or_, (visible_sources(user, action, organization=organization) for action in actions))
+    allowed = reduce(or_, (visible_sources(caller, action, organization=organization) for action in actions))
     try:
         return get_source(allowed, reference)
     except UnknownSource:
-        get_source(visible_sources(user, Action.VIEW, organization=organization), reference)
+        get_source(visible_sources(caller, Action.VIEW, organization=organization), reference)
         raise NotAllowed(refusal) from None
 
 
-def require_create_permission(user: User, organization: Organization, *, refusal: str) -> None:
+def require_create_permission(caller: Caller, organization: Organization, *, refusal: str) -> None:
     """Raises NotAllowed: with the refusal, or the words for an API key that is restricted to sources."""
-    standing = effective_permissions(user)
+    standing = effective_permissions(caller)
     if standing.sources is not None:
         raise NotAllowed(_NARROW_KEY)
     if organization.pk not in standing.where(Permission.SOURCES_CREATE):
         raise NotAllowed(refusal)
 
 
-def resolve_organization(user: User, reference: str, *, field: str = organization_resolver.HEADER) -> Organization:
+def resolve_organization(caller: Caller, reference: str, *, field: str = organization_resolver.HEADER) -> Organization:
     """The user's organisation with this slug or id, as the request's `field` names it. Raises InvalidRequest."""
     try:
-        return organization_resolver.organization_named(user, reference, where=field)
+        return organization_resolver.organization_named(caller.user, reference, where=field)
     except organization_resolver.OrganizationUndecided as error:
         raise InvalidRequest(str(error), field=field) from None

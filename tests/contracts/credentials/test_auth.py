@@ -1,4 +1,4 @@
-"""Signing in (docs/contracts.md), and what is said to those who have not."""
+"""Signing in (docs/contracts/authentication.md), and what is said to those who have not."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
-from accounts.authentication import refuse_clear_text
+from ragsite.http.transport import require_https
 from tests.support import snapshots
 from tests.support.factories import PASSWORD, World
 from tests.support.http import Client
@@ -101,11 +101,11 @@ def test_a_credential_in_clear_text_is_refused_outside_loopback() -> None:
     """RESOLUTION: "a credential that arrives over plain HTTP is refused (403 …) unless … from loopback"."""
     assert not django_settings.DEBUG
     requests = RequestFactory()
-    refuse_clear_text(requests.get("/", REMOTE_ADDR="127.0.0.1"))
-    refuse_clear_text(requests.get("/", REMOTE_ADDR="10.0.0.9", secure=True))
+    require_https(requests.get("/", REMOTE_ADDR="127.0.0.1"))
+    require_https(requests.get("/", REMOTE_ADDR="10.0.0.9", secure=True))
     for address in ("10.0.0.9", "203.0.113.5", "::ffff:10.0.0.9"):
         with pytest.raises(PermissionDenied):
-            refuse_clear_text(requests.get("/", REMOTE_ADDR=address))
+            require_https(requests.get("/", REMOTE_ADDR=address))
 
 
 def test_unknown_paths_and_methods_answer_in_the_envelope(api: Api) -> None:

@@ -11,7 +11,7 @@ from django.test import Client as InProcess
 from orgs.access.permissions import Visibility
 from orgs.services import add_member
 from rag.models import DataSource, IngestionJob
-from rag.services.jobs import queries
+from rag.services.jobs import submit
 from rag.types import ChunkingOptions, Submission
 from ragsite.wsgi import application
 from tests.support.factories import World, ingest_text
@@ -21,7 +21,7 @@ SOURCES, SEARCH = "/api/rag/sources", "/api/rag/search"
 
 def job_in(source: DataSource, world: World) -> IngestionJob:
     submissions = [Submission(path="/a", title="A", text="Zebras graze.")]
-    return queries.submit(
+    return submit.submit_job(
         source=source, submissions=submissions, options=ChunkingOptions(512, 50), actor=world.users["editor"]
     )
 

@@ -23,7 +23,7 @@ from orgs.models import ApiKey, Membership, Organization, Role, Team
 from orgs.services import add_member
 from rag.models import ConversationMessage, DataSource, Document, IngestionJob
 from rag.services.access import access_watch
-from rag.services.jobs import queries
+from rag.services.jobs import submit
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
 from tests.support.factories import World, ingest_text
@@ -55,7 +55,7 @@ class Case:
         source.grants.create(team=Team.objects.get(name="support"))
         ingest_text(source, "zebras.md", TEXT, title="Stables")
         waiting = Submission(path="zebras.md", title="Stables", text=TEXT)
-        job = queries.submit(
+        job = submit.submit_job(
             source=source, submissions=[waiting], options=ChunkingOptions(512, 50), actor=world.users["owner"]
         )
         return cls(world, source, "supporter" if name == "reader" else "member", job)

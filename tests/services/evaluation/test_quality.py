@@ -122,42 +122,42 @@ def test_a_source_that_takes_too_long_does_not_stop_the_night(source: DataSource
     ask(source, "zebra", "zebra.txt")
     with capture_logs() as logs:
         structlog.get_logger("test")
-        quality.measure_in_turn(source.pk)
+        quality.measure_if_due(source.pk)
     assert not QualityRun.objects.exists()
     assert [each["reason"] for each in logs if each["event"] == "quality_not_measured"] == ["TOO_SLOW"]
 
 
 def test_once_a_night_and_whenever_somebody_asks(source: DataSource) -> None:
     ask(source, "zebra", "zebra.txt")
-    assert [each.pk for each in quality.measurable()] == [source.pk]
+    assert [each.pk for each in quality.sources_with_questions()] == [source.pk]
     for again in (False, False, True):
-        quality.measure_in_turn(source.pk, again=again)
+        quality.measure_if_due(source.pk, again=again)
     assert QualityRun.objects.count() == 2
     QualityRun.objects.update(at=timezone.now() - datetime.timedelta(hours=20))
-    quality.measure_in_turn(source.pk)
+    quality.measure_if_due(source.pk)
     assert QualityRun.objects.count() == 3
 
 
 def test_a_fall_is_logged(source: DataSource) -> None:
     ask(source, "zebra", "zebra.txt")
-    quality.measure_now(source)
+    quality.measure_and_compare(source)
     ask(source, "lion", "nowhere.txt")
     with capture_logs() as logs:
-        quality.measure_now(source)
-        quality.measure_now(source)
+        quality.measure_and_compare(source)
+        quality.measure_and_compare(source)
     assert [each["event"] for each in logs] == ["quality_fell"]
-    assert quality.latest(10) == {"home/library": 0.5}
+    assert quality.latest_ndcg(10) == {"home/library": 0.5}
 
 
 def test_metrics_tell_the_last_figure(source: DataSource, client: Client) -> None:
     ask(source, "zebra", "zebra.txt")
-    quality.measure_now(source)
+    quality.measure_and_compare(source)
     assert 'ragsite_quality_ndcg10{source="home/library"} 1.0' in client.get("/metrics").content.decode()
 
 
 def start(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedding:
     row = lifecycle.start(source, model, **options)
-    worker.work()
+    worker.advance_due()
     row.refresh_from_db()
     return row
 
@@ -181,12 +181,12 @@ def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
     with pytest.raises(InvalidRequest):
         lifecycle.switch(row, forced_because="  ")
     assert DataSource.objects.get().embedding_model == models["old"]
-    assert [run.model for run in quality.trend(source)] == [models["old"]], "the gate's figures are not the trend's"
+    assert [run.model for run in quality.list_live_runs(source)] == [models["old"]], "the gate's figures are not the trend's"
     assert lifecycle.switch(row, forced_because="The old endpoint closes.")
     row.refresh_from_db()
     assert (row.state, row.forced_because) == (State.SWITCHED, "The old endpoint closes.")
     back = lifecycle.roll_back(row)
-    worker.work()
+    worker.advance_due()
     back.refresh_from_db()
     assert back.state == State.SWITCHED, "the way back has no gate"
 
@@ -202,12 +202,12 @@ def test_questions_that_were_added_after_measuring_are_asked_first(
     source: DataSource, models: dict[str, EmbeddingModel]
 ) -> None:
     row = start(source, models["equal"])
-    assert lifecycle.refusal(row) == "", "without questions the gate has nothing to say"
+    assert lifecycle.check_quality_gate(row) == "", "without questions the gate has nothing to say"
     ask(source, "zebra", "zebra.txt")
     with pytest.raises(InvalidRequest, match="Measure again"):
         lifecycle.switch(row)
     lifecycle.resume(row)
-    worker.work()
+    worker.advance_due()
     row.refresh_from_db()
     assert row.new_quality is not None
     assert lifecycle.switch(row)

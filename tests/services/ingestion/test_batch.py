@@ -5,8 +5,9 @@ from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import leases, processing
+from rag.services.ingestion import inputs, leases, processing
 from rag.services.jobs import queries as jobs
+from rag.services.jobs import submit as job_submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
 
@@ -15,8 +16,8 @@ State = IngestionDocument.State
 
 def submit(world: World, source: DataSource, texts: dict[str, str]) -> IngestionJob:
     submissions = [Submission(path=path.split("#")[0], title="T", text=text) for path, text in texts.items()]
-    return jobs.submit(
-        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
+    return job_submit.submit_job(
+        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
 
 
@@ -42,8 +43,8 @@ def test_a_cancelled_document_takes_no_other_with_it(world: World) -> None:
     kept = submit(world, source, {"c": "Gamma.", "d": "Delta."})
     rows = leases.claim_next(8)
     assert len(rows) == 4
-    jobs.cancel(Caller(world.users["owner"]), cancelled.pk)
-    processing.work_on(rows)
+    jobs.cancel_job(Caller(world.users["owner"]), cancelled.pk)
+    processing.process_documents(rows)
     assert sorted(Document.objects.values_list("path", flat=True)) == ["c", "d"]
     assert set(kept.documents.values_list("state", flat=True)) == {State.DONE}
     assert set(cancelled.documents.values_list("state", flat=True)) == {State.CANCELLED}

@@ -10,8 +10,8 @@ from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument
-from rag.services.ingestion import processing, leases, sweep
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs, leases, sweep
+from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World
 
@@ -21,8 +21,8 @@ SECOND = datetime.timedelta(seconds=1)
 
 def queue(world: World, source: DataSource, count: int, *, name: str = "doc") -> None:
     submissions = [Submission(path=f"{name}-{each}", title="Zebras", text=f"Zebra {each}.") for each in range(count)]
-    queries.submit(
-        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
+    submit.submit_job(
+        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
 
 

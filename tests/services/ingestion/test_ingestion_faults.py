@@ -12,7 +12,7 @@ from django.utils import timezone
 from rag import queue
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import leases, sweep
-from rag.services.jobs import queries
+from rag.services.jobs import submit as job_submit
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from tests.conftest import Worker, purge_queue
@@ -34,7 +34,7 @@ def documents(count: int, words: int = 300) -> list[Submission]:
 
 def submit(world: World, submissions: list[Submission]) -> IngestionJob:
     source = world.source()
-    return queries.submit(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
+    return job_submit.submit_job(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
 
 
 def indexed() -> dict[str, list[tuple[Any, ...]]]:
@@ -68,7 +68,7 @@ def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: 
     assert set(after_faults) == {submission.path for submission in submissions}
     Document.objects.all().delete()
     source = live_world.home.sources.get()
-    queries.submit(source=source, submissions=submissions, options=OPTIONS, actor=live_world.users["editor"])
+    job_submit.submit_job(source=source, submissions=submissions, options=OPTIONS, actor=live_world.users["editor"])
     process_queue()
     assert after_faults == indexed()
 
@@ -85,13 +85,13 @@ def test_a_broker_that_forgot_its_queue_loses_nothing(
 
 def test_the_sweep_tells_again_what_no_message_tells(live_world: World, worker: Worker) -> None:
     job = submit(live_world, documents(5, words=3))
-    told = queue.waiting()
+    told = queue.count_waiting()
     assert told
     sweep.sweep()
-    assert queue.waiting() == told, "while there are messages none is added"
+    assert queue.count_waiting() == told, "while there are messages none is added"
     purge_queue()
     sweep.sweep()
-    assert queue.waiting() == told
+    assert queue.count_waiting() == told
     assert set(job.documents.values_list("state", flat=True)) == {State.QUEUED}
 
 
@@ -130,7 +130,7 @@ def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, setti
 def test_an_older_submission_that_finishes_later_does_not_win(live_world: World) -> None:
     older = submit(live_world, [Submission(path="a", title="A", text="Old text.")]).documents.get()
     source = live_world.home.sources.get()
-    newer = queries.submit(
+    newer = job_submit.submit_job(
         source=source,
         submissions=[Submission(path="a", title="A", text="New text.")],
         options=OPTIONS,
@@ -167,7 +167,7 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
 ) -> None:
     settings.RAG_LEASE_SECONDS = 1
     source = remote_source(live_world, provider)
-    job = queries.submit(
+    job = job_submit.submit_job(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()
@@ -197,7 +197,7 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
 def test_a_database_that_goes_away_fails_no_document(live_world: World, provider: ProviderServer) -> None:
     """RESOLUTION: a job survives "a database failover: no document is lost"."""
     source = remote_source(live_world, provider)
-    job = queries.submit(
+    job = job_submit.submit_job(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()

@@ -9,8 +9,8 @@ from django.utils import timezone
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
 from rag.providers import registry
-from rag.services.ingestion import leases, outages, outcomes, processing, sweep
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs, leases, outages, outcomes, processing, sweep
+from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
 from tests.support.provider_server import ProviderServer
@@ -30,8 +30,8 @@ def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
     )
     source = DataSource.objects.filter(slug="remote").first() or world.source("remote", embedding_model=model)
     submissions = [Submission(path=f"doc-{each}", title="Zebras", text=f"Zebra {each}.") for each in range(count)]
-    return queries.submit(
-        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
+    return submit.submit_job(
+        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
 
 
@@ -86,8 +86,8 @@ def test_outages_use_up_no_attempts_and_have_an_end(world: World, provider: Prov
 
 
 def test_the_usual_patience_is_about_an_hour() -> None:
-    assert datetime.timedelta(minutes=45) < outages.patience() < datetime.timedelta(minutes=75)
-    pauses = [outages.pause(times).total_seconds() for times in range(1, 40)]
+    assert datetime.timedelta(minutes=45) < outages.max_outage_duration() < datetime.timedelta(minutes=75)
+    pauses = [outages.backoff(times).total_seconds() for times in range(1, 40)]
     assert 10 <= pauses[0] <= 15
     assert 20 <= pauses[1] <= 30
     assert max(pauses) <= 360
@@ -98,7 +98,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: Provi
     job = queue(world, provider, 2)
     provider.fail(status, Retry_After="600")
     (row, _) = leases.claim_next(2)
-    processing.work_on([row])
+    processing.process_documents([row])
     row = job.documents.get(index=0)
     in_9_minutes = timezone.now() + datetime.timedelta(minutes=9)
     assert row.due_at
@@ -108,7 +108,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: Provi
 
 
 def test_a_provider_does_not_put_us_off_for_days() -> None:
-    assert outages.pause(1, asked=10**9) == datetime.timedelta(hours=1)
+    assert outages.backoff(1, asked=10**9) == datetime.timedelta(hours=1)
 
 
 def test_a_wrong_key_fails_at_once(world: World, provider: ProviderServer) -> None:
@@ -123,11 +123,11 @@ def test_other_models_go_on(world: World, provider: ProviderServer) -> None:
     queue(world, provider, 3)
     provider.fail(503)
     (row, *_) = leases.claim_next(1)
-    processing.work_on([row])
-    local = queries.submit(
+    processing.process_documents([row])
+    local = submit.submit_job(
         source=world.source("local"),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
-        options=processing.default_options(),
+        options=inputs.default_chunking_options(),
         actor=world.users["editor"],
     )
     assert process_queue() == 1
@@ -140,11 +140,11 @@ def test_one_document_sees_whether_the_model_is_back_and_the_others_follow(
     queue(world, provider, 10)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    processing.work_on([row])
+    processing.process_documents([row])
     time_passes()
     (probe,) = leases.claim_next(8)
     assert leases.claim_next(8) == []
-    processing.work_on([probe])
+    processing.process_documents([probe])
     assert len(leases.claim_next(8)) == 8
 
 
@@ -152,10 +152,10 @@ def test_a_document_that_did_not_come_to_ask_lets_another_one_ask(world: World, 
     queue(world, provider, 3)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    processing.work_on([row])
+    processing.process_documents([row])
     time_passes()
     (probe,) = leases.claim_next(8)
-    outcomes.fail(probe, "PARSE_ERROR", "It is empty.")
+    outcomes.record_failure(probe, "PARSE_ERROR", "It is empty.")
     (other,) = leases.claim_next(8)
     assert other.pk != probe.pk
 
@@ -164,7 +164,7 @@ def test_what_fails_at_the_same_time_counts_once(world: World, provider: Provide
     queue(world, provider, 5)
     rows = leases.claim_next(5)
     for row in rows:
-        outcomes.refuse(row, EmbeddingFailed("It cannot be reached."))
+        outcomes.record_error(row, EmbeddingFailed("It cannot be reached."))
     outage = ModelOutage.objects.get()
     assert outage.tries == 1
     assert outage.until < timezone.now() + datetime.timedelta(seconds=16)
@@ -176,9 +176,9 @@ def test_documents_that_waited_all_the_time_fail_without_asking_for_each(
     waiting = queue(world, provider, 30)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    processing.work_on([row])
+    processing.process_documents([row])
     later = queue(world, provider, 2)
-    long_ago = timezone.now() - outages.patience() - datetime.timedelta(seconds=1)
+    long_ago = timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1)
     ModelOutage.objects.update(since=long_ago)
     IngestionDocument.objects.filter(job=waiting).update(queued_at=long_ago)
     sweep.sweep()
@@ -193,8 +193,8 @@ def test_an_outage_that_nothing_was_tried_in_for_long_is_forgotten(world: World,
     """Else documents that come weeks later would fail without having been tried."""
     queue(world, provider, 2)
     provider.fail(503)
-    processing.work_on(leases.claim_next(1))
-    ModelOutage.objects.update(until=timezone.now() - outages.patience() - datetime.timedelta(seconds=1))
+    processing.process_documents(leases.claim_next(1))
+    ModelOutage.objects.update(until=timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1))
     sweep.sweep()
     assert not ModelOutage.objects.exists()
 

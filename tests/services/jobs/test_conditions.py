@@ -8,8 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionTurn, ModelOutage
-from rag.services.ingestion import processing, leases, sweep
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs, leases, processing, sweep
+from rag.services.jobs import submit
 from rag.types import Submission
 from tests.ragsite.test_metrics import read
 from tests.support.factories import World
@@ -19,10 +19,10 @@ AN_HOUR_AGO = datetime.timedelta(hours=-1)
 
 @pytest.fixture
 def row(world: World) -> IngestionDocument:
-    job = queries.submit(
+    job = submit.submit_job(
         source=world.source(),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
-        options=processing.default_options(),
+        options=inputs.default_chunking_options(),
         actor=world.users["editor"],
     )
     return job.documents.get()
@@ -36,7 +36,7 @@ def test_queued_then_running_then_done(row: IngestionDocument) -> None:
     assert found(row).condition == "queued"
     (held,) = leases.claim_next(1)
     assert found(row).condition == "running"
-    processing.work_on([held])
+    processing.process_documents([held])
     assert found(row).condition == ""
 
 

@@ -18,8 +18,8 @@ from rag.errors import DocumentTooLarge, IndexFull, StorageFailed, UnknownSource
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import place
 from rag.providers import file_storage
-from rag.services.ingestion import processing
-from rag.services.jobs import originals, queries, reparsing, retries, uploads
+from rag.services.ingestion import inputs, synchronous
+from rag.services.jobs import originals, queries, reparsing, retries, submit, uploads
 from rag.services.sources import deletion
 from rag.services.sources import documents as documents_service
 from rag.types import Submission
@@ -28,7 +28,7 @@ from tests.support import factories
 from tests.support.bucket_server import BucketServer, digest
 from tests.support.factories import World
 
-OPTIONS = processing.default_options()
+OPTIONS = inputs.default_chunking_options()
 State = IngestionDocument.State
 
 
@@ -41,8 +41,8 @@ def keep(source: Any, content: bytes = b"Zebras have stripes.", name: str = "../
 
 
 def keep_from(source: Any, content: io.BytesIO, name: str = "a") -> Original:
-    arriving = originals.Arriving(lambda: uploads.rewound(content), name, "text/plain")
-    (original,) = originals.keep(source=source, files=[arriving])
+    arriving = originals.IncomingFile(lambda: uploads.rewind(content), name, "text/plain")
+    (original,) = originals.store_files(source=source, files=[arriving])
     return original
 
 
@@ -52,7 +52,7 @@ def upload(path: str, content: bytes, **about: Any) -> uploads.Upload:
 
 
 def send(world: World, source: Any, *documents: Any) -> IngestionJob:
-    job = uploads.submit(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
+    job = uploads.submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
     factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     return job
 
@@ -98,9 +98,9 @@ def test_many_files_take_few_statements(world: World, stored_files: Path, django
     """A request of ten thousand documents is answered while its client still waits."""
     source = world.source()
     contents = [f"File {number}".encode() for number in range(120)]
-    files = [originals.Arriving(partial(io.BytesIO, each), "file.txt", "text/plain") for each in contents]
+    files = [originals.IncomingFile(partial(io.BytesIO, each), "file.txt", "text/plain") for each in contents]
     with django_assert_max_num_queries(30):
-        kept = originals.keep(source=source, files=files)
+        kept = originals.store_files(source=source, files=files)
     assert [original.sha256 for original in kept] == [digest(content) for content in contents]
     assert [(stored_files / place(original)).read_bytes() for original in kept] == contents
     rows = Original.objects.in_bulk()
@@ -136,7 +136,7 @@ def test_a_bucket_that_does_not_answer_costs_time_and_no_file(
     source = world.source()
     original = keep(source)
     settings.RAG_MAX_OUTAGES = 3
-    job = uploads.submit(
+    job = uploads.submit_documents(
         source=source, documents=[upload("a", b"Alpha.")], options=OPTIONS, actor=world.users["editor"]
     )
     bucket.down = True
@@ -255,16 +255,16 @@ def test_a_job_holds_what_it_has_not_ended_and_what_failed_lately(
 ) -> None:
     source = world.source()
     documents = [upload("bad", b"%PDF-1.7 and no more"), upload("waiting", b"Alpha."), upload("given-up", b"Beta.")]
-    job = uploads.submit(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
+    job = uploads.submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
     factories.process_documents(ids=[job.documents.get(path="bad").pk])
     purge()
     assert Original.objects.count() == 3
-    queries.cancel(Caller(world.users["editor"]), job.pk)
+    queries.cancel_job(Caller(world.users["editor"]), job.pk)
     purge()
     assert [original.name for original in Original.objects.all()] == ["bad"]
     late = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS, minutes=1)
     IngestionDocument.objects.filter(path="bad").update(finished_at=late)
-    retries.forget_inputs()
+    retries.delete_expired_inputs()
     purge()
     assert (Original.objects.count(), stored(stored_files)) == (0, [])
 
@@ -308,11 +308,11 @@ def test_copies_of_killed_processes_are_forgotten(world: World, settings: Any) -
 def test_documents_are_parsed_again_from_what_is_stored(world: World, settings: Any) -> None:
     source = world.source()
     send(world, source, upload("a.md", b"Zebras. " * 200, tags=("x",), source_type="faq"))
-    processing.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
+    synchronous.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
     before = {document.path: document for document in Document.objects.all()}
     settings.RAG_CHUNK_TOKENS = 64
-    assert reparsing.parse_again(Caller(world.users["member"]), Document.objects.all()) == []
-    (job,) = reparsing.parse_again(Caller(world.users["editor"]), Document.objects.all())
+    assert reparsing.reparse_documents(Caller(world.users["member"]), Document.objects.all()) == []
+    (job,) = reparsing.reparse_documents(Caller(world.users["editor"]), Document.objects.all())
     factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     assert set(job.documents.values_list("outcome", flat=True)) == {"updated"}, "although nothing has changed"
     after = {document.path: document for document in Document.objects.all()}
@@ -329,13 +329,13 @@ def test_a_version_on_its_way_is_not_overtaken_by_parsing_again(world: World) ->
     send(world, source, upload("a", b"Alpha."))
     documents = Document.objects.all()
     editor = world.users["editor"]
-    queries.submit(
+    submit.submit_job(
         source=source, submissions=[Submission(path="a", title="", text="Beta.")], options=OPTIONS, actor=editor
     )
-    assert reparsing.parse_again(Caller(editor), documents) == []
+    assert reparsing.reparse_documents(Caller(editor), documents) == []
     factories.process_queue()
     assert documents.get().text == "Beta."
-    (job,) = reparsing.parse_again(Caller(editor), documents)
+    (job,) = reparsing.reparse_documents(Caller(editor), documents)
     documents_service.delete_document(documents.get())
     factories.process_queue()
     assert not Document.objects.live().exists(), "nor does it bring back what was deleted since"

@@ -8,8 +8,8 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import outcomes, processing
-from rag.services.jobs import queries, retries
+from rag.services.ingestion import inputs, outcomes
+from rag.services.jobs import lifecycle, queries, retries, submit
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
 
@@ -20,13 +20,13 @@ def failed_job(world: World, *, count: int = 2) -> IngestionJob:
     """Its first document has failed; the others are done."""
     source = world.home.sources.first() or world.source()
     submissions = [Submission(path=f"doc-{each}", title="A", text=f"Zebra {each}.") for each in range(count)]
-    job = queries.submit(
-        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
+    job = submit.submit_job(
+        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
     job.documents.filter(index=0).update(state=State.RUNNING, attempts=3, outages=2)
-    outcomes.fail(job.documents.get(index=0), "INTERNAL_ERROR", "An unexpected error.")
+    outcomes.record_failure(job.documents.get(index=0), "INTERNAL_ERROR", "An unexpected error.")
     process_queue()
-    queries.close(job.pk)
+    lifecycle.close_if_finished(job.pk)
     job.refresh_from_db()
     return job
 
@@ -35,7 +35,7 @@ def test_a_retry_does_what_failed_and_only_that(world: World) -> None:
     job = failed_job(world)
     assert job.status == Status.COMPLETED
     done = job.documents.get(index=1)
-    retries.retry(Caller(world.users["editor"]), job.pk)
+    retries.retry_job(Caller(world.users["editor"]), job.pk)
     job.refresh_from_db()
     row = job.documents.get(index=0)
     assert (job.status, job.finished_at) == (Status.PROCESSING, None)
@@ -52,7 +52,7 @@ def test_a_retry_does_what_failed_and_only_that(world: World) -> None:
 def test_a_retry_does_not_bring_an_older_version_back(world: World) -> None:
     job = failed_job(world, count=1)
     ingest_text(job.source, "doc-0", "Lions.")
-    retries.retry(Caller(world.users["editor"]), job.pk)
+    retries.retry_job(Caller(world.users["editor"]), job.pk)
     process_queue()
     assert Document.objects.get().text == "Lions."
     assert job.documents.get().state == State.DONE
@@ -62,12 +62,12 @@ def test_what_is_kept_is_forgotten_in_time_and_the_rows_stay(world: World) -> No
     old, young = failed_job(world), failed_job(world)
     past = timezone.now() - datetime.timedelta(days=31)
     IngestionDocument.objects.filter(job=old).update(finished_at=past)
-    retries.forget_inputs()
+    retries.delete_expired_inputs()
     assert (old.documents.count(), old.documents.exclude(text="").count()) == (2, 0)
     assert young.documents.exclude(text="").count() == 1
     with pytest.raises(NothingToRetry, match="not kept any more"):
-        retries.retry(Caller(world.users["editor"]), old.pk)
-    retries.retry(Caller(world.users["editor"]), young.pk)
+        retries.retry_job(Caller(world.users["editor"]), old.pk)
+    retries.retry_job(Caller(world.users["editor"]), young.pk)
 
 
 def test_forgetting_takes_any_number_in_small_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,17 +76,17 @@ def test_forgetting_takes_any_number_in_small_batches(world: World, monkeypatch:
     for _ in range(5):
         failed_job(world, count=1)
     IngestionDocument.objects.update(finished_at=past)
-    retries.forget_inputs()
+    retries.delete_expired_inputs()
     assert not IngestionDocument.objects.exclude(text="").exists()
 
 
 def test_there_must_be_something_to_try_again(world: World) -> None:
     editor = world.users["editor"]
     job = failed_job(world, count=3)
-    retries.retry(Caller(editor), job.pk)
+    retries.retry_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="has failed"):
-        retries.retry(Caller(editor), job.pk)
-    queries.cancel(Caller(editor), job.pk)
+        retries.retry_job(Caller(editor), job.pk)
+    queries.cancel_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="cancelled"):
-        retries.retry(Caller(editor), job.pk)
+        retries.retry_job(Caller(editor), job.pk)
     assert not job.documents.filter(state=State.QUEUED).exists()

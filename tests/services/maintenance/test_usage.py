@@ -14,8 +14,9 @@ from orgs.access.caller import Caller
 from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Original, Usage
 from rag.pipeline.ingestion import quota
-from rag.services.ingestion import processing
+from rag.services.ingestion import inputs
 from rag.services.jobs import queries
+from rag.services.jobs import submit as job_submit
 from rag.services.maintenance import usage
 from rag.services.sources import documents
 from rag.types import Submission
@@ -23,7 +24,7 @@ from tests.support import factories
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
-OPTIONS = processing.default_options()
+OPTIONS = inputs.default_chunking_options()
 
 
 def limit(world: World, **most: int | None) -> None:
@@ -59,7 +60,7 @@ def refused(results: list[Any]) -> int:
 
 def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh") -> IngestionJob:
     sent = [Submission(path=path, title=path, text=text) for path, text in zip(paths, texts, strict=False)]
-    return queries.submit(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
+    return job_submit.submit_job(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
 
 
 def work() -> None:
@@ -74,7 +75,7 @@ def test_of_many_writers_exactly_those_get_in_that_fit(live_world: World, most: 
     results = at_once([partial(ingest_text, each, "a", "0123456789") for each in sources])
     assert (refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
     assert Usage.objects.values_list("chunks", "bytes").get() == (3, 30)
-    assert usage.check() == []
+    assert usage.find_differences() == []
 
 
 def test_writers_and_deleters_side_by_side_leave_the_counter_right(live_world: World) -> None:
@@ -92,7 +93,7 @@ def test_writers_and_deleters_side_by_side_leave_the_counter_right(live_world: W
     tasks = [partial(rewrite, path) for path in ("0", "1", "2", "new", "new")]
     tasks += [partial(delete, path) for path in ("3", "4", "5")]
     at_once(tasks)
-    assert usage.check() == []
+    assert usage.find_differences() == []
     assert Usage.objects.get().chunks == Chunk.objects.filter(document__deleted_at=None).count()
 
 
@@ -128,7 +129,7 @@ def test_a_cancelled_or_failed_document_waits_for_no_room(live_world: World) -> 
     limit(live_world, max_bytes=10)
     source = live_world.source()
     job = submit(live_world, source, "0123456789")
-    queries.cancel(Caller(live_world.users["editor"]), job.pk)
+    queries.cancel_job(Caller(live_world.users["editor"]), job.pk)
     submit(live_world, source, "0123456789")
 
 
@@ -179,5 +180,5 @@ def test_counters_are_checked_and_repaired(world: World) -> None:
         call_command("check_usage", stdout=(out := StringIO()))
     assert "home: counted 7 chunks and 7 bytes, stored 1 chunks and 7 bytes" in out.getvalue()
     call_command("check_usage", "--repair", stdout=StringIO())
-    assert usage.check() == []
+    assert usage.find_differences() == []
     assert Usage.objects.get(organization=world.abroad).bytes == len("Lions.")

@@ -27,8 +27,8 @@ from rag.models import (
     Usage,
 )
 from rag.pipeline.retrieval import retrieve
-from rag.services.ingestion import processing
-from rag.services.jobs import queries, retries
+from rag.services.ingestion import synchronous
+from rag.services.jobs import retries, submit
 from rag.services.maintenance import usage
 from rag.services.sources import deletion, documents
 from rag.types import ChunkingOptions, Question, Scope, Submission
@@ -108,7 +108,7 @@ def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
             assert counted() == sums()
             stored = [text for texts in expected.values() for text in texts.values()]
             assert counted()[1] == sum(len(text.encode()) for text in stored)
-        assert usage.check() == []
+        assert usage.find_differences() == []
         for source in sources.values():
             deletion.delete_source(source)
         assert counted() == (0, 0)
@@ -191,7 +191,7 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
     ingest_text(source, "a", "Zebras.")
     newer = Submission(path="a", title="A", text="Lions.")
     if is_job:
-        queries.submit(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
+        submit.submit_job(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
     ids = list(IngestionDocument.objects.values_list("pk", flat=True))
 
     def work() -> None:
@@ -199,7 +199,7 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
             if is_job:
                 factories.process_documents(ids=ids)
             else:
-                processing.ingest_now(source=source, submission=newer)
+                synchronous.ingest_now(source=source, submission=newer)
         finally:
             connection.close()
 
@@ -226,7 +226,7 @@ def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(li
     ingest_text(source, "a", "Zebras.")
     ingest_text(source, "b", "Zebras.")
     waiting = Submission(path="a", title="A", text="Lions.")
-    queries.submit(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
+    submit.submit_job(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
     for document in Document.objects.all():
         documents.delete_document(document)
     deletion.purge_deleted()
@@ -281,7 +281,7 @@ def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back
     ingest_text(source, "a", "Zebras.")
     options, editor = OPTIONS, live_world.users["editor"]
     sent = Submission(path="a", title="A", text="Lions.")
-    job = queries.submit(source=source, submissions=[sent], options=options, actor=editor)
+    job = submit.submit_job(source=source, submissions=[sent], options=options, actor=editor)
     job.documents.update(state=IngestionDocument.State.FAILED, finished_at=timezone.now())
     documents.delete_document(Document.objects.get())
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))

@@ -6,9 +6,9 @@ from accounts.models import User
 from orgs.access.permissions import Scope, Visibility
 from orgs.api_keys import service
 from orgs.models import Organization
-from orgs.services import add_member, found_organization
+from orgs.services import add_member, create_organization
 from rag.models import DataSource, EmbeddingModel
-from rag.services.ingestion import processing
+from rag.services.ingestion import synchronous
 from rag.types import Submission
 
 from .traffic import Person
@@ -18,7 +18,7 @@ SOURCES = ("local", "remote")
 
 def people(count: int, *, embeddings: str) -> list[Person]:
     """embeddings: the base URL of the remote model."""
-    home = found_organization(name="Abuse", slug="abuse")
+    home = create_organization(name="Abuse", slug="abuse")
     users = []
     for number in range(count):
         user = User.objects.create_user(f"person-{number}@abuse.example", None)
@@ -30,7 +30,7 @@ def people(count: int, *, embeddings: str) -> list[Person]:
             organization=home, slug=slug, name=slug, visibility=Visibility.PUBLIC, owner=users[0], embedding_model=model
         )
         text = "The spare keys of the yard are where the bikes are."
-        processing.ingest_now(source=source, submission=Submission(path="keys.md", title="Keys", text=text))
+        synchronous.ingest_now(source=source, submission=Submission(path="keys.md", title="Keys", text=text))
     return [
         Person(f"person-{number}", _credential(user, home, by_key=number % 2 == 0), SOURCES)
         for number, user in enumerate(users)

@@ -10,10 +10,10 @@ from django.db import connection
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
-from orgs.services import found_organization
+from orgs.services import create_organization
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services.ingestion import processing
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs
+from rag.services.jobs import submit as job_submit
 from rag.types import Submission
 
 from . import images
@@ -63,7 +63,7 @@ class Run:
         self.site, self.endpoint = site, endpoint
         self.report = Report()
         self._user = User.objects.create_user(f"{name}@chaos.example", None)
-        organization = found_organization(name=name, slug=name)
+        organization = create_organization(name=name, slug=name)
         model, _ = EmbeddingModel.objects.get_or_create(
             name="chaos", defaults={"provider": "openai", "dimensions": 384, "base_url": endpoint.base_url}
         )
@@ -80,10 +80,10 @@ class Run:
         )
 
     def submit(self, submissions: Sequence[Submission], *, source: DataSource | None = None) -> IngestionJob:
-        return queries.submit(
+        return job_submit.submit_job(
             source=source or self.disturbed,
             submissions=submissions,
-            options=processing.default_options(),
+            options=inputs.default_chunking_options(),
             actor=self._user,
         )
 

@@ -1,4 +1,4 @@
-"""The fields of a data source's documents (docs/contracts.md): beside the contract."""
+"""The fields of a data source's documents (docs/contracts/pipeline.md): beside the contract."""
 
 import datetime
 from typing import Annotated, Any, TypedDict

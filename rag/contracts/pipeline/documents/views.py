@@ -4,13 +4,12 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import ViewSetMixin
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import pagination
-from rag.contracts.common.base import caller, organization, organization_to_write, validated
+from rag.contracts.common.base import get_caller, organization, organization_to_write, validated
 from rag.contracts.pipeline import examples
-from rag.contracts.pipeline.base import PipelineView
+from rag.contracts.pipeline.base import PipelineViewSet
 from rag.services.sources import documents
 from ragsite.http.openapi import answered
 from ragsite.postgres.models import as_uuid
@@ -20,11 +19,13 @@ from . import serializers
 _DOCUMENT_ID = [OpenApiParameter("documentId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
 
 
-class Documents(ViewSetMixin, PipelineView):
+class Documents(PipelineViewSet):
     """Listing them, showing one, deleting one by its id or its path."""
 
     scopes = {"DELETE": Scope.INGEST}
     path_names = {"reference": "id", "document_id": "documentId"}
+    lookup_url_kwarg = "document_id"
+    lookup_value_regex = "[^/]+"
 
     @extend_schema(
         operation_id="listDocuments",
@@ -37,7 +38,7 @@ class Documents(ViewSetMixin, PipelineView):
     def list(self, request: Request, reference: str) -> Response:
         wanted = validated(serializers.DocumentListIn, request.query_params.dict())
         found = documents.list_documents(
-            caller(request),
+            get_caller(request),
             reference,
             organization=organization(request),
             search=wanted.get("q", ""),
@@ -59,7 +60,7 @@ class Documents(ViewSetMixin, PipelineView):
     )
     def retrieve(self, request: Request, reference: str, document_id: str) -> Response:
         key = as_uuid(document_id)
-        found = documents.list_documents(caller(request), reference, organization=organization(request))
+        found = documents.list_documents(get_caller(request), reference, organization=organization(request))
         return Response(serializers.document_out(documents.get_document(found, document_id=key)))
 
     @extend_schema(
@@ -72,7 +73,9 @@ class Documents(ViewSetMixin, PipelineView):
     )
     def destroy(self, request: Request, reference: str, document_id: str) -> Response:
         home = organization_to_write(request)
-        documents.delete_by_reference(caller(request), reference, document_id=as_uuid(document_id), organization=home)
+        documents.delete_by_reference(
+            get_caller(request), reference, document_id=as_uuid(document_id), organization=home
+        )
         return Response(status=204)
 
     @extend_schema(
@@ -84,5 +87,7 @@ class Documents(ViewSetMixin, PipelineView):
     )
     def destroy_by_path(self, request: Request, reference: str) -> Response:
         path = validated(serializers.DocumentPathIn, request.query_params.dict())["path"]
-        documents.delete_by_reference(caller(request), reference, path=path, organization=organization_to_write(request))
+        documents.delete_by_reference(
+            get_caller(request), reference, path=path, organization=organization_to_write(request)
+        )
         return Response(status=204)

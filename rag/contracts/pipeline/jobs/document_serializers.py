@@ -1,4 +1,4 @@
-"""The documents of an ingestion job, one by one (sub-contract 1; docs/contracts.md)."""
+"""The documents of an ingestion job, one by one (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import datetime
 from typing import Annotated, Any, TypedDict

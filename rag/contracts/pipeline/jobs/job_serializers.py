@@ -1,4 +1,4 @@
-"""Ingestion jobs: how far they are, and their list (sub-contract 1; docs/contracts.md)."""
+"""Ingestion jobs: how far they are, and their list (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import datetime
 from typing import Annotated, Any, TypedDict

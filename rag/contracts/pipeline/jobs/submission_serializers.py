@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from rag.contracts.common import fields
 from rag.models import SourceType
-from rag.services.jobs.uploads import Upload, rewound
+from rag.services.jobs.uploads import Upload, rewind
 from rag.types import ChunkingOptions, Submission
 
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -180,4 +180,4 @@ def _document(document: dict[str, Any]) -> Submission | Upload:
     )
     if file is None:
         return submission
-    return Upload(submission, partial(rewound, file), name=getattr(file, "name", None) or path)
+    return Upload(submission, partial(rewind, file), name=getattr(file, "name", None) or path)

@@ -6,16 +6,16 @@ from typing import Any
 from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import ViewSetMixin
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import pagination
-from rag.contracts.common.base import caller, organization, organization_to_write, validated
+from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validated
 from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
-from rag.contracts.pipeline.base import PipelineView
+from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
 from rag.services.jobs import queries, retries, uploads
 from rag.services.sources import lookup
@@ -27,12 +27,11 @@ from . import document_serializers, job_serializers, submission_serializers
 _JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
 
 
-class IngestionJobs(ViewSetMixin, PipelineView):
-    """POST /api/rag/ingest with `documents` or files → 202; GET and DELETE /api/rag/ingest/{jobId}."""
+class IngestionJobs(PipelineViewSet, CreateViewSet):
+    """The collection /api/rag/ingest, which shares its path with v3 (rag.contracts.shared_paths)."""
 
-    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST, "DELETE": Scope.INGEST}
-    error_statuses = (*PipelineView.error_statuses, 415, 507)
-    path_names = {"job_id": "jobId"}
+    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
+    error_statuses = (*PipelineViewSet.error_statuses, 415, 507)
 
     @extend_schema(
         summary="Send many documents as a job",
@@ -46,33 +45,53 @@ class IngestionJobs(ViewSetMixin, PipelineView):
     )
     def create(self, request: Request) -> Response:
         values = _submitted(request)
-        source = lookup.get_source_to_ingest(caller(request), values["dataSourceId"], organization=organization_to_write(request))
+        source = lookup.get_source_to_ingest(
+            get_caller(request), values["dataSourceId"], organization=organization_to_write(request)
+        )
         model = values.get("embeddingModel", source.embedding_model.name)
         if model != source.embedding_model.name:
             raise InvalidRequest(
                 f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
                 field="embeddingModel",
             )
-        job = uploads.submit(
+        job = uploads.submit_documents(
             source=source,
             documents=submission_serializers.documents(values),
             options=submission_serializers.options(values),
-            actor=caller(request),
+            actor=get_caller(request).authenticated_user,
         )
         return Response(_job(request, job.pk), status=202)
 
+    @extend_schema(
+        operation_id="listIngestionJobs",
+        summary="List jobs",
+        description="Those that the caller may watch, newest first; of one source (its id or slug), of one status.",
+        tags=["pipeline"],
+        parameters=[job_serializers.JobListIn, *pagination.PARAMETERS],
+        responses={200: job_serializers.JobListOut},
+        examples=[answered({"jobs": [examples.LISTED_JOB], "page": 1, "pageSize": 50, "total": 1}, "Jobs")],
+    )
     def list(self, request: Request) -> Response:
-        """Shares its path with v3, and is described there (rag.contracts.shared_paths)."""
         wanted = validated(job_serializers.JobListIn, request.query_params.dict())
-        found = queries.listed(
-            caller(request),
+        found = queries.list_jobs(
+            get_caller(request),
             organization=organization(request),
             source=wanted.get("source", ""),
             status=wanted.get("status", ""),
         )
         page = pagination.page(request, found)
-        shown = [job_serializers.job_listed(job) for job in queries.with_progress(page.items)]
+        shown = [job_serializers.job_listed(job) for job in queries.add_progress(page.items)]
         return Response({"jobs": shown, **page.numbers})
+
+
+class IngestionJobDetail(PipelineViewSet):
+    """One job: /api/rag/ingest/{jobId}, its documents, and trying the failed ones again."""
+
+    scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST, "DELETE": Scope.INGEST}
+    error_statuses = (*PipelineViewSet.error_statuses, 415, 507)
+    path_names = {"job_id": "jobId"}
+    lookup_url_kwarg = "job_id"
+    lookup_value_regex = "[^/]+"
 
     @extend_schema(
         operation_id="getIngestionJob",
@@ -94,15 +113,8 @@ class IngestionJobs(ViewSetMixin, PipelineView):
         examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
     )
     def destroy(self, request: Request, job_id: str) -> Response:
-        queries.cancel(caller(request), _key(job_id), organization=organization_to_write(request))
+        queries.cancel_job(get_caller(request), _key(job_id), organization=organization_to_write(request))
         return Response(_job(request, _key(job_id)))
-
-
-class IngestionJobDocuments(PipelineView):
-    """GET /api/rag/ingest/{jobId}/documents."""
-
-    scopes = {"GET": Scope.INGEST}
-    path_names = {"job_id": "jobId"}
 
     @extend_schema(
         operation_id="listIngestionJobDocuments",
@@ -114,22 +126,14 @@ class IngestionJobDocuments(PipelineView):
             answered({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
         ],
     )
-    def get(self, request: Request, job_id: str) -> Response:
+    @action(detail=True, error_statuses=PipelineViewSet.error_statuses)
+    def documents(self, request: Request, job_id: str) -> Response:
         wanted = validated(document_serializers.DocumentListIn, request.query_params.dict())
-        rows = queries.documents(
-            caller(request), _key(job_id), organization=organization(request), status=wanted.get("status", "")
+        rows = queries.list_documents(
+            get_caller(request), _key(job_id), organization=organization(request), status=wanted.get("status", "")
         )
         page = pagination.page(request, rows)
         return Response({"documents": [document_serializers.job_document(row) for row in page.items], **page.numbers})
-
-
-class IngestionJobRetry(PipelineView):
-    """POST /api/rag/ingest/{jobId}/retry → 202."""
-
-    scopes = {"POST": Scope.INGEST}
-    rate_limit = INGESTIONS
-    error_statuses = (*PipelineView.error_statuses, 409, 507)
-    path_names = {"job_id": "jobId"}
 
     @extend_schema(
         operation_id="retryIngestionJob",
@@ -140,8 +144,14 @@ class IngestionJobRetry(PipelineView):
         responses={202: job_serializers.JobOut},
         examples=[answered(examples.RETRIED_JOB, "Job", status=202)],
     )
-    def post(self, request: Request, job_id: str) -> Response:
-        retries.retry(caller(request), _key(job_id), organization=organization_to_write(request))
+    @action(
+        detail=True,
+        methods=["post"],
+        rate_limit=INGESTIONS,
+        error_statuses=(*PipelineViewSet.error_statuses, 409, 507),
+    )
+    def retry(self, request: Request, job_id: str) -> Response:
+        retries.retry_job(get_caller(request), _key(job_id), organization=organization_to_write(request))
         return Response(_job(request, _key(job_id)), status=202)
 
 
@@ -159,13 +169,13 @@ def _key(job_id: str) -> uuid.UUID:
 
 
 def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
-    job = queries.job_visible_to(caller(request), job_id, organization=organization(request))
-    chunks = queries.indexed_chunks(job, job_serializers.MAX_VECTOR_IDS + 1)
+    job = queries.get_job(get_caller(request), job_id, organization=organization(request))
+    chunks = queries.list_chunk_ids(job, job_serializers.MAX_VECTOR_IDS + 1)
     return job_serializers.job_out(
         job,
         vector_ids=[str(chunk) for chunk in chunks],
         errors=[
             {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message}
-            for row in queries.failures(job, job_serializers.MAX_ERRORS)
+            for row in queries.list_failures(job, job_serializers.MAX_ERRORS)
         ],
     )

@@ -4,28 +4,32 @@ import uuid
 from collections.abc import Iterable
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import ViewSetMixin
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import pagination
-from rag.contracts.common.base import caller, has_scope, organization, organization_to_write, validated
+from rag.contracts.common.base import get_caller, has_scope, organization, organization_to_write, validated
 from rag.contracts.pipeline import examples
-from rag.contracts.pipeline.base import PipelineView
+from rag.contracts.pipeline.base import PipelineViewSet
 from rag.models import DataSource
+from rag.services.access import explain
 from rag.services.sources import deletion, editing, lookup
 from rag.services.sources.editing import AccessLists
 from ragsite.http.openapi import answered, sent
 
 from . import serializers
+from .access_serializers import AccessIn, AccessOut, access_out
 
 
-class DataSources(ViewSetMixin, PipelineView):
+class DataSources(PipelineViewSet):
     """/api/rag/sources: those that the caller may query, send to or manage; making, changing and deleting them."""
 
     scopes = {"POST": Scope.MANAGE, "PATCH": Scope.MANAGE, "DELETE": Scope.MANAGE}
     path_names = {"reference": "id"}
+    lookup_url_kwarg = "reference"
+    lookup_value_regex = "[^/]+"
 
     @extend_schema(
         operation_id="listDataSources",
@@ -38,7 +42,7 @@ class DataSources(ViewSetMixin, PipelineView):
     def list(self, request: Request) -> Response:
         wanted = validated(serializers.SourceListIn, request.query_params.dict())
         found = lookup.list_sources(
-            caller(request),
+            get_caller(request),
             organization=organization(request),
             also_in=wanted.get("organization", ""),
             search=wanted.get("search", ""),
@@ -60,7 +64,7 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def create(self, request: Request) -> Response:
         wanted = serializers.source_settings(validated(serializers.SourceIn, request.data))
-        source = editing.create_source(caller(request), wanted, organization=organization_to_write(request))
+        source = editing.create_source(get_caller(request), wanted, organization=organization_to_write(request))
         return Response(_source(request, source), status=201)
 
     @extend_schema(
@@ -71,7 +75,7 @@ class DataSources(ViewSetMixin, PipelineView):
         examples=[answered(examples.SOURCE, "Source")],
     )
     def retrieve(self, request: Request, reference: str) -> Response:
-        found = lookup.list_sources(caller(request), organization=organization(request))
+        found = lookup.list_sources(get_caller(request), organization=organization(request))
         return Response(_source(request, lookup.get_source(found, reference)))
 
     @extend_schema(
@@ -84,7 +88,9 @@ class DataSources(ViewSetMixin, PipelineView):
     )
     def partial_update(self, request: Request, reference: str) -> Response:
         wanted = serializers.source_settings(validated(serializers.SourceChangeIn, request.data))
-        source = editing.update_source(caller(request), reference, wanted, organization=organization_to_write(request))
+        source = editing.update_source(
+            get_caller(request), reference, wanted, organization=organization_to_write(request)
+        )
         return Response(_source(request, source))
 
     @extend_schema(
@@ -94,8 +100,26 @@ class DataSources(ViewSetMixin, PipelineView):
         responses={204: None},
     )
     def destroy(self, request: Request, reference: str) -> Response:
-        deletion.delete_by_reference(caller(request), reference, organization=organization_to_write(request))
+        deletion.delete_by_reference(get_caller(request), reference, organization=organization_to_write(request))
         return Response(status=204)
+
+    @extend_schema(
+        operation_id="explainAccess",
+        summary="Why somebody may use a data source, or may not",
+        description="For whoever may manage the source. A person who is not a member of its organisation is answered "
+        "alike, whether or not there is an account.",
+        parameters=[AccessIn],
+        responses={200: AccessOut},
+        examples=[answered(examples.ACCESS, "Access")],
+    )
+    @action(detail=True, scopes={"GET": Scope.MANAGE})
+    def access(self, request: Request, reference: str) -> Response:
+        source = lookup.get_source_to_manage(
+            get_caller(request), reference, organization=organization(request), refusal=lookup.MAY_NOT_EXPLAIN
+        )
+        asked = validated(AccessIn, request.query_params.dict())["user"]
+        person = explain.person(asked, [source.organization_id], asker=get_caller(request))
+        return Response(access_out(source, asked, explain.explain(source, person)))
 
 
 def _source(request: Request, source: DataSource) -> serializers.SourceOut:
@@ -104,4 +128,4 @@ def _source(request: Request, source: DataSource) -> serializers.SourceOut:
 
 def _access_lists(request: Request, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """None to a key that may not manage: who a source is open to is for those who could change it."""
-    return editing.get_access_lists(caller(request), shown) if has_scope(request, Scope.MANAGE) else {}
+    return editing.get_access_lists(get_caller(request), shown) if has_scope(request, Scope.MANAGE) else {}

@@ -1,4 +1,4 @@
-"""How credentials are told to OpenAPI (imported for its registrations)."""
+"""The authentication schemes of the OpenAPI schema; importing this module registers them."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from drf_spectacular.openapi import AutoSchema
 
 
 class AccessTokenScheme(OpenApiAuthenticationExtension):
-    target_class = "accounts.authentication.AccessTokenAuthentication"
+    target_class = "orgs.authentication.access_tokens.AccessTokenAuthentication"
     name = "bearer"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
@@ -15,7 +15,7 @@ class AccessTokenScheme(OpenApiAuthenticationExtension):
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):
-    target_class = "orgs.api_keys.authentication.ApiKeyAuthentication"
+    target_class = "orgs.authentication.api_keys.ApiKeyAuthentication"
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
@@ -23,9 +23,9 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):
 
 
 class AnonymousOrganizationScheme(OpenApiAuthenticationExtension):
-    """No scheme, and nothing to tell: the reference is the same on every installation."""
+    """Not part of the schema: the API reference is the same on every installation."""
 
-    target_class = "orgs.api_keys.authentication.AnonymousOrganizationAuthentication"
+    target_class = "orgs.authentication.anonymous.AnonymousOrganizationAuthentication"
     name = []
 
     def get_security_requirement(self, auto_schema: AutoSchema) -> Any:

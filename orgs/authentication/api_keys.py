@@ -1,0 +1,63 @@
+"""Authentication by API key (docs/contracts/authentication.md)."""
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.request import Request
+
+from accounts.models import User
+from orgs import audit_registry
+from orgs.access.caller import Caller
+from orgs.api_keys import service
+from ragsite.http.client_address import client_address
+from ragsite.http.transport import require_https
+
+from .base import authenticated
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer rk_…`, `X-API-Key: rk_…` or `apikey: rk_…`.
+
+    A bearer credential of another form is left to the access tokens; the other headers are then ignored.
+    """
+
+    def authenticate(self, request: Request) -> tuple[User, Caller] | None:
+        secret = _find_key(request)
+        if not secret:
+            return None
+        try:
+            require_https(request)
+        except PermissionDenied:
+            service.flag(secret)
+            raise
+        address = client_address(request)
+        key = service.find_usable(secret, address=address)
+        if key is None:
+            if refused := service.find_refused(secret, address=address):
+                audit_registry.record_refused_key(*refused)
+            raise AuthenticationFailed("This API key is invalid, expired or revoked.")
+        service.note_use(key)
+        return authenticated(Caller.from_key(key))
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="api"'
+
+
+def read_credential_headers(request: Request) -> tuple[str, str, str]:
+    """The values of Authorization, X-API-Key and apikey, in this order; empty for a header that is missing."""
+    authorization, api_key, supabase_key = (
+        request.headers.get(name, "").strip() for name in ("Authorization", "X-API-Key", "apikey")
+    )
+    return authorization, api_key, supabase_key
+
+
+def _find_key(request: Request) -> str:
+    """The credential to check as an API key; empty if there is none, or if an access token comes first."""
+    authorization, api_key, supabase_key = read_credential_headers(request)
+    kind, _, credential = authorization.partition(" ")
+    if kind.lower() == "bearer":
+        credential = credential.strip()
+        return credential if credential.startswith(service.PREFIX) else ""
+    if api_key:
+        return api_key
+    # supabase-js always sends this header; beside an Authorization it may hold a key of another service.
+    return supabase_key if supabase_key.startswith(service.PREFIX) or not authorization else ""

@@ -1,0 +1,77 @@
+"""Ingesting one document while the client waits, without a job."""
+
+import contextlib
+
+from django.conf import settings
+from django.db import transaction
+
+from rag.errors import DocumentTooLarge, ModelChanged
+from rag.models import DataSource, Document
+from rag.pipeline.ingestion import index, prepare, quota
+from rag.services.sources import lookup
+from rag.types import ChunkingOptions, IndexOutcome, Submission
+from ragsite.postgres import identity
+from ragsite.postgres.models import uuid7
+
+from .inputs import default_chunking_options
+
+
+def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
+    """Ingest one document. It can be searched when this returns.
+
+    Args:
+        source: A source that the caller has found among those that they may send documents to. One that is not saved
+            yet is saved in the transaction that writes the document, so that it never exists without it.
+        submission: The document, sent as text.
+
+    Returns:
+        Whether the document was created, updated or unchanged, its id, and its number of chunks.
+
+    Raises:
+        DocumentTooLarge: If the text has more than RAG_MAX_SYNC_TEXT_BYTES bytes.
+        IndexFull: If the organisation's quota has no room.
+        ParseFailed: If the text cannot be parsed.
+        EmbeddingFailed: If the embedding model does not answer.
+        UnknownSource: If the source was deleted in the meantime.
+        NotAllowed: If another request has created the source, and its owner may not send documents to it.
+    """
+    size = len(submission.text.encode())
+    if size > settings.RAG_MAX_SYNC_TEXT_BYTES:
+        raise DocumentTooLarge(
+            f"The text has {size:,} bytes; a request that waits for the result may have at most "
+            f"{settings.RAG_MAX_SYNC_TEXT_BYTES:,}. Send it as a job: POST /api/rag/ingest with `documents`."
+        )
+    with identity.write_access():
+        try:
+            return _ingest(source, submission, size)
+        except ModelChanged:  # the source was switched to another model: embed once more, with that one
+            source.refresh_from_db(fields=["embedding_model"])
+            return _ingest(source, submission, size)
+
+
+def _ingest(source: DataSource, submission: Submission, size: int) -> IndexOutcome:
+    revision, options = uuid7(), _chunking_options(source, submission.path)
+    if not source._state.adding and index.known_paths([submission.path], source=source):
+        with transaction.atomic():
+            unchanged = index.unchanged(submission, source=source, options=options, revision=revision)
+        if unchanged is not None:
+            return unchanged
+    else:
+        quota.require_room(source.organization_id, chunks=1, bytes=size)
+    while True:
+        prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
+        with contextlib.suppress(index.Outdated), transaction.atomic():
+            return index.index({revision: prepared}, source=lookup.save_if_new(source))[revision]
+
+
+def _chunking_options(source: DataSource, path: str) -> ChunkingOptions:
+    """Return the options of the stored document, else the defaults.
+
+    The v3 contract (section 1) has no fields for them, and a document that has not changed must be `unchanged`, also
+    if a job has stored it with other options.
+    """
+    if source._state.adding:
+        return default_chunking_options()
+    documents = Document.objects.live().filter(source=source, path=path)
+    stored = documents.values_list("chunk_size", "chunk_overlap").first()
+    return ChunkingOptions(*stored) if stored else default_chunking_options()

@@ -1,0 +1,74 @@
+"""Creating an ingestion job."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from accounts.models import User
+from rag.models import DataSource, IngestionDocument, IngestionJob
+from rag.pipeline.ingestion import quota
+from rag.types import ChunkingOptions, Submission
+
+from .dispatch import notify_workers
+from .lifecycle import close_if_finished
+
+State = IngestionDocument.State
+
+
+@transaction.atomic
+def submit_job(
+    *, source: DataSource, submissions: Sequence[Submission], options: ChunkingOptions, actor: User
+) -> IngestionJob:
+    """Store a job and its documents, and notify the workers on commit.
+
+    A submission that is marked unreadable becomes a failed document, so that it appears in the job's report.
+
+    Args:
+        source: A source that the caller has found among those that the actor may send documents to.
+        submissions: The documents, in the order in which the job lists them.
+        options: How the documents are split into chunks.
+        actor: The user who sends them.
+
+    Raises:
+        IndexFull: If the organisation's quota has no room for the bytes, or is used up already.
+        UnknownSource: If the source was deleted in the meantime.
+    """
+    source.hold(any_model=True)
+    quota.refuse_if_full(source.organization_id)
+    job = IngestionJob.objects.create(
+        source=source,
+        created_by=actor,
+        chunk_size=options.size,
+        chunk_overlap=options.overlap,
+        again=any(submission.again for submission in submissions),
+    )
+    rows = [_build_row(job, index, submission) for index, submission in enumerate(submissions)]
+    IngestionDocument.objects.bulk_create(rows, batch_size=500)
+    quota.require_room_for_open(source.organization_id)
+    notify_workers(sum(row.state == State.QUEUED for row in rows))
+    close_if_finished(job.pk)  # a job of unreadable documents only has nothing to wait for
+    return job
+
+
+def _build_row(job: IngestionJob, index: int, submission: Submission) -> IngestionDocument:
+    return IngestionDocument(
+        job=job,
+        source_id=job.source_id,
+        index=index,
+        path=submission.path,
+        title=submission.title,
+        text="" if submission.unreadable else submission.text,
+        original_id=submission.original_id,
+        content_type=submission.content_type,
+        uri=submission.uri,
+        lang=submission.lang,
+        source_type=submission.source_type,
+        tags=list(submission.tags),
+        date=submission.date,
+        metadata=dict(submission.metadata),
+        content_hash=submission.content_hash,
+        state=State.FAILED if submission.unreadable else State.QUEUED,
+        error_code=submission.unreadable_code if submission.unreadable else "",
+        error_message=submission.unreadable,
+        finished_at=job.created_at if submission.unreadable else None,
+    )
