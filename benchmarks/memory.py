@@ -61,20 +61,20 @@ _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 
 def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> None:
-    from rag.services.ingestion import processing
-    from rag.services.jobs import queries, uploads
+    from rag.services.ingestion import inputs
+    from rag.services.jobs import submit, uploads
     from rag.services.jobs.uploads import Upload
     from rag.types import Submission
 
     with _peaks() as peaks:
         begun = time.perf_counter()
-        options = processing.default_options()
+        options = inputs.default_chunking_options()
         if isinstance(documents[0], Submission):
-            job = queries.submit(source=source, submissions=documents, options=options, actor=setting.user)
+            job = submit.submit_job(source=source, submissions=documents, options=options, actor=setting.user)
         else:
             submission = Submission(path="long.txt", title="", text="", content_type="text/plain")
-            upload = Upload(submission, lambda: uploads.rewound(documents[0]), "long.txt")
-            job = uploads.submit(source=source, documents=[upload], options=options, actor=setting.user)
+            upload = Upload(submission, lambda: uploads.rewind(documents[0]), "long.txt")
+            job = uploads.submit_documents(source=source, documents=[upload], options=options, actor=setting.user)
         while True:
             state = setting.get(f"/api/rag/ingest/{job.pk}")
             if state["finishedAt"]:

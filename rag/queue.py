@@ -35,7 +35,7 @@ def _publish(task: str, arguments: Sequence[Any], expires: float | None) -> bool
     return True
 
 
-def waiting() -> int | None:
+def count_waiting() -> int | None:
     """How many messages wait for a worker; None if the broker does not say."""
     try:
         with app.connection_for_read() as connection:

@@ -25,7 +25,7 @@ from .services.sources import deletion
 # when Redis goes away, and a task that then acknowledged to the closed channel would end the whole worker.
 @shared_task(name="rag.ingest_documents", acks_late=True)
 def ingest_documents(count: int) -> None:
-    processing.run(count=count)
+    processing.process_next(count=count)
 
 
 @shared_task(name="rag.sweep_ingestion")
@@ -50,7 +50,7 @@ def purge_deleted() -> None:
 
 @shared_task(name="rag.check_usage")
 def check_usage() -> None:
-    usage.check()
+    usage.find_differences()
 
 
 @shared_task(name="rag.check_words")
@@ -60,12 +60,12 @@ def check_words() -> None:
 
 @shared_task(name="rag.forget_inputs")
 def forget_inputs() -> None:
-    retries.forget_inputs()
+    retries.delete_expired_inputs()
 
 
 @shared_task(name="rag.forget_history")
 def forget_history() -> None:
-    history_retention.forget()
+    history_retention.delete_expired_history()
 
 
 @shared_task(name="rag.forget_audit_events")
@@ -75,7 +75,7 @@ def forget_audit_events() -> None:
 
 @shared_task(name="rag.reembed")
 def reembed() -> None:
-    worker.work()
+    worker.advance_due()
 
 
 @shared_task(name="rag.supply_piece_bits")
@@ -85,9 +85,9 @@ def supply_piece_bits() -> None:
 
 @shared_task(name="rag.measure_all_quality")
 def measure_all_quality() -> None:
-    quality.start_night()
+    quality.enqueue_nightly_runs()
 
 
 @shared_task(name="rag.measure_quality")
 def measure_quality(source_id: str, again: bool = False) -> None:
-    quality.measure_in_turn(uuid.UUID(source_id), again=again)
+    quality.measure_if_due(uuid.UUID(source_id), again=again)

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from rag.services.ingestion import processing
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs
+from rag.services.jobs import submit
 from rag.services.operations import metrics
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
@@ -31,8 +31,8 @@ def test_what_is_told(world: World, client: Client) -> None:
         assert before["ragsite_up", component] == 1
     assert before["ragsite_open_documents", "queued"] == before["ragsite_oldest_open_document_seconds", ""] == 0
     submissions = [Submission(path=path, title=path, text="Zebras.") for path in "ab"]
-    options = processing.default_options()
-    queries.submit(source=world.source(), submissions=submissions, options=options, actor=world.users["editor"])
+    options = inputs.default_chunking_options()
+    submit.submit_job(source=world.source(), submissions=submissions, options=options, actor=world.users["editor"])
     after = read(client)
     assert after["ragsite_open_jobs", "queued"] == 1
     assert after["ragsite_open_documents", "queued"] == 2

@@ -17,8 +17,8 @@ from orgs.api_keys import service
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import prepare
-from rag.services.ingestion import batch, leases, processing
-from rag.services.ingestion.timings import Clock
+from rag.services.ingestion import batch, inputs, leases, processing, synchronous
+from rag.services.ingestion.timings import StageTimings
 from rag.types import IndexOutcome, Submission
 
 PASSWORD = "correct horse battery"
@@ -108,15 +108,15 @@ def _bulk_create(model: Any, rows: list[dict[str, Any]]) -> list[Any]:
 def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:
     """Ingest a document in process; it is searchable when this returns."""
     submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
-    return processing.ingest_now(source=source, submission=submission)
+    return synchronous.ingest_now(source=source, submission=submission)
 
 
 def process_claimed(row: IngestionDocument) -> None:
     """Parse, embed and write a claimed row as its worker does. Raises LeaseLost if the lease has ended."""
     source = row.job.source
-    cut = prepare.cut(processing._submission(row), source=source, options=processing._options(row))
+    cut = prepare.cut(inputs.submission_of(row), source=source, options=inputs.chunking_options_of(row))
     (prepared,) = prepare.embed([cut], source.embedding_model, on_batch=lambda done: None)
-    batch.write([batch.Work(row, cut, Clock())], [prepared])
+    batch.write_batch([batch.ParsedWork(row, cut, StageTimings())], [prepared])
 
 
 def claim_document(document_id: uuid.UUID) -> IngestionDocument | None:
@@ -135,13 +135,13 @@ def process_documents(*, ids: Sequence[uuid.UUID]) -> None:
     """Claim and process these documents in this order; those that cannot be claimed are skipped."""
     rows = [row for document_id in ids if (row := claim_document(document_id))]
     for _, source_rows in groupby(rows, key=lambda row: row.source_id):
-        processing.work_on(list(source_rows))
+        processing.process_documents(list(source_rows))
 
 
 def process_queue(at_once: int = 8) -> int:
     """Claim and process documents until none can be claimed; return how many were claimed."""
     claimed = 0
     while rows := leases.claim_next(at_once):
-        processing.work_on(rows)
+        processing.process_documents(rows)
         claimed += len(rows)
     return claimed

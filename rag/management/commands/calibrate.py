@@ -37,7 +37,11 @@ class Command(BaseCommand):
         done = 0
         for model in _models(options["model"], is_with_sets=bool(options["sets"])):
             try:
-                sets = labelled_sets.ingested(Path(options["sets"]), model) if options["sets"] else nullcontext()
+                sets = (
+                    labelled_sets.ingest_labelled_sets(Path(options["sets"]), model)
+                    if options["sets"]
+                    else nullcontext()
+                )
                 with sets as sources:
                     done += sum(
                         self._calibrate(model, gear, sources, adopt=options["adopt"])

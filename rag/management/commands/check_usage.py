@@ -14,7 +14,7 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="set the counters that differ to the sums")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = usage.check()
+        found = usage.find_differences()
         for each in found:
             chunks, size = each.counted
             self.stdout.write(

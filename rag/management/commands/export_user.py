@@ -26,5 +26,5 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"The file cannot be made: {error.strerror}.") from None
         with open(descriptor, "w", encoding="utf-8") as file:
-            personal_data.export(user, file)
+            personal_data.export_personal_data(user, file)
         self.stdout.write("Written. It holds everything that this person asked: hand it over with care.")

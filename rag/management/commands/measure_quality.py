@@ -17,13 +17,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            chosen = [lookup.get_any_source(options["source"])] if options["source"] else quality.measurable()
+            chosen = (
+                [lookup.get_any_source(options["source"])] if options["source"] else quality.sources_with_questions()
+            )
         except RagError as error:
             raise CommandError(error.message) from None
         failed = 0
         for source in chosen:
             try:
-                run = quality.measure_now(source)
+                run = quality.measure_and_compare(source)
             except (RagError, TimeoutError) as error:
                 failed += 1
                 self.stderr.write(f"{source}: {error or 'it took longer than RAG_QUALITY_SECONDS'}")

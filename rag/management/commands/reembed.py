@@ -35,7 +35,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             source = lookup.get_any_source(options["source"])
-            row = self._act(lifecycle.current(source), source, options)
+            row = self._act(lifecycle.get_current(source), source, options)
         except RagError as error:
             raise CommandError(error.message) from None
         if row and options["wait"]:
@@ -72,7 +72,7 @@ class Command(BaseCommand):
         with Progress(*columns, console=Console(stderr=True)) as progress:
             bar = progress.add_task("", total=None)
             while row.state == State.BUILDING or row.clearing_id:
-                worker.work()
+                worker.advance_due()
                 row.refresh_from_db()
                 progress.update(bar, total=row.total or None, completed=row.done)
                 time.sleep(0.2)
@@ -90,6 +90,6 @@ class Command(BaseCommand):
                     f"{quality.questions} golden questions."
                 )
         if row.state == State.READY:
-            self.stdout.write(lifecycle.refusal(row) or "Ready: switch it with --switch.")
+            self.stdout.write(lifecycle.check_quality_gate(row) or "Ready: switch it with --switch.")
         elif row.error:
             self.stdout.write(row.error)

@@ -9,20 +9,20 @@ from rag.models.embedding_models import EmbeddingModel
 from rag.models.sources import DataSource, SourceContentQuerySet
 from ragsite.postgres.models import UUIDModel
 
-MOST_CHARACTERS = 2_000
+MAX_QUESTION_CHARACTERS = 2_000
 
 
 class GoldenQuestion(UUIDModel):
     """A question and one thing that it must find. Rows with the same question are one question with several of them."""
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="golden_questions")
-    question = models.CharField(max_length=MOST_CHARACTERS)
+    question = models.CharField(max_length=MAX_QUESTION_CHARACTERS)
     path = models.CharField(
         "expected document", max_length=MAX_PATH_BYTES, blank=True, help_text="Its path, exactly as it was sent."
     )
     passage = models.TextField(
         "expected passage",
-        max_length=MOST_CHARACTERS,
+        max_length=MAX_QUESTION_CHARACTERS,
         blank=True,
         help_text="Text that the passage found must contain. With both: in that document.",
     )

@@ -82,9 +82,7 @@ def record_error(row: IngestionDocument, error: RagError, *, is_to_blame: bool =
             else:
                 _requeue(row, error, outages.backoff(row.attempts), attempts=row.attempts)
         case EmbeddingFailed() if error.retry and failures < settings.RAG_MAX_OUTAGES:
-            outages.record_outage(
-                row.job.source.embedding_model_id, document_id=row.pk, retry_after=error.retry_after
-            )
+            outages.record_outage(row.job.source.embedding_model_id, document_id=row.pk, retry_after=error.retry_after)
             _requeue(row, error, outages.backoff(failures, retry_after=error.retry_after), outages=failures)
         case StorageFailed() if error.retry and failures < settings.RAG_MAX_OUTAGES:
             _requeue(row, error, outages.backoff(failures), outages=failures)

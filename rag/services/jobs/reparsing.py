@@ -62,5 +62,5 @@ def _submission(document: Document, source: DataSource) -> Submission:
         metadata=document.metadata,
         content_hash=document.content_hash,
         original_id=original.pk if original else None,
-        again=True,
+        force_reparse=True,
     )

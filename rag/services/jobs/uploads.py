@@ -34,7 +34,9 @@ class Upload:
     name: str
 
 
-def build_upload(path: str, *, opened: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = "") -> Upload:
+def build_upload(
+    path: str, *, opened: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = ""
+) -> Upload:
     """A file of which nothing more is known than where it lies."""
     name = path.rstrip("/").rsplit("/", 1)[-1]
     return Upload(Submission(path=path, title="", text="", content_type=content_type), opened, name)
@@ -85,7 +87,7 @@ def _told_apart(document: Submission | Upload, *, alone: bool) -> Submission | U
     except UnsupportedFormat as error:
         if alone:
             raise
-        return dataclasses.replace(document.submission, unreadable=error.message, unreadable_code=error.code)
+        return dataclasses.replace(document.submission, parse_error=error.message, parse_error_code=error.code)
     return document
 
 

@@ -134,7 +134,9 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
     changed = [page for page in pages if hashes.get(page.path) != content_hash(page.text)]
     if not changed or source.owner is None:
         return None
-    return submit.submit_job(source=source, submissions=changed, options=inputs.default_chunking_options(), actor=source.owner)
+    return submit.submit_job(
+        source=source, submissions=changed, options=inputs.default_chunking_options(), actor=source.owner
+    )
 
 
 def _page(file: Path) -> Submission:

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import leases, sweep
-from rag.services.jobs import queries
+from rag.services.jobs import lifecycle
 from tests.conftest import Worker
 from tests.support import factories, snapshots
 from tests.support.factories import World, process_claimed
@@ -173,7 +173,7 @@ def test_a_job_of_many_documents_is_cancelled_in_as_many_statements_as_a_small_o
     def statements(count: int) -> int:
         job = IngestionJob.objects.get(pk=submitted(api("editor"), live_world, count, slug=f"source-{count}"))
         with CaptureQueriesContext(connection) as captured, transaction.atomic():
-            queries.cancel_all(IngestionJob.objects.filter(pk=job.pk))
+            lifecycle.cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
         assert not job.documents.exclude(state=IngestionDocument.State.CANCELLED).exists()
         return len(captured)
 

@@ -6,8 +6,8 @@ import pytest
 
 from orgs.access.permissions import Scope
 from rag.models import IngestionDocument, IngestionJob
-from rag.services.ingestion import outcomes, processing
-from rag.services.jobs import queries
+from rag.services.ingestion import inputs, outcomes
+from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
 from tests.support.http import Client
@@ -20,12 +20,12 @@ def job_of(world: World, slug: str = "library", *, failed: int = 0, count: int =
     """A job of so many documents, the first ones of which have failed and the others are done."""
     source = world.home.sources.filter(slug=slug).first() or world.source(slug)
     submissions = [Submission(path=f"doc-{each}", title="A", text=f"Zebra {each}.") for each in range(count)]
-    job = queries.submit(
-        source=source, submissions=submissions, options=processing.default_options(), actor=world.users["editor"]
+    job = submit.submit_job(
+        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
     job.documents.filter(index__lt=failed).update(state=State.RUNNING)
     for row in job.documents.filter(index__lt=failed):
-        outcomes.fail(row, "INTERNAL_ERROR", "An unexpected error.")
+        outcomes.record_failure(row, "INTERNAL_ERROR", "An unexpected error.")
     return job
 
 

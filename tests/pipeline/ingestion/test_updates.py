@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import index, prepare
-from rag.services.jobs import queries
+from rag.services.jobs import submit
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import uuid7
 from tests.support import factories
@@ -99,7 +99,7 @@ def test_small_documents_of_a_message_share_a_call(
 ) -> None:
     submissions = [Submission(path=f"{number}", title=f"{number}", text=f"Zebra {number}.") for number in range(8)]
     options = ChunkingOptions(512, 50)
-    job = queries.submit(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
+    job = submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
     factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     assert len(provider.requests) == 1
     rows = IngestionDocument.objects.all()

@@ -181,7 +181,9 @@ def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
     with pytest.raises(InvalidRequest):
         lifecycle.switch(row, forced_because="  ")
     assert DataSource.objects.get().embedding_model == models["old"]
-    assert [run.model for run in quality.list_live_runs(source)] == [models["old"]], "the gate's figures are not the trend's"
+    assert [run.model for run in quality.list_live_runs(source)] == [models["old"]], (
+        "the gate's figures are not the trend's"
+    )
     assert lifecycle.switch(row, forced_because="The old endpoint closes.")
     row.refresh_from_db()
     assert (row.state, row.forced_because) == (State.SWITCHED, "The old endpoint closes.")

@@ -108,7 +108,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: Provi
 
 
 def test_a_provider_does_not_put_us_off_for_days() -> None:
-    assert outages.backoff(1, asked=10**9) == datetime.timedelta(hours=1)
+    assert outages.backoff(1, retry_after=10**9) == datetime.timedelta(hours=1)
 
 
 def test_a_wrong_key_fails_at_once(world: World, provider: ProviderServer) -> None:
