@@ -1,8 +1,9 @@
-"""The values that travel between the floors. Frozen: a step returns a new one."""
+"""Values that the packages pass to each other. All are frozen: a step returns a new one."""
 
 from .agent import AgentReply, AgentTool
 from .answers import (
     Answer,
+    AnswerEvents,
     AnswerResult,
     ChatReply,
     CheckedSentence,
@@ -10,21 +11,32 @@ from .answers import (
     Confidence,
     ConfidentAnswer,
     Context,
-    AnswerEvents,
     GenerationOptions,
     Grounding,
     Message,
-    Validation,
     Result,
+    Validation,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, ParsedDocument, Submission
-from .search import MAX_QUESTION_CHARACTERS, Filters, SearchTrace, Hit, Mode, Passage, Question, Retrieval, Scope, SearchResult
+from .search import (
+    MAX_QUESTION_CHARACTERS,
+    Filters,
+    Hit,
+    Mode,
+    Passage,
+    Question,
+    Retrieval,
+    Scope,
+    SearchResult,
+    SearchTrace,
+)
 
 __all__ = [
     "MAX_QUESTION_CHARACTERS",
     "AgentReply",
     "AgentTool",
     "Answer",
+    "AnswerEvents",
     "AnswerResult",
     "ChatReply",
     "CheckedSentence",
@@ -34,9 +46,7 @@ __all__ = [
     "Confidence",
     "ConfidentAnswer",
     "Context",
-    "AnswerEvents",
     "Filters",
-    "SearchTrace",
     "GenerationOptions",
     "Grounding",
     "Heading",
@@ -48,10 +58,11 @@ __all__ = [
     "ParsedDocument",
     "Passage",
     "Question",
+    "Result",
     "Retrieval",
     "Scope",
     "SearchResult",
+    "SearchTrace",
     "Submission",
     "Validation",
-    "Result",
 ]

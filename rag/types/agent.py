@@ -1,4 +1,4 @@
-"""What the agent works with, and what it replies."""
+"""The agent's tools and its reply."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,8 +9,16 @@ from .search import Passage
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """What a model may call. The schemas are JSON Schema; `call` takes the arguments and returns the result, as JSON
-    objects. It raises InvalidRequest for arguments that are wrong, which the model is told; all else ends the run."""
+    """A function that a language model may call.
+
+    Attributes:
+        name: The function's name in the model's tool list.
+        description: What the function does, for the model.
+        input_schema: JSON Schema of the arguments.
+        output_schema: JSON Schema of the result.
+        call: Takes the arguments and returns the result, both as JSON objects. Raises InvalidRequest for wrong
+            arguments; the model sees that message. Any other exception ends the run.
+    """
 
     name: str
     description: str
@@ -21,10 +29,16 @@ class AgentTool:
 
 @dataclass(frozen=True, slots=True)
 class AgentReply:
-    """sources: links (or paths) of the documents that the answer rests on. confidence: 0…1, 0 unless is_grounded.
+    """The agent's answer to one question.
 
-    passages: everything that was retrieved, in that order. seconds: what it took. model: "extractive" for quoted
-    sentences, empty if nothing was answered.
+    Attributes:
+        text: The answer, or a sentence that says that nothing was found.
+        confidence: 0…1; 0 unless `is_grounded`.
+        is_grounded: Whether the validator accepted the answer.
+        sources: Links (or paths) of the documents that support the answer.
+        passages: Everything that was retrieved, in the order of retrieval.
+        duration_seconds: How long the run took.
+        model: The language model's name, "extractive" for quoted sentences, empty if there is no answer.
     """
 
     text: str
@@ -32,5 +46,5 @@ class AgentReply:
     is_grounded: bool
     sources: tuple[str, ...]
     passages: tuple[Passage, ...]
-    seconds: float
+    duration_seconds: float
     model: str

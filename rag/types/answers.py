@@ -1,4 +1,4 @@
-"""Prompts, what is made of them, and how far it can be relied on."""
+"""Prompts, answers, and how well the sources support them."""
 
 import uuid
 from collections.abc import Generator
@@ -10,7 +10,7 @@ from .search import Passage, Retrieval
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn for a language model. role: system, user or assistant."""
+    """A message of a chat with a language model. `role` is system, user or assistant."""
 
     role: str
     content: str
@@ -18,9 +18,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class GenerationOptions:
-    """How to generate. model: empty for the configured one. temperature: 0…2, None for the model's own default.
+    """How to generate a text.
 
-    stream: hand the text on in pieces as they are made.
+    Attributes:
+        model: The language model's name; empty for the configured one.
+        temperature: 0…2; None for the model's default.
+        stream: Whether to yield the text in parts while it is generated.
     """
 
     model: str = ""
@@ -30,22 +33,31 @@ class GenerationOptions:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A prompt within its token budget. passages: those that fit, best first.
+    """A prompt within its token budget.
 
-    token_count: of the whole prompt, as its model counts. numbered: what stands under each number, the n-th being cited
-    as [n]: the passages, neighbours joined and repetitions left out.
+    Attributes:
+        passages: The passages that fit into the budget, best first.
+        token_count: Tokens of the whole prompt, counted with the language model's tokenizer.
+        numbered_passages: The passages as the prompt shows them, cited as [1], [2] and so on: adjacent passages are
+            merged, repeated ones are left out.
     """
 
     prompt: str
     passages: tuple[Passage, ...]
     token_count: int
-    numbered: tuple[Passage, ...] = ()
+    numbered_passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """Whether the passages can carry an answer. score: 0…1. gaps: what the question asks for and no passage holds, in
-    the asker's words. warnings: codes of steps that failed and were done without (GROUNDING_FAILED)."""
+    """Whether the passages are sufficient to answer the question.
+
+    Attributes:
+        score: 0…1, the probability that they contain the answer.
+        relevant: The passages to answer from.
+        gaps: Parts of the question that no passage mentions, in the words of the question.
+        warnings: Codes of optional steps that failed (GROUNDING_FAILED).
+    """
 
     is_groundable: bool
     score: float
@@ -56,10 +68,14 @@ class Grounding:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """number: 1-based, as the prompt numbers its passages. quote: the part of the passage that is relied on.
+    """A quote that supports a statement of an answer.
 
-    start, end: the quote's characters in the document's text: text[start:end] == quote. pages: of its first and last
-    character, as near as they are known.
+    Attributes:
+        number: The passage's number in the prompt, from 1.
+        quote: The part of the passage that supports the statement.
+        start: Character offset of the quote in the document: `text[start:end] == quote`.
+        end: Character offset of the quote's end in the document, exclusive.
+        pages: The pages of the quote's first and last character, None where they are unknown.
     """
 
     number: int
@@ -72,10 +88,14 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """confidence: 0…1. model: what wrote it ("extractive" for quoted sentences); empty if nothing was generated.
+    """An answer and its citations.
 
-    citations_dropped: numbers that the model wrote and the text has no more, because they name no passage, or one that
-    does not have what is said. unsupported: the sentences that are left without any citation by that.
+    Attributes:
+        confidence: 0…1.
+        model: The language model's name, "extractive" for quoted sentences, empty if nothing was generated.
+        citations_dropped: How many citations the language model wrote that were removed, because no passage has that
+            number or the passage does not support the statement.
+        unsupported_sentences: The sentences that lost all their citations that way. They are not part of `text`.
     """
 
     text: str
@@ -84,27 +104,39 @@ class Answer:
     model: str
     warnings: tuple[str, ...] = ()
     citations_dropped: int = 0
-    unsupported: tuple[str, ...] = ()
+    unsupported_sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedSentence:
-    """A sentence at start … end of an answer. score: 0…1. span: start and end of the context's sentence that comes
-    nearest to it, None if none does. unknown: numbers and names in it that the context does not have."""
+    """The validation of one sentence of an answer.
+
+    Attributes:
+        start: Character offset in the answer.
+        end: Character offset in the answer, exclusive.
+        score: 0…1.
+        context_span: Start and end of the most similar sentence of the context, None if there is none.
+        unknown_terms: Numbers and names of the sentence that the context does not contain.
+    """
 
     text: str
     start: int
     end: int
-    supported: bool
+    is_supported: bool
     score: float
-    span: tuple[int, int] | None
-    unknown: tuple[str, ...]
+    context_span: tuple[int, int] | None
+    unknown_terms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Whether an answer is carried by its context. score: 0…1. details: a sentence for people. sentences: those that
-    say something."""
+    """Whether the context supports an answer.
+
+    Attributes:
+        score: 0…1.
+        details: A summary for people.
+        sentences: The sentences that state something, in order.
+    """
 
     is_valid: bool
     score: float
@@ -114,7 +146,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class AnswerResult:
-    """A question's whole way (the pipeline contract, sub-contracts 2 to 5)."""
+    """The output of the query pipeline (pipeline contract, sub-contracts 2 to 5)."""
 
     retrieval: Retrieval
     context: Context
@@ -124,7 +156,12 @@ class AnswerResult:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """mean: of the best passages' cosines, 0…1. level: high, medium or low (the retrieval contract)."""
+    """The confidence of the retrieval contract.
+
+    Attributes:
+        mean: Mean cosine similarity of the best passages, 0…1.
+        level: high, medium or low.
+    """
 
     mean: float
     level: str
@@ -132,7 +169,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class ConfidentAnswer:
-    """model: empty if nothing was generated, because confidence is low."""
+    """An answer of the retrieval contract. `model` is empty if confidence is low, so that nothing was generated."""
 
     retrieval: Retrieval
     confidence: Confidence
@@ -142,7 +179,7 @@ class ConfidentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """retrieval: None if the chat did not ask for it."""
+    """A reply of the chat. `retrieval` is None if the request did not ask for retrieval."""
 
     text: str
     conversation_id: uuid.UUID
@@ -150,5 +187,5 @@ class ChatReply:
 
 
 Result = TypeVar("Result")
-# An answer on its way: yields the Retrieval once it is there, then the text in pieces; returns everything.
+# A streamed answer: yields the Retrieval, then parts of the text; returns the complete result.
 AnswerEvents = Generator[Retrieval | str, None, Result]

@@ -1,4 +1,4 @@
-"""Documents on their way in: as they are sent, parsed, cut into chunks and stored."""
+"""Documents in the ingestion pipeline: submitted, parsed, chunked and indexed."""
 
 import datetime
 import uuid
@@ -9,7 +9,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One document as a client sent it."""
+    """One document as a client submitted it.
+
+    Attributes:
+        text: The document's text; empty if it was uploaded as a file.
+        original_id: Primary key of the uploaded file (rag.models.Original), None for a text.
+        parse_error: Why the document cannot be read, if that is known before it is processed. The document is stored
+            as failed; the other documents of its job are processed.
+        parse_error_code: The error code that belongs to `parse_error`.
+        force_reparse: Parse, chunk and embed the document even if its content has not changed.
+    """
 
     path: str
     title: str
@@ -22,18 +31,20 @@ class Submission:
     date: datetime.datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     content_hash: str = ""
-    # The row of the file that it was sent as (rag.models.Original); `text` is empty then.
     original_id: uuid.UUID | None = None
-    # Why nothing can read it, where that is known already: the document fails, and the others of its job go on.
-    unreadable: str = ""
-    unreadable_code: str = "PARSE_ERROR"
-    # Parsed, cut and embedded anew though nothing of it has changed.
-    again: bool = False
+    parse_error: str = ""
+    parse_error_code: str = "PARSE_ERROR"
+    force_reparse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """`start`: offset in characters of the first character it stands over."""
+    """A heading of a document.
+
+    Attributes:
+        start: Character offset at which the heading's section begins.
+        level: 1 for the top level.
+    """
 
     start: int
     level: int
@@ -42,7 +53,12 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`start`: offset in characters of its first character. number: from 1."""
+    """A page of a document.
+
+    Attributes:
+        start: Character offset of the page's first character.
+        number: The page number, from 1.
+    """
 
     start: int
     number: int
@@ -50,9 +66,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """What a parser found: the text that is searched, shown and cited; headings and pages in it, by offset.
+    """The parser's output.
 
-    title: what the file calls itself, if it does. media_type: the MIME type that it was read as.
+    Attributes:
+        text: The text that is searched, shown and cited.
+        is_markdown: Whether `text` is Markdown.
+        headings: In the order of the text.
+        pages: In the order of the text; empty for formats without pages.
+        title: The title that the file itself declares, or empty.
+        media_type: The MIME type that the file was read as.
     """
 
     text: str
@@ -65,7 +87,7 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ChunkingOptions:
-    """In OpenAI tokens (cl100k_base). `overlap < size`."""
+    """Chunk size and overlap in OpenAI tokens (cl100k_base). `overlap < size`."""
 
     size: int
     overlap: int
@@ -73,7 +95,14 @@ class ChunkingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChunkDraft:
-    """A passage before it is stored: `text == document_text[start:end]`, offsets in characters."""
+    """A chunk that is not stored yet. `text == document_text[start:end]`, with offsets in characters.
+
+    Attributes:
+        position: The chunk's index in its document, from 0.
+        headings: The headings above the chunk, outermost first.
+        tokens: The length of `text` in OpenAI tokens (cl100k_base).
+        pages: The pages of its first and its last character; None for formats without pages.
+    """
 
     position: int
     start: int
@@ -81,13 +110,18 @@ class ChunkDraft:
     text: str
     headings: tuple[str, ...]
     tokens: int
-    # Of its first and its last character, where the format has pages.
     pages: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class IndexOutcome:
-    """`status`: created, updated or unchanged. document_id: None if it was deleted meanwhile: nothing was written."""
+    """What indexing did with one document.
+
+    Attributes:
+        status: created, updated or unchanged.
+        document_id: None if the document was deleted in the meantime, so that nothing was written.
+        chunk_count: The number of chunks that the document has now.
+    """
 
     status: str
     document_id: uuid.UUID | None

@@ -1,4 +1,4 @@
-"""Questions, where they may look, and the passages that are found."""
+"""Questions, the scopes that they search, and the passages that a search returns."""
 
 import datetime
 import enum
@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# A question is embedded while the caller waits.
+# Bounded, because a question is embedded while the client waits.
 MAX_QUESTION_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a question may be narrowed to, on top of what its asker may see. Empty means no limit.
+    """Restrictions of a search on top of the caller's permissions. An empty field does not restrict.
 
-    tags: any of them. The dates are compared with the document's own; a document without one is outside.
+    Attributes:
+        tags: Documents that have at least one of these tags.
+        date_from: Earliest date of a document, inclusive. Documents without a date do not match.
+        date_to: Latest date of a document, inclusive. Documents without a date do not match.
     """
 
     tags: tuple[str, ...] = ()
@@ -27,7 +30,7 @@ class Filters:
 
 
 class Mode(enum.StrEnum):
-    """What passages are found by: their meaning, their words, or both. The gears of retrieval."""
+    """The retrieval mode: by embeddings (dense), by terms (lexical), or by both (hybrid)."""
 
     DENSE = "dense"
     LEXICAL = "lexical"
@@ -36,12 +39,16 @@ class Mode(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is searched for.
+    """A query and its options.
 
-    min_score: cosine similarity, 0…1, below which a passage does not count. rerank: order by more than what it was
-    found by. rerank_model: by name; its failure is then an error instead of a warning. Empty: the configured one. mode:
-    None for the configured one (RAG_RETRIEVAL_MODE). distinct: of copies of a passage only the best one, unless it is
-    by meaning alone that they are found.
+    Attributes:
+        top_k: The maximum number of passages to return.
+        min_score: Minimum cosine similarity of a passage, 0…1.
+        rerank: Whether to rerank the best candidates.
+        rerank_model: The reranker by name; if it fails, the search fails. Empty for the configured reranker, whose
+            failure is a warning only.
+        mode: The retrieval mode; None for the configured one (RAG_RETRIEVAL_MODE).
+        deduplicate: Return only the best of several copies of a passage. Has no effect in dense mode.
     """
 
     text: str
@@ -51,12 +58,17 @@ class Question:
     rerank: bool = False
     rerank_model: str = ""
     mode: Mode | None = None
-    distinct: bool = False
+    deduplicate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The chunks a search may look at: open sources, all embedded by one model, narrowed by filters."""
+    """The chunks that a search may read: those of the given sources that match the filters.
+
+    Attributes:
+        source_ids: Sources that the caller may query. All of them use the same embedding model.
+        model_id: Primary key of that embedding model.
+    """
 
     source_ids: tuple[uuid.UUID, ...]
     model_id: uuid.UUID
@@ -65,8 +77,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """score: cosine similarity, -1…1. relevance, 0…1, and coverage: as a Passage has them; without them the score is
-    all that is known."""
+    """A chunk found by a search.
+
+    Attributes:
+        score: Cosine similarity, -1…1.
+        relevance: As in Passage, 0…1; None if only the cosine similarity is known.
+        coverage: As in Passage, 0…1.
+    """
 
     chunk_id: uuid.UUID
     score: float
@@ -76,16 +93,25 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk that answers a question, with what a contract may show of its document.
+    """A chunk in a search result, with the fields of its document that contracts may return.
 
-    score: cosine similarity, 0…1. relevance: the ranking's own figure, 0…1, by which passages are ordered; the cosine
-    where nothing else ranked them. rank: 1-based. start, end: character offsets into the document's text.
-
-    What else is known of how it fits the question. coverage: 0…1, how many of the question's terms it has, each
-    weighted by its rarity in the scope. maxsim: how near its pieces come to each of the question's, on average, about
-    -1…1 (late interaction); None if it was not compared. telling: as maxsim, but each piece counts by how much
-    the candidates differ in it. contrast: how far cosine and telling stand out among all candidates, about -1…3
-    (pipeline/contrast.py); None if it was not found among others.
+    Attributes:
+        rank: Position in the result, from 1.
+        score: Cosine similarity to the question, 0…1.
+        relevance: The ranking's score, 0…1, by which the result is sorted. Equals `score` in dense mode without
+            reranking.
+        position: The chunk's index in its document, from 0.
+        start: Character offset in the document's text.
+        end: Character offset in the document's text, exclusive.
+        first_page: Page of the first character, from 1; None for formats without pages.
+        last_page: Page of the last character.
+        coverage: Share of the question's terms that the passage contains, weighted by IDF, 0…1.
+        maxsim: Mean over the question's token vectors of the best similarity to a token of the passage, about -1…1
+            (late interaction). None if it was not computed.
+        weighted_maxsim: Like `maxsim`, but each token of the question is weighted by how much the candidates differ
+            in it.
+        standout_score: How far similarity and `weighted_maxsim` exceed those of the other candidates, about -1…3
+            (rag.pipeline.retrieval.standout_score). None without other candidates.
     """
 
     chunk_id: uuid.UUID
@@ -110,67 +136,75 @@ class Passage:
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
     date: datetime.datetime | None
-    # Where the document has pages: those of its first and its last character, from 1.
     first_page: int | None = None
     last_page: int | None = None
     coverage: float = 0.0
     maxsim: float | None = None
-    telling: float | None = None
-    contrast: float | None = None
+    weighted_maxsim: float | None = None
+    standout_score: float | None = None
 
     @property
-    def described(self) -> dict[str, Any]:
-        """The document's metadata; with `page` and `lastPage`, where the passage begins and ends, if it has pages."""
+    def metadata_with_pages(self) -> dict[str, Any]:
+        """The document's metadata; for formats with pages also `page` and `lastPage` of this passage."""
         pages = {"page": self.first_page, "lastPage": self.last_page} if self.first_page else {}
         return {**pages, **self.metadata}
 
     @property
-    def searched_text(self) -> str:
-        """Its text under the title and headings that say what it is about."""
+    def text_with_headings(self) -> str:
+        """The document's title, the headings above the passage and its text, one per line."""
         return "\n".join([self.title, *self.headings, self.text])
 
     @property
     def snippet(self) -> str:
-        """The first 200 characters of its text (v3, 2.3; retrieval, Endpoint 1)."""
+        """The first 200 characters of the text (v3 contract, 2.3; retrieval contract, endpoint 1)."""
         return self.text[:200]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTrace:
-    """The chunks that each step of a search left, by their ids: for those alone who manage what was searched.
+    """The ids of the chunks that remained after each step of a search. Only shown to managers of the sources.
 
-    by_meaning, by_words: the candidates, of which some are in both. above_threshold: those that are near enough, best
-    first. distinct: the best of them that were looked at, without copies. ranked: the same in their last order, before
-    the cut to top_k.
+    Attributes:
+        dense: Candidates of the vector search.
+        lexical: Candidates of the term search; may overlap with `dense`.
+        above_threshold: Candidates with at least `min_score`, best first.
+        deduplicated: The best of them without copies; these are ranked.
+        ranked: The same chunks in their final order, before the cut to `top_k`.
     """
 
-    by_meaning: tuple[uuid.UUID, ...] = ()
-    by_words: tuple[uuid.UUID, ...] = ()
+    dense: tuple[uuid.UUID, ...] = ()
+    lexical: tuple[uuid.UUID, ...] = ()
     above_threshold: tuple[uuid.UUID, ...] = ()
-    distinct: tuple[uuid.UUID, ...] = ()
+    deduplicated: tuple[uuid.UUID, ...] = ()
     ranked: tuple[uuid.UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """passages: best first, at most top_k. total_found: candidates before that cut. source_ids: what was searched.
+    """The result of a search.
 
-    warnings: codes of steps that failed and were done without (RERANK_FAILED, EMBEDDING_FAILED). funnel: how it came to
-    these passages.
+    Attributes:
+        passages: Best first, at most `top_k`.
+        total_found: The number of candidates before the cut to `top_k`.
+        source_ids: The sources that were searched.
+        warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED).
+        trace: The chunks that remained after each step.
     """
 
     passages: tuple[Passage, ...]
     total_found: int
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...] = ()
-    funnel: SearchTrace = SearchTrace()
+    trace: SearchTrace = SearchTrace()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A search that can be asked for again by its id. passages: what its asker may read now, best first.
+    """A search whose result can be requested again by its id.
 
-    time_ms: milliseconds that the search took.
+    Attributes:
+        passages: What the caller may read now, best first.
+        time_ms: How long the search took, in milliseconds.
     """
 
     query_id: uuid.UUID

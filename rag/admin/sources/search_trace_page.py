@@ -22,11 +22,11 @@ _MOST_SUGGESTED = 200
 _STEPS = {
     "sources": "data sources searched",
     "chunks": "chunks in them",
-    "by_meaning": "candidates by meaning",
-    "by_words": "candidates by words",
+    "dense": "candidates by meaning",
+    "lexical": "candidates by words",
     "candidates": "candidates together",
     "above_threshold": "near enough",
-    "distinct": "best ones without repetitions",
+    "deduplicated": "best ones without repetitions",
     "ranked": "passages asked for, in the last order",
     "grounded": "held to carry the answer",
 }
@@ -77,8 +77,8 @@ def why(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
             shown = {"refusal": error.message}
         else:
             steps = [(label, getattr(explained.counts, name)) for name, label in _STEPS.items()]
-            stage = _STAGES[explained.fate.stage] if explained.fate else ""
-            shown = {"explained": explained, "steps": steps, "fate_step": stage}
+            stage = _STAGES[explained.outcome.stage] if explained.outcome else ""
+            shown = {"explained": explained, "steps": steps, "outcome_step": stage}
     title = "Why was this found, or not?"
     return render(request, "search_trace", source, title, form=form, members=_members(source), **shown)
 
@@ -87,7 +87,7 @@ def _explained(request: HttpRequest, source: DataSource, form: WhyForm) -> searc
     values = form.cleaned_data
     document = Document.objects.live().filter(source=source, path=values["path"]).first() if values["path"] else None
     question = Question(
-        values["question"], top_k=values["top_k"], min_score=values["min_score"], rerank=True, distinct=True
+        values["question"], top_k=values["top_k"], min_score=values["min_score"], rerank=True, deduplicate=True
     )
     asked = search_trace.TraceRequest(
         asker=get_caller(request),

@@ -90,7 +90,7 @@ def respond_out(reply: AgentReply) -> RespondOut:
         "answer": reply.text,
         "confidence_score": reply.confidence,
         "sources_used": list(reply.sources),
-        "processing_time": reply.seconds,
+        "processing_time": reply.duration_seconds,
         "grounding_validation_passed": reply.is_grounded,
         "retrieved_chunks": [_chunk_out(passage) for passage in reply.passages],
     }

@@ -101,4 +101,4 @@ def meta(passage: Passage) -> dict[str, Any]:
     """The document's metadata with `org_id`, `date` and, where it has pages, `page`; without a date of its own, the one
     in its metadata."""
     known = {"org_id": str(passage.organization_id)}
-    return {"date": None, **passage.described, **known, **({"date": passage.date} if passage.date else {})}
+    return {"date": None, **passage.metadata_with_pages, **known, **({"date": passage.date} if passage.date else {})}

@@ -11,10 +11,10 @@ from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find
 from rag.types import (
     Answer,
+    AnswerEvents,
     AnswerResult,
     Citation,
     Context,
-    AnswerEvents,
     GenerationOptions,
     Grounding,
     Passage,
@@ -25,7 +25,7 @@ from rag.types import (
 
 from . import blocks
 from .citations import extract_citations
-from .generate import resolve_model_name, collect_text, prepare_generation
+from .generate import collect_text, prepare_generation, resolve_model_name
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
@@ -78,7 +78,9 @@ def _context(question: Question, passages: Sequence[Passage], terms: AnswerOptio
     return build_prompt(question.text, passages, max_tokens=terms.max_tokens, template=terms.template, model=model)
 
 
-def _answered(question: Question, context: Context, grounding: Grounding, terms: AnswerOptions) -> Generator[str, None, Answer]:
+def _answered(
+    question: Question, context: Context, grounding: Grounding, terms: AnswerOptions
+) -> Generator[str, None, Answer]:
     chosen = prepare_generation(question.text, context, terms.generation)
     text = yield from collect_text(chosen.pieces)
     if chosen.quotes is not None:
@@ -92,12 +94,12 @@ def _answered(question: Question, context: Context, grounding: Grounding, terms:
             model=chosen.name,
             warnings=grounding.warnings,
         )
-    checked = extract_citations(text, context.numbered)
-    if not (checked.citations or checked.unsupported):
+    checked = extract_citations(text, context.numbered_passages)
+    if not (checked.citations or checked.unsupported_sentences):
         return _declined(grounding, CONTEXT_IGNORED, model=chosen.name)
     # Not against the prompt: what the question itself says is no support for the answer.
-    known = "\n\n".join(passage.searched_text for passage in context.numbered)
-    verdict = validate_answer(checked.text, known, [passage.lang for passage in context.numbered])
+    known = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
+    verdict = validate_answer(checked.text, known, [passage.lang for passage in context.numbered_passages])
     if not (checked.citations and verdict.is_valid):
         if terms.strict:
             raise NotGrounded(f"The answer that was made is not carried by the sources: {verdict.details}")
@@ -109,7 +111,7 @@ def _answered(question: Question, context: Context, grounding: Grounding, terms:
         model=chosen.name,
         warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if checked.dropped else ())),
         citations_dropped=checked.dropped,
-        unsupported=checked.unsupported,
+        unsupported_sentences=checked.unsupported_sentences,
     )
 
 

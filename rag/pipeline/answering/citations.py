@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.text.units import UnitKind, TextUnit, split_units
+from rag.text.units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language, stem, stems
 from rag.types import Citation, Passage
 
@@ -34,7 +34,7 @@ class CitedAnswer:
     text: str
     citations: tuple[Citation, ...]
     dropped: int
-    unsupported: tuple[str, ...]
+    unsupported_sentences: tuple[str, ...]
 
 
 def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
@@ -111,7 +111,7 @@ class _Known:
 
     @functools.cached_property
     def numbers(self) -> frozenset[str]:
-        return _plain_numbers(self._passage.searched_text)
+        return _plain_numbers(self._passage.text_with_headings)
 
     def having(self, words: Sequence[str]) -> frozenset[str]:
         """Those of the words that it has."""
@@ -129,7 +129,7 @@ class _Known:
 
     @functools.cached_property
     def _stems(self) -> frozenset[str]:
-        return frozenset(stems(self._passage.searched_text, self._passage.lang))
+        return frozenset(stems(self._passage.text_with_headings, self._passage.lang))
 
     @functools.cached_property
     def _pieces(self) -> list[tuple[TextUnit, frozenset[str]]]:

@@ -7,7 +7,7 @@ from django.conf import settings
 from rag.models import DataSource
 from rag.pipeline.retrieval.retrieve import find
 from rag.text.tokens import count_tokens
-from rag.types import Confidence, ConfidentAnswer, AnswerEvents, GenerationOptions, Passage, Question, Scope
+from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, Scope
 
 from .generate import BY_TITLE, collect_text, prepare_generation
 from .prompt import build_prompt
@@ -28,7 +28,9 @@ _INSTRUCTIONS = (
 _TEMPLATE = "Context:\n{{ context }}\n\nQuestion: {{ query }}\n\nInstructions: " + _INSTRUCTIONS
 
 
-def answer_if_confident(question: Question, scopes: Sequence[Scope], generation: GenerationOptions) -> AnswerEvents[ConfidentAnswer]:
+def answer_if_confident(
+    question: Question, scopes: Sequence[Scope], generation: GenerationOptions
+) -> AnswerEvents[ConfidentAnswer]:
     """The Retrieval, then the answer in pieces, then all of it. Raises what `find` and the language model raise."""
     retrieval = find(question, scopes)
     confidence = compute_confidence(retrieval.passages)

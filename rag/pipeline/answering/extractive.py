@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.text.units import UnitKind, TextUnit, split_units
-from rag.text.words import content_words, query_language, stem, stems_among, split_words
+from rag.text.units import TextUnit, UnitKind, split_units
+from rag.text.words import content_words, query_language, split_words, stem, stems_among
 from rag.types import Citation, Passage
 
 from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity

@@ -44,7 +44,9 @@ class PreparedGeneration:
     quotes: tuple[Citation, ...] | None = None
 
 
-def prepare_generation(query: str, context: Context, generation: GenerationOptions, style: CitationStyle = BY_NUMBER) -> PreparedGeneration:
+def prepare_generation(
+    query: str, context: Context, generation: GenerationOptions, style: CitationStyle = BY_NUMBER
+) -> PreparedGeneration:
     """The configured language model, or quoted sentences where none is. Nothing is written yet.
 
     Raises InvalidRequest for a model that is not offered; the pieces raise GenerationFailed.
@@ -55,8 +57,12 @@ def prepare_generation(query: str, context: Context, generation: GenerationOptio
             "No language model is configured here (LLM_MODEL): leave model out for quoted sentences.", field="model"
         )
     if model is None or generation.model == extractive.EXTRACTIVE_MODEL:
-        cited = extractive.extract_quotes(query, context.numbered, sentence_similarity(query, context.numbered, context.passages))
-        return PreparedGeneration(extractive.EXTRACTIVE_MODEL, _cut(extractive.render_quotes(cited, style.mark)), tuple(cited))
+        cited = extractive.extract_quotes(
+            query, context.numbered_passages, sentence_similarity(query, context.numbered_passages, context.passages)
+        )
+        return PreparedGeneration(
+            extractive.EXTRACTIVE_MODEL, _cut(extractive.render_quotes(cited, style.mark)), tuple(cited)
+        )
     messages = [Message("system", style.system), Message("user", context.prompt)]
     return PreparedGeneration(model.name, generate_text(model, messages, generation))
 

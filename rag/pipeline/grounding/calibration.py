@@ -55,7 +55,11 @@ def select_curve(passages: Sequence[Passage], gear: str) -> Curve:
         measured = Calibration.objects.filter(model__in=model, gear=gear).values_list("slope", "offset").first()
         if measured:
             return Curve(*measured)
-    return CURVE_WITH_LATE_INTERACTION if any(passage.maxsim is not None for passage in passages) else CURVE_WITHOUT_LATE_INTERACTION
+    return (
+        CURVE_WITH_LATE_INTERACTION
+        if any(passage.maxsim is not None for passage in passages)
+        else CURVE_WITHOUT_LATE_INTERACTION
+    )
 
 
 def fit_curve(evidence: Floats, right: Truths, steps: int = 50) -> Curve:

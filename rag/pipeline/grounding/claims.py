@@ -15,8 +15,8 @@ import structlog
 
 from rag.errors import EmbeddingFailed
 from rag.providers import registry
-from rag.text.entities import Mention, normalized_numbers, find_names, find_numbers
-from rag.text.words import content_words, is_function_word, sentence_spans, stem, split_words
+from rag.text.entities import Mention, find_names, find_numbers, normalized_numbers
+from rag.text.words import content_words, is_function_word, sentence_spans, split_words, stem
 from rag.types.token_vectors import TokenVectors
 
 _WORD = re.compile(r"\w+")
@@ -190,15 +190,15 @@ def _compared(answer: str, known: ContextIndex) -> _Comparison | None:
         return None
     embedder = registry.local_embedder()
     try:
-        beginning = _cut(beginning, _MOST_ANSWER_PIECES, embedder.places)
+        beginning = _cut(beginning, _MOST_ANSWER_PIECES, embedder.token_offsets)
         own = embedder.embed_with_token_vectors(beginning)[1]
         near: list[TokenVectors] = []
         at: list[int] = []
         for start, end in parts:
-            part = _cut(known.text[start:end], _MOST_CONTEXT_PIECES - len(at), embedder.places)
+            part = _cut(known.text[start:end], _MOST_CONTEXT_PIECES - len(at), embedder.token_offsets)
             if part:
                 near.append(embedder.embed_with_token_vectors(part)[1])
-                at += [start + place[0] for place in embedder.places(part)]
+                at += [start + place[0] for place in embedder.token_offsets(part)]
     except EmbeddingFailed as error:
         logger.warning("answer_not_compared", reason=error.message)
         return None
@@ -206,7 +206,7 @@ def _compared(answer: str, known: ContextIndex) -> _Comparison | None:
         return None
     similarity = own @ np.concatenate(near).T
     nearest = similarity.argmax(axis=1)
-    return _Comparison(similarity.max(axis=1), embedder.places(beginning), [at[index] for index in nearest])
+    return _Comparison(similarity.max(axis=1), embedder.token_offsets(beginning), [at[index] for index in nearest])
 
 
 def _cut(text: str, pieces: int, places: Callable[[str], list[tuple[int, int]]]) -> str:

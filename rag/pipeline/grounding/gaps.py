@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.text.entities import normalized_numbers, find_names, find_numbers
-from rag.text.words import content_words, is_unspaced, stem, stems_among, split_words
+from rag.text.entities import find_names, find_numbers, normalized_numbers
+from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
 from rag.types import Passage
 
 # Words that stand beside each other with at most this between them are one phrase.
@@ -43,8 +43,8 @@ def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
 def find_covered_parts(asked: Sequence[QueryPart], passage: Passage) -> frozenset[QueryPart]:
     """Those of the parts that the passage has, by the rules of its own language; a number also if written otherwise."""
     stems = {word: stem(word, passage.lang) for part in asked for word in part.words}
-    found = stems_among(passage.searched_text, stems.values(), passage.lang)
-    known = normalized_numbers(passage.searched_text) if any(part.text[0].isdigit() for part in asked) else set()
+    found = stems_among(passage.text_with_headings, stems.values(), passage.lang)
+    known = normalized_numbers(passage.text_with_headings) if any(part.text[0].isdigit() for part in asked) else set()
     return frozenset(
         part
         for part in asked

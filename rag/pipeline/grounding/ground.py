@@ -15,7 +15,7 @@ from rag.text.words import query_language
 from rag.types import Context, Grounding, Message, Passage
 
 from .calibration import select_curve
-from .gaps import QueryPart, find_gaps, find_covered_parts, extract_query_parts
+from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
 
 logger = structlog.get_logger(__name__)
 
@@ -79,7 +79,7 @@ def _support(passage: Passage, asked: Sequence[QueryPart], own: frozenset[QueryP
     names = sum(part in own for part in named) / len(named) if named else 1.0
     # Where rarity was not looked at, every word counts alike.
     coverage = passage.coverage or len(own) / max(1, len(asked))
-    contrast = contrast_alone(passage) if passage.contrast is None else passage.contrast
+    contrast = contrast_alone(passage) if passage.standout_score is None else passage.standout_score
     return coverage + contrast + _NAMES * names
 
 

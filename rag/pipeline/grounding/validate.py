@@ -30,7 +30,7 @@ def validate_answer(answer: str, context: str, langs: Sequence[str] = ()) -> Val
     numbers = _distinct([each.unknown_numbers for each in found])
     names = _distinct([each.unknown_names for each in found])
     checked = tuple(_checked(answer, each) for each in found)
-    carried = sum(each.supported for each in checked)
+    carried = sum(each.is_supported for each in checked)
     details = f"{carried} of {len(checked)} sentences are carried by the context."
     if numbers:
         details += f" Numbers that it does not have: {', '.join(numbers[:_NAMED])}."
@@ -49,10 +49,10 @@ def _checked(answer: str, claim: Claim) -> CheckedSentence:
         text=answer[claim.start : claim.end],
         start=claim.start,
         end=claim.end,
-        supported=claim.score >= _CARRIED and not claim.unknown_numbers,
+        is_supported=claim.score >= _CARRIED and not claim.unknown_numbers,
         score=claim.score,
-        span=claim.span,
-        unknown=(*claim.unknown_numbers, *claim.unknown_names),
+        context_span=claim.span,
+        unknown_terms=(*claim.unknown_numbers, *claim.unknown_names),
     )
 
 

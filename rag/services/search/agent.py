@@ -66,12 +66,12 @@ def respond(question: Question, reader: queries.SourceSelection, selected_text: 
         reply = _judged(text, context, grounding, toolbox, model=model.name if model else EXTRACTIVE)
     else:
         reply = AgentReply(NOTHING_FOUND, 0.0, False, (), toolbox.passages, 0.0, model="")
-    reply = dataclasses.replace(reply, seconds=time.monotonic() - begun)
+    reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - begun)
     logger.info(
         "agent_responded",
         query_characters=len(question.text),
         chunks=len(reply.passages),
-        seconds=round(reply.seconds, 3),
+        seconds=round(reply.duration_seconds, 3),
         model=reply.model,
         grounded=reply.is_grounded,
     )

@@ -53,11 +53,11 @@ class StageCounts:
 
     sources: int = 0
     chunks: int = 0
-    by_meaning: int = 0
-    by_words: int = 0
+    dense: int = 0
+    lexical: int = 0
     candidates: int = 0
     above_threshold: int = 0
-    distinct: int = 0
+    deduplicated: int = 0
     ranked: int = 0
     grounded: int = 0
 
@@ -94,7 +94,7 @@ class SearchExplanation:
     gaps: tuple[str, ...]
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...]
-    fate: DocumentOutcome | None
+    outcome: DocumentOutcome | None
 
 
 def explain_search(question: Question, asked: TraceRequest) -> SearchExplanation:
@@ -117,7 +117,7 @@ def explain_search(question: Question, asked: TraceRequest) -> SearchExplanation
         gaps=grounding.gaps if all(each.text is not None for each in shown) else (),
         source_ids=retrieval.source_ids,
         warnings=(*retrieval.warnings, *grounding.warnings),
-        fate=fate,
+        outcome=fate,
     )
 
 
@@ -168,16 +168,16 @@ def _document(document_id: str, managed: DataSourceQuerySet) -> Document:
 
 
 def _counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) -> StageCounts:
-    funnel = retrieval.funnel
+    trace = retrieval.trace
     in_scope = _narrowed(Document.objects.live().filter(source__in=retrieval.source_ids), filters)
     return StageCounts(
         sources=len(retrieval.source_ids),
         chunks=in_scope.aggregate(chunks=Sum("chunk_count"))["chunks"] or 0,
-        by_meaning=len(funnel.by_meaning),
-        by_words=len(funnel.by_words),
-        candidates=len(_candidates(funnel)),
-        above_threshold=len(funnel.above_threshold),
-        distinct=len(funnel.distinct),
+        dense=len(trace.dense),
+        lexical=len(trace.lexical),
+        candidates=len(_candidates(trace)),
+        above_threshold=len(trace.above_threshold),
+        deduplicated=len(trace.deduplicated),
         ranked=len(retrieval.passages),
         grounded=len(grounding.relevant) if grounding.is_groundable else 0,
     )
@@ -196,8 +196,8 @@ def _narrowed(documents: QuerySet[Document], filters: Filters) -> QuerySet[Docum
     return documents.filter(**{name: value for name, value in wanted.items() if value})
 
 
-def _candidates(funnel: SearchTrace) -> set[uuid.UUID]:
-    return {*funnel.by_meaning, *funnel.by_words}
+def _candidates(trace: SearchTrace) -> set[uuid.UUID]:
+    return {*trace.dense, *trace.lexical}
 
 
 def _shown(retrieval: Retrieval, grounding: Grounding, asked: TraceRequest) -> tuple[TracedPassage, ...]:
@@ -234,20 +234,20 @@ def _fallen(document: Document, question: Question, retrieval: Retrieval, ground
         return "chunks", "It has no chunks: there is nothing in it to find."
     if not _narrowed(Document.objects.filter(pk=document.pk), question.filters).exists():
         return "chunks", "The question's filters leave it out."
-    funnel = retrieval.funnel
-    own = set(Chunk.objects.filter(document=document, pk__in=_candidates(funnel)).values_list("pk", flat=True))
+    trace = retrieval.trace
+    own = set(Chunk.objects.filter(document=document, pk__in=_candidates(trace)).values_list("pk", flat=True))
     if not own:
         return "candidates", "None of its chunks is among the nearest by meaning or the best by words."
-    if not own.intersection(funnel.above_threshold):
+    if not own.intersection(trace.above_threshold):
         return "aboveThreshold", f"None of its chunks has a score of at least {question.min_score:g}."
-    if not own.intersection(funnel.distinct):
-        last = max((funnel.above_threshold.index(each) for each in funnel.distinct), default=0)
-        best = min(index for index, each in enumerate(funnel.above_threshold) if each in own)
+    if not own.intersection(trace.deduplicated):
+        last = max((trace.above_threshold.index(each) for each in trace.deduplicated), default=0)
+        best = min(index for index, each in enumerate(trace.above_threshold) if each in own)
         if best < last:
             return "distinct", "Its best chunk repeats what a better one says."
         return "distinct", f"Its best chunk is candidate {best + 1}, behind those that are looked at more closely."
     if not own.intersection(each.chunk_id for each in retrieval.passages):
-        place = min(index for index, each in enumerate(funnel.ranked, start=1) if each in own)
+        place = min(index for index, each in enumerate(trace.ranked, start=1) if each in own)
         return "ranked", f"In the last order its best chunk is number {place}, and {question.top_k} were asked for."
     if not own & _relevant(grounding):
         return "grounded", "It was found, but is not held to carry an answer."

@@ -51,7 +51,7 @@ def test_what_is_joined_saves_tokens_and_has_one_number() -> None:
     near = chunks_of(TEXT)[:4]
     apart = [dataclasses.replace(each, position=2 * each.position) for each in near]
     joined, alone = (build_prompt("Which rooms?", each, max_tokens=2000) for each in (near, apart))
-    assert (len(joined.numbered), len(alone.numbered)) == (1, 4)
+    assert (len(joined.numbered_passages), len(alone.numbered_passages)) == (1, 4)
     assert (joined.passages, alone.passages) == (tuple(near), tuple(apart))
     assert joined.token_count < alone.token_count - 40
     assert joined.prompt.count("Sentence 5 ") == 1
@@ -73,7 +73,7 @@ def test_what_is_said_already_is_left_out() -> None:
     twin = dataclasses.replace(copies[1], text=text.upper().replace(",", ";"))
     assert merge_passages([copies[0], twin, copies[2]]) == [copies[0]]
     context = build_prompt("Where?", copies, max_tokens=500)
-    assert (len(context.numbered), len(context.passages)) == (1, 3)
+    assert (len(context.numbered_passages), len(context.passages)) == (1, 3)
     assert context.token_count == count_tokens(context.prompt) < 250
 
 

@@ -41,7 +41,7 @@ def test_a_passage_that_does_not_say_so_is_no_citation() -> None:
     found = check("Bicycles are parked in the yard [2]. The kettle is on the second floor [2][1].")
     assert found.text == "The kettle is on the second floor [2]."
     assert (numbers(found), found.dropped) == ([2], 2)
-    assert found.unsupported == ("Bicycles are parked in the yard",)
+    assert found.unsupported_sentences == ("Bicycles are parked in the yard",)
 
 
 def test_a_few_words_in_common_are_no_support() -> None:
@@ -50,7 +50,7 @@ def test_a_few_words_in_common_are_no_support() -> None:
 
 def test_a_number_must_be_in_the_passage() -> None:
     assert numbers(check("The porter has 3 keys [1].")) == [1]
-    assert check("The porter has 5 keys [1].").unsupported == ("The porter has 5 keys",)
+    assert check("The porter has 5 keys [1].").unsupported_sentences == ("The porter has 5 keys",)
 
 
 def test_two_passages_may_support_a_sentence_together() -> None:

@@ -10,7 +10,7 @@ from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.citations import extract_citations
 from rag.pipeline.answering.extractive import extract_quotes
-from rag.pipeline.answering.prompt import build_prompt, validate_template, escape_markers
+from rag.pipeline.answering.prompt import build_prompt, escape_markers, validate_template
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
 from rag.services.search.agent import _selected

@@ -118,7 +118,7 @@ def test_extraction_cannot_be_steered(injection: Injection) -> None:
 def asked(world: World, model: str = "") -> AnswerResult:
     generation = GenerationOptions(model=model)
     reader = queries.SourceSelection(Caller(world.users["member"]))
-    question = Question(QUESTION, top_k=50, rerank=False, distinct=True)
+    question = Question(QUESTION, top_k=50, rerank=False, deduplicate=True)
     return queries.run_to_completion(queries.ask(question, reader, AnswerOptions(max_tokens=8000, generation=generation)))
 
 
@@ -144,7 +144,7 @@ def test_an_obedient_model_invents_no_citation(world: World, language_model: Pro
         for answered in (alone, mixed):
             assert not re.search(r"\[(99|4711)\]", answered.answer.text), injection.name
             for citation in answered.answer.citations:
-                assert 1 <= citation.number <= len(answered.context.numbered)
+                assert 1 <= citation.number <= len(answered.context.numbered_passages)
                 assert texts[citation.passage.document_id][citation.start : citation.end] == citation.quote
         if mixed.answer.citations:
             assert mixed.answer.citations_dropped >= 1, injection.name

@@ -56,7 +56,7 @@ def test_the_prompt_never_exceeds_its_budget(
         return
     assert count_tokens(context.prompt, model) == context.token_count <= max_tokens
     assert list(context.passages) == offered[: len(context.passages)]
-    assert len(context.numbered) <= len(context.passages)
+    assert len(context.numbered_passages) <= len(context.passages)
     if len(context.passages) < len(offered):
         with_one_more = build_prompt(
             query, offered[: len(context.passages) + 1], max_tokens=10**6, template=template, model=model

@@ -9,7 +9,9 @@ from rag.models import DataSource, PieceBits
 from rag.pipeline.answering.extractive import extract_quotes
 from rag.pipeline.answering.sentence_similarity import sentence_similarity
 from rag.pipeline.retrieval import retrieve
+from rag.pipeline.retrieval.late_interaction import token_similarities
 from rag.providers import registry
+from rag.providers.embedders.local import binarize
 from rag.types import Passage, Question, Scope
 from tests.support.factories import World, ingest_text
 
@@ -30,12 +32,14 @@ def test_each_piece_of_a_text_has_its_row_of_what_is_stored() -> None:
     local = registry.local_embedder()
     text = "The keys, the box; the keys' box. " * 60  # longer than one window, and the same words again
     (stored,) = local.embed_with_token_signatures([text])[1]
-    rows = local.rows(text)
+    rows = local.token_rows(text)
     assert {row for *_, row in rows} == set(range(len(stored)))
     assert {text[start:end].lower() for start, end, row in rows if row == 1} == {"keys"}
     short = "keys in a box"
-    assert np.array_equal(binarize(local.embed_with_token_vectors(short)[1]), local.embed_with_token_signatures([short])[1][0])
-    assert [text[start:end] for start, end, _ in local.rows("keys in a box") for text in [short]] == short.split()
+    assert np.array_equal(
+        binarize(local.embed_with_token_vectors(short)[1]), local.embed_with_token_signatures([short])[1][0]
+    )
+    assert [text[start:end] for start, end, _ in local.token_rows("keys in a box") for text in [short]] == short.split()
 
 
 def test_a_sentence_is_as_near_as_the_nearest_of_its_pieces(found: tuple[Passage, ...]) -> None:

@@ -33,9 +33,9 @@ def test_names_and_numbers_speak_for_a_passage() -> None:
 def test_a_passage_must_stand_out_among_the_candidates() -> None:
     near = [passage("Copper.", score=0.5, maxsim=0.5) for _ in range(30)]
     alike, among_far = contrasted(near)[0], contrasted([near[0], *(passage("Tea.", maxsim=0.2) for _ in range(30))])[0]
-    assert alike.contrast is not None
-    assert among_far.contrast is not None
-    assert alike.contrast < 0.2 < among_far.contrast
+    assert alike.standout_score is not None
+    assert among_far.standout_score is not None
+    assert alike.standout_score < 0.2 < among_far.standout_score
 
 
 def test_each_sentence_is_traced_to_the_characters_that_carry_it() -> None:
@@ -43,11 +43,11 @@ def test_each_sentence_is_traced_to_the_characters_that_carry_it() -> None:
     answer = "The engineer Maria Keller found copper [1]. It was opened in 1902 by Hans Huber [1]."
     checked = validate_answer(answer, context)
     first, second = checked.sentences
-    assert (first.supported, second.supported, checked.is_valid) == (True, False, False)
-    assert first.span is not None
-    assert context[slice(*first.span)] == "Copper was found by Maria Keller, an engineer."
+    assert (first.is_supported, second.is_supported, checked.is_valid) == (True, False, False)
+    assert first.context_span is not None
+    assert context[slice(*first.context_span)] == "Copper was found by Maria Keller, an engineer."
     assert answer[second.start : second.end].startswith("It was opened")
-    assert second.unknown == ("1902", "Hans", "Huber")
+    assert second.unknown_terms == ("1902", "Hans", "Huber")
     assert "1902" in checked.details
     assert "Hans" in checked.details
 

@@ -69,7 +69,7 @@ class ExplainOut(TypedDict):
 
 
 def explain_out(explained: SearchExplanation) -> ExplainOut:
-    counts, fate = explained.counts, explained.fate
+    counts, outcome = explained.counts, explained.outcome
     return {
         "isMember": explained.is_known,
         "funnel": {
@@ -85,12 +85,12 @@ def explain_out(explained: SearchExplanation) -> ExplainOut:
         },
         "documents": [_ranked_out(each) for each in explained.passages],
         "document": {
-            "documentId": str(fate.document_id),
-            "isFound": fate.is_found,
-            "stage": fate.stage,
-            "reason": fate.reason,
+            "documentId": str(outcome.document_id),
+            "isFound": outcome.is_found,
+            "stage": outcome.stage,
+            "reason": outcome.reason,
         }
-        if fate
+        if outcome
         else None,
         "isGroundable": explained.is_groundable,
         "groundingScore": explained.grounding_score,

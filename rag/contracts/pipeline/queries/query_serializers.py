@@ -82,9 +82,9 @@ def query_out(answered: AnswerResult) -> QueryOut:
         **retrieval,
         "warnings": [*retrieval["warnings"], *answer.warnings],
         "prompt": context.prompt,
-        "includedDocs": len(context.numbered),
+        "includedDocs": len(context.numbered_passages),
         "tokenCount": context.token_count,
-        "citations": [_offered_out(number, each) for number, each in enumerate(context.numbered, start=1)],
+        "citations": [_offered_out(number, each) for number, each in enumerate(context.numbered_passages, start=1)],
         "isGroundable": grounding.is_groundable,
         "groundingScore": grounding.score,
         "relevantDocs": [passage_out(each) for each in grounding.relevant],
@@ -94,7 +94,7 @@ def query_out(answered: AnswerResult) -> QueryOut:
         "confidence": answer.confidence,
         "model": answer.model or None,
         "citationsDropped": answer.citations_dropped,
-        "unsupportedSentences": list(answer.unsupported),
+        "unsupportedSentences": list(answer.unsupported_sentences),
     }
 
 

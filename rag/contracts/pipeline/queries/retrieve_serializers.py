@@ -77,7 +77,7 @@ def question(values: dict[str, Any]) -> Question:
         rerank=values["rerank"],
         rerank_model=values.get("rerankModel", "") if values["rerank"] else "",
         mode=Mode(values["mode"]) if "mode" in values else None,
-        distinct=True,
+        deduplicate=True,
     )
 
 
@@ -141,5 +141,5 @@ def passage_out(passage: Passage) -> PassageOut:
         "lang": passage.lang or None,
         "tags": list(passage.tags),
         "date": passage.date,
-        "metadata": passage.described,
+        "metadata": passage.metadata_with_pages,
     }
