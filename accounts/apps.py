@@ -24,5 +24,5 @@ class AccountsConfig(AppConfig):
         from .sign_in.jwt_keys import KeyRing
 
         # The library has no setting for it, and every token class asks here.
-        state.token_backend = KeyRing(api_settings, settings.JWT_OLD_KEYS)
+        state.token_backend = KeyRing(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
         registry.begin()

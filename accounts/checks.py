@@ -12,8 +12,8 @@ _LEAST_CHARACTERS = 8
 
 @register(Tags.security, deploy=True)
 def keys_are_strong(**_: Any) -> list[CheckMessage]:
-    keys = {"SECRET_KEY": [settings.SECRET_KEY], "JWT_SIGNING_KEY": [settings.SIMPLE_JWT["SIGNING_KEY"]]}
-    keys["JWT_OLD_KEYS"] = settings.JWT_OLD_KEYS
+    keys = {"SECRET_KEY": [settings.SECRET_KEY], "RAG_JWT_SIGNING_KEY": [settings.SIMPLE_JWT["SIGNING_KEY"]]}
+    keys["RAG_JWT_OLD_SIGNING_KEYS"] = settings.RAG_JWT_OLD_SIGNING_KEYS
     return [
         Error(
             f"{name} is weak: sessions and tokens can be forged by whoever guesses it.",

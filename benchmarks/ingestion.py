@@ -45,13 +45,13 @@ def _chunks(documents: list[dict[str, str]]) -> list[str]:
     """Exactly the texts that the pipeline embeds."""
     from django.conf import settings
 
-    from rag.pipeline import embed
     from rag.pipeline.ingestion.chunk import chunk
+    from rag.text.embedded_text import embedded_text
     from rag.types import ChunkingOptions, ParsedDocument
 
-    options = ChunkingOptions(settings.RAG_JOB_CHUNK_TOKENS, settings.RAG_JOB_CHUNK_OVERLAP)
+    options = ChunkingOptions(settings.RAG_JOB_CHUNK_TOKENS, settings.RAG_JOB_CHUNK_OVERLAP_TOKENS)
     return [
-        embed.embedded_text(draft.text, draft.headings, document["title"])
+        embedded_text(draft.text, draft.headings, document["title"])
         for document in documents
         for draft in chunk(ParsedDocument(document["text"]), options)
     ]

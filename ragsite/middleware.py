@@ -120,7 +120,7 @@ class AddressBudgets:
         if _COUNTED_BY_ADDRESS.match(request.path_info):
             seconds = rate_limits.seconds_to_wait(request)
             if seconds:
-                most = settings.RAG_OPEN_REQUESTS_PER_MINUTE
+                most = settings.RAG_IP_REQUESTS_PER_MINUTE
                 refused = error_responses.refusal(request, 429, f"At most {most} requests a minute are answered here.")
                 refused["Retry-After"] = str(seconds)
                 return refused

@@ -106,7 +106,7 @@ class Worker:
             "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
             "TEST_DATABASE": str(name),
             "RAG_LEASE_SECONDS": "2",
-            "RAG_SWEEP_SECONDS": "1",
+            "RAG_SWEEP_INTERVAL_SECONDS": "1",
             "RAG_STORAGE_FOLDER": str(settings.RAG_STORAGE_FOLDER),
             "RAG_TEMP_FOLDER": str(settings.RAG_TEMP_FOLDER),
         }

@@ -141,10 +141,10 @@ def anonymise(user_id: uuid.UUID) -> None:
 
 
 def forget() -> int:
-    """Remove events older than RAG_AUDIT_DAYS; how many there were. 0: they are kept for ever."""
-    if not settings.RAG_AUDIT_DAYS:
+    """Remove events older than RAG_AUDIT_RETENTION_DAYS; how many there were. 0: they are kept for ever."""
+    if not settings.RAG_AUDIT_RETENTION_DAYS:
         return 0
-    before = timezone.now() - datetime.timedelta(days=max(settings.RAG_AUDIT_DAYS, LEAST_DAYS))
+    before = timezone.now() - datetime.timedelta(days=max(settings.RAG_AUDIT_RETENTION_DAYS, LEAST_DAYS))
     forgotten = 0
     while batch := _forget_some(before):
         forgotten += batch

@@ -31,7 +31,7 @@ class Handler(AxesDatabaseHandler):
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
         of_account, of_address = map(_failures, self.get_user_attempts(request, credentials))
-        if of_address >= settings.RAGSITE_SIGN_IN_FAILURES_PER_ADDRESS:
+        if of_address >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP:
             return max(of_account, settings.AXES_FAILURE_LIMIT)
         return of_account
 
@@ -57,10 +57,7 @@ def is_locked(attempt: AccessAttempt) -> bool:
         ip_address=attempt.ip_address, attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME
     )
     of_account = _failures(counting.filter(username=attempt.username))
-    return (
-        of_account >= settings.AXES_FAILURE_LIMIT
-        or _failures(counting) >= settings.RAGSITE_SIGN_IN_FAILURES_PER_ADDRESS
-    )
+    return of_account >= settings.AXES_FAILURE_LIMIT or _failures(counting) >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP
 
 
 def account(request: Any, credentials: dict[str, Any] | None) -> str:

@@ -1,5 +1,5 @@
 """The second factor of those who open the admin: codes of an authenticator app (TOTP), and recovery codes for when it
-is lost (django-otp). RAGSITE_STAFF_OTP says whether it is off, optional or required."""
+is lost (django-otp). RAG_STAFF_OTP says whether it is off, optional or required."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ MISSING = "This account has a second factor: give the code of your authenticator
 
 
 def is_on() -> bool:
-    return settings.RAGSITE_STAFF_OTP != "off"
+    return settings.RAG_STAFF_OTP != "off"
 
 
 def has_one(user: User) -> bool:
@@ -39,7 +39,7 @@ def is_asked_of(user: User) -> bool:
 
 def must_enrol(user: User) -> bool:
     """Whether this user reaches nothing of the admin before setting one up."""
-    return settings.RAGSITE_STAFF_OTP == "required" and user.is_staff and not has_one(user)
+    return settings.RAG_STAFF_OTP == "required" and user.is_staff and not has_one(user)
 
 
 def lets_in(user: User | AnonymousUser) -> bool:

@@ -31,6 +31,6 @@ def retention_for(user: AnyUser) -> Retention:
     values = ("organization__query_history", "organization__history_days")
     rows = list(Membership.objects.active_for(user).values_list(*values))
     rows = rows or list(Membership.objects.filter(user=user.pk).values_list(*values))
-    days = [each for each in (own or settings.RAG_HISTORY_DAYS for _, own in rows or [("", None)]) if each]
+    days = [each for each in (own or settings.RAG_HISTORY_RETENTION_DAYS for _, own in rows or [("", None)]) if each]
     kept = [QueryHistory(history) for history, _ in rows]
     return Retention(max(kept, key=_STRICTNESS.index, default=QueryHistory.FULL), min(days, default=None))

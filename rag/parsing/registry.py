@@ -26,7 +26,7 @@ def parse(content: str, *, content_type: str, path: str) -> ParsedDocument:
 
 
 def read(file: Path, *, content_type: str, name: str) -> ParsedDocument:
-    """A file of any format. Takes no longer and no more than RAG_PARSE_SECONDS, RAG_PARSE_MEMORY_MB allow.
+    """A file of any format. Takes no longer and no more than RAG_PARSE_TIMEOUT_SECONDS, RAG_PARSE_MAX_MEMORY_MB allow.
 
     Raises ParseFailed, UnsupportedFormat, with a sentence that says what to do.
     """

@@ -9,7 +9,7 @@ from django.conf import settings
 from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
-from .base import Embedder, LanguageModel, PieceEmbedder, Reranker, VectorStore
+from .base import Embedder, LanguageModel, Reranker, TokenEmbedder, VectorStore
 from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
@@ -34,16 +34,16 @@ def embedder(model: EmbeddingModel) -> Embedder:
     return FallbackEmbedder(first, second)
 
 
-def piece_embedder(model: EmbeddingModel) -> PieceEmbedder | None:
-    """Who supplies the pieces of chunks that this model embeds; None if they are to have none (RAG_PIECE_BITS)."""
+def token_embedder(model: EmbeddingModel) -> TokenEmbedder | None:
+    """Who supplies the pieces of chunks that this model embeds; None if they are to have none (RAG_TOKEN_SIGNATURES)."""
     is_local = model.provider == EmbeddingModel.Provider.LOCAL
-    wanted = settings.RAG_PIECE_BITS == "all" or (is_local and settings.RAG_PIECE_BITS == "local")
+    wanted = settings.RAG_TOKEN_SIGNATURES == "all" or (is_local and settings.RAG_TOKEN_SIGNATURES == "local")
     return local_embedder() if wanted else None
 
 
 @functools.cache
 def local_embedder() -> LocalEmbedder:
-    return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=settings.RAG_EMBED_THREADS)
+    return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=settings.RAG_EMBEDDING_THREADS)
 
 
 @functools.lru_cache(maxsize=16)
@@ -53,8 +53,8 @@ def _remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable
         dimensions=dimensions,
         base_url=base_url,
         api_key_variable=api_key_variable,
-        timeout=settings.EMBEDDING_TIMEOUT,
-        max_retries=settings.EMBEDDING_MAX_RETRIES,
+        timeout=settings.RAG_EMBEDDING_TIMEOUT_SECONDS,
+        max_retries=settings.RAG_EMBEDDING_MAX_RETRIES,
     )
 
 
@@ -110,16 +110,18 @@ def reranker(name: str = "") -> Reranker:
 
     Raises InvalidRequest for a name that is not offered.
     """
-    name = name or settings.RERANK_MODEL or LocalReranker.name
+    name = name or settings.RAG_RERANK_MODEL or LocalReranker.name
     if name == LocalReranker.name:
         return LocalReranker()
-    if name == settings.RERANK_MODEL:
-        return _remote_reranker(name, settings.RERANK_BASE_URL, settings.RERANK_API_KEY, settings.RERANK_DIALECT)
-    if name in settings.RERANK_MORE:
-        other = settings.RERANK_MORE[name]
+    if name == settings.RAG_RERANK_MODEL:
+        return _remote_reranker(
+            name, settings.RAG_RERANK_BASE_URL, settings.RAG_RERANK_API_KEY, settings.RAG_RERANK_DIALECT
+        )
+    if name in settings.RAG_RERANK_OTHER_MODELS:
+        other = settings.RAG_RERANK_OTHER_MODELS[name]
         key = os.environ.get(other.get("key_variable", ""), "")
         return _remote_reranker(name, other["base_url"], key, other.get("dialect", ""))
-    offered = dict.fromkeys((LocalReranker.name, settings.RERANK_MODEL, *settings.RERANK_MORE))
+    offered = dict.fromkeys((LocalReranker.name, settings.RAG_RERANK_MODEL, *settings.RAG_RERANK_OTHER_MODELS))
     raise InvalidRequest(f"rerankModel must be one of {', '.join(filter(None, offered))}", field="rerankModel")
 
 
@@ -129,10 +131,10 @@ def _remote_reranker(name: str, base_url: str, api_key: str, dialect: str) -> Re
         name=name,
         base_url=base_url,
         api_key=api_key,
-        timeout=settings.RERANK_TIMEOUT,
+        timeout=settings.RAG_RERANK_TIMEOUT_SECONDS,
         is_tei=dialect == "tei",
     )
 
 
 def vector_store(model: EmbeddingModel) -> VectorStore:
-    return PgVectorStore(dimensions=model.dimensions, exact_limit=settings.RAG_EXACT_SEARCH_LIMIT)
+    return PgVectorStore(dimensions=model.dimensions, exact_limit=settings.RAG_EXACT_SEARCH_MAX_CHUNKS)

@@ -21,7 +21,7 @@ def main(folder: Path, mode: str, command: list[str]) -> int:
         return 0
     try:
         # A key and the local mode of this run only, unless the caller names others.
-        local = {"SECRET_KEY": secrets.token_urlsafe(64), "RAGSITE_LOCAL": "1", "RAGSITE_DATA": str(folder)}
+        local = {"SECRET_KEY": secrets.token_urlsafe(64), "RAG_LOCAL": "1", "RAGSITE_DATA": str(folder)}
         environment = {**local, **os.environ, **services.start(folder, throwaway=mode == "--throwaway")}
         return subprocess.run(command, env=environment).returncode
     except KeyboardInterrupt:

@@ -13,13 +13,13 @@ _THIS_MACHINE = "127.0.0.1"
 
 
 def client_address(request: Request | HttpRequest) -> Address | None:
-    """The connection's own peer; behind proxies that TRUSTED_PROXIES names, the nearest address before them that
+    """The connection's own peer; behind proxies that RAG_TRUSTED_PROXIES names, the nearest address before them that
     X-Forwarded-For tells. None where that is no address: it belongs to no network."""
     nearest = read(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     told = request.META.get("HTTP_X_FORWARDED_FOR", "")
     # The last entry is the nearest proxy's own word; what stands further left anybody may have sent.
     for entry in reversed(told.split(",") if told else []):
-        if not is_within(nearest, settings.TRUSTED_PROXIES):
+        if not is_within(nearest, settings.RAG_TRUSTED_PROXIES):
             break
         nearest = read(entry.strip())
     return nearest

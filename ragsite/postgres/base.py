@@ -40,7 +40,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 cursor.execute(_OF_SESSION, [role])
         if self._of_session == identity.NOBODY:  # the web server; workers take their time
             with self.connection.cursor() as cursor:
-                cursor.execute(_AT_MOST, [f"{settings.DATABASE_STATEMENT_SECONDS}s"])
+                cursor.execute(_AT_MOST, [f"{settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS}s"])
 
     def _state_and_execute(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]

@@ -61,7 +61,7 @@ def _start(children: Children) -> None:
     begun = time.monotonic()
     _step("PostgreSQL and Redis" if not os.environ.get("DATABASE_URL") else "services")
     os.environ.update(services.start(FOLDER, _GIVEN))
-    os.environ.update({"RAGSITE_LOCAL": "1", "RAGSITE_DATA": str(FOLDER), "SECRET_KEY": _secret_key()})
+    os.environ.update({"RAG_LOCAL": "1", "RAGSITE_DATA": str(FOLDER), "SECRET_KEY": _secret_key()})
     # A model on this machine (Ollama) may be used: who runs this here is the operator.
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "localhost,127.0.0.1,::1")
     _note_environment()
@@ -141,7 +141,7 @@ def _secret_key() -> str:
 
 def _note_environment() -> None:
     """For `manage.py` in another terminal (ragsite/settings/env.py)."""
-    names = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "RAGSITE_LOCAL", "RAG_ALLOWED_PRIVATE_HOSTS")
+    names = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "RAG_LOCAL", "RAG_ALLOWED_PRIVATE_HOSTS")
     _write_private(FOLDER / "local.env", "".join(f"{name}={os.environ[name]}\n" for name in names))
 
 
@@ -155,7 +155,7 @@ def _write_private(file: Path, content: str) -> None:
 
 def _has_demo() -> bool:
     """Accounts with a known password are made in the embedded database, and in another one only when asked for."""
-    return not _GIVEN.get("DATABASE_URL") or _GIVEN.get("DEMO") == "1"
+    return not _GIVEN.get("DATABASE_URL") or _GIVEN.get("RAG_DEMO") == "1"
 
 
 def _step(what: str) -> None:
@@ -180,8 +180,8 @@ def _greeting(demo: bool, seconds: float) -> str:
         f"  Logs      {LOGS}",
     ]
     if not demo:
-        return "\n".join([*lines, "", "DATABASE_URL is set: no demo accounts were made (DEMO=1 makes them)."])
-    password = os.environ.get("DEMO_PASSWORD") or "ragsite-demo"
+        return "\n".join([*lines, "", "DATABASE_URL is set: no demo accounts were made (RAG_DEMO=1 makes them)."])
+    password = os.environ.get("RAG_DEMO_PASSWORD") or "ragsite-demo"
     return "\n".join(
         [
             *lines,

@@ -31,21 +31,21 @@ REST_FRAMEWORK = {
 }
 
 SIMPLE_JWT = {
-    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=env.int("JWT_ACCESS_MINUTES", default=30)),
-    "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("JWT_REFRESH_DAYS", default=7)),
+    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=env.int("RAG_JWT_ACCESS_MINUTES", default=30)),
+    "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("RAG_JWT_REFRESH_DAYS", default=7)),
     "ROTATE_REFRESH_TOKENS": True,
     "BLACKLIST_AFTER_ROTATION": True,
-    "SIGNING_KEY": env.str("JWT_SIGNING_KEY", default=SECRET_KEY),
+    "SIGNING_KEY": env.str("RAG_JWT_SIGNING_KEY", default=SECRET_KEY),
     "ALGORITHM": "HS256",
-    "AUDIENCE": env.str("JWT_AUDIENCE", default="ragsite"),
-    "ISSUER": env.str("JWT_ISSUER", default="ragsite"),
+    "AUDIENCE": env.str("RAG_JWT_AUDIENCE", default="ragsite"),
+    "ISSUER": env.str("RAG_JWT_ISSUER", default="ragsite"),
     # A changed password ends every token that was issued before.
     "CHECK_REVOKE_TOKEN": True,
     "USER_ID_CLAIM": "sub",
 }
 
 # Earlier signing keys: nothing is signed with them, and what they have signed is accepted until it ends.
-JWT_OLD_KEYS = env.list("JWT_OLD_KEYS", default=[])
+RAG_JWT_OLD_SIGNING_KEYS = env.list("RAG_JWT_OLD_SIGNING_KEYS", default=[])
 
 # Browser pages of other origins: the contracts' paths only, and never with cookies. All origins, unless some are named.
 CORS_URLS_REGEX = r"^/(api|functions|agent)(/|$)"
@@ -73,7 +73,7 @@ RAG_SERVICE_SEARCHES_PER_MINUTE = env.int("RAG_SERVICE_SEARCHES_PER_MINUTE", def
 # Of one user, to make, change and delete sources and documents, and to cancel jobs.
 RAG_CHANGES_PER_MINUTE = env.int("RAG_CHANGES_PER_MINUTE", default=600)
 # Of one address to what is open to everybody: signing in, /readyz, the reference; and to API keys.
-RAG_OPEN_REQUESTS_PER_MINUTE = env.int("RAG_OPEN_REQUESTS_PER_MINUTE", default=300)
+RAG_IP_REQUESTS_PER_MINUTE = env.int("RAG_IP_REQUESTS_PER_MINUTE", default=300)
 RATELIMIT_FAIL_OPEN = True
 
 SPECTACULAR_SETTINGS = {

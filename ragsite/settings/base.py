@@ -11,7 +11,7 @@ from .rag import RAG_MAX_BODY_BYTES
 
 DEBUG = env.bool("DEBUG", default=False)
 # Plain HTTP on loopback, as `make run` serves it: cookies without Secure, no HSTS, no redirect to HTTPS.
-RAGSITE_LOCAL = env.bool("RAGSITE_LOCAL", default=False)
+RAG_LOCAL = env.bool("RAG_LOCAL", default=False)
 SECRET_KEY = env.str("SECRET_KEY")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -90,7 +90,7 @@ _PATIENCE = {
 }  # fmt: skip
 DATABASES["default"]["OPTIONS"] = _PATIENCE | DATABASES["default"].get("OPTIONS", {})
 # Of the web server: what holds one statement up, a lock or a busy disk, must not come to hold all its threads.
-DATABASE_STATEMENT_SECONDS = env.int("DATABASE_STATEMENT_SECONDS", default=30)
+RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS = env.int("RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS", default=30)
 
 REDIS_URL = env.str("REDIS_URL")
 # Only counters are kept here (rag.contracts.common.rate_limits), and no request waits long for them.
@@ -108,7 +108,7 @@ CACHES = {
 }
 
 # For GET /metrics; without one it is answered on this machine alone.
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+RAG_METRICS_TOKEN = env.str("RAG_METRICS_TOKEN", default="")
 
 AUTH_USER_MODEL = "accounts.User"
 AUTH_PASSWORD_VALIDATORS = [
@@ -136,8 +136,8 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# Security. Production is the default; only RAGSITE_LOCAL and DEBUG loosen it.
-_https = not (DEBUG or RAGSITE_LOCAL)
+# Security. Production is the default; only RAG_LOCAL and DEBUG loosen it.
+_https = not (DEBUG or RAG_LOCAL)
 SECURE_SSL_REDIRECT = _https
 # The API never redirects (a redirected POST loses its body): it refuses credentials sent over plain HTTP.
 SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|healthz|readyz|metrics)(/|$)"]
@@ -151,11 +151,11 @@ SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 # Set it only behind a proxy that always overwrites the header.
-if env.bool("TRUST_X_FORWARDED_PROTO", default=False):
+if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Networks (CIDR) of proxies whose X-Forwarded-For is believed.
-TRUSTED_PROXIES = [str(ip_network(each)) for each in env.list("TRUSTED_PROXIES", default=[])]
+RAG_TRUSTED_PROXIES = [str(ip_network(each)) for each in env.list("RAG_TRUSTED_PROXIES", default=[])]
 
 # Logs: one JSON object a line on standard error; never query or document text.
 _shared_processors: list[structlog.typing.Processor] = [

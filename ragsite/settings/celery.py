@@ -4,7 +4,7 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from .base import REDIS_URL, TIME_ZONE
-from .rag import RAG_QUALITY_HOUR, RAG_SWEEP_SECONDS
+from .rag import RAG_QUALITY_HOUR, RAG_SWEEP_INTERVAL_SECONDS
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -30,12 +30,12 @@ CELERY_TASK_DEFAULT_QUEUE = "ingestion"
 # And one for what may take long and can wait.
 CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"), Queue("background"))
 _OFTEN = {
-    "rag.sweep_ingestion": RAG_SWEEP_SECONDS,
-    "rag.purge_deleted": RAG_SWEEP_SECONDS,
-    "rag.tend_vector_index": 3 * RAG_SWEEP_SECONDS,
-    "rag.tend_words": 3 * RAG_SWEEP_SECONDS,
-    "rag.reembed": RAG_SWEEP_SECONDS,
-    "rag.supply_piece_bits": RAG_SWEEP_SECONDS,
+    "rag.sweep_ingestion": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.purge_deleted": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.tend_vector_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.tend_words": 3 * RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.reembed": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.supply_piece_bits": RAG_SWEEP_INTERVAL_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),

@@ -13,35 +13,37 @@ RAG_MAX_SYNC_TEXT_BYTES = env.int("RAG_MAX_SYNC_TEXT_BYTES", default=256 * 1024)
 RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
 
 # Reading one file: seconds (wall clock, and of CPU), memory beyond an idle reader's, and the most text out of it.
-RAG_PARSE_SECONDS = env.float("RAG_PARSE_SECONDS", default=120.0)
-RAG_PARSE_MEMORY_MB = env.int("RAG_PARSE_MEMORY_MB", default=1024)
+RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0)
+RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)
 RAG_MAX_TEXT_BYTES = env.int("RAG_MAX_TEXT_BYTES", default=200 * 1024 * 1024)
 
-# In OpenAI tokens: what measured best (docs/architecture.md, "How are documents cut into chunks?").
+# In OpenAI tokens: what measured best (docs/decisions/0015-chunk-size.md).
 RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=256)
-RAG_CHUNK_OVERLAP = env.int("RAG_CHUNK_OVERLAP", default=64)
+RAG_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=64)
 # A job that does not say: as the pipeline contract states it, unless the operator has chosen for all.
 RAG_JOB_CHUNK_TOKENS = env.int("RAG_JOB_CHUNK_TOKENS", default=env.int("RAG_CHUNK_TOKENS", default=512))
-RAG_JOB_CHUNK_OVERLAP = env.int("RAG_JOB_CHUNK_OVERLAP", default=env.int("RAG_CHUNK_OVERLAP", default=50))
+RAG_JOB_CHUNK_OVERLAP_TOKENS = env.int(
+    "RAG_JOB_CHUNK_OVERLAP_TOKENS", default=env.int("RAG_CHUNK_OVERLAP_TOKENS", default=50)
+)
 
 # The embedding model that new data sources get: created on first use from these.
 RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
 # Where the local model's graph, built once from its weights, is kept.
-RAG_MODEL_CACHE = Path(env.str("RAG_MODEL_CACHE", default=str(DATA_DIR / "models")))
+RAG_MODEL_CACHE_FOLDER = Path(env.str("RAG_MODEL_CACHE_FOLDER", default=str(DATA_DIR / "models")))
 # Threads of one embedding call. Worker processes and request threads already run side by side.
-RAG_EMBED_THREADS = env.int("RAG_EMBED_THREADS", default=1)
+RAG_EMBEDDING_THREADS = env.int("RAG_EMBEDDING_THREADS", default=1)
 # Which chunks get the bits of their pieces, from the local model, by which searches are reranked: those of sources that
 # this model embeds ("local"), those of remote models as well ("all"), or none ("off").
-RAG_PIECE_BITS = env.str("RAG_PIECE_BITS", default="local")
-if RAG_PIECE_BITS not in ("local", "all", "off"):
-    raise ImproperlyConfigured("RAG_PIECE_BITS must be local, all or off.")
+RAG_TOKEN_SIGNATURES = env.str("RAG_TOKEN_SIGNATURES", default="local")
+if RAG_TOKEN_SIGNATURES not in ("local", "all", "off"):
+    raise ImproperlyConfigured("RAG_TOKEN_SIGNATURES must be local, all or off.")
 # A remote embedding call: time for one attempt, and attempts after the first.
-EMBEDDING_TIMEOUT = env.float("EMBEDDING_TIMEOUT", default=30.0)
-EMBEDDING_MAX_RETRIES = env.int("EMBEDDING_MAX_RETRIES", default=2)
+RAG_EMBEDDING_TIMEOUT_SECONDS = env.float("RAG_EMBEDDING_TIMEOUT_SECONDS", default=30.0)
+RAG_EMBEDDING_MAX_RETRIES = env.int("RAG_EMBEDDING_MAX_RETRIES", default=2)
 
 # Requests of one web process that may wait for a language model behind HTTP at a time, and as many for embeddings: of
 # its 24 threads some are always left for what is quick.
-RAG_MODEL_CALLS = env.int("RAG_MODEL_CALLS", default=10)
+RAG_MAX_MODEL_CALLS = env.int("RAG_MAX_MODEL_CALLS", default=10)
 # Hosts, addresses and networks (10.0.0.0/8) in the private ranges that embedding models' endpoints may have. Endpoints
 # that are named here, in the environment, need no permission.
 RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])
@@ -73,12 +75,12 @@ RAG_CHAT_TURNS = env.int("RAG_CHAT_TURNS", default=40)
 
 # A Cohere-compatible rerank endpoint (Cohere, Jina, Voyage, vLLM; TEI with the dialect "tei"), asked for by its model's
 # name, and others that clients may name: {"name": {"base_url": …, "key_variable": …, "dialect": …}}.
-RERANK_BASE_URL = env.str("RERANK_BASE_URL", default="")
-RERANK_API_KEY = env.str("RERANK_API_KEY", default="")
-RERANK_MODEL = env.str("RERANK_MODEL", default="")
-RERANK_DIALECT = env.str("RERANK_DIALECT", default="cohere")
-RERANK_MORE = env.json("RERANK_MORE", default={})
-RERANK_TIMEOUT = env.float("RERANK_TIMEOUT", default=10.0)
+RAG_RERANK_BASE_URL = env.str("RAG_RERANK_BASE_URL", default="")
+RAG_RERANK_API_KEY = env.str("RAG_RERANK_API_KEY", default="")
+RAG_RERANK_MODEL = env.str("RAG_RERANK_MODEL", default="")
+RAG_RERANK_DIALECT = env.str("RAG_RERANK_DIALECT", default="cohere")
+RAG_RERANK_OTHER_MODELS = env.json("RAG_RERANK_OTHER_MODELS", default={})
+RAG_RERANK_TIMEOUT_SECONDS = env.float("RAG_RERANK_TIMEOUT_SECONDS", default=10.0)
 
 # The retrieval contract's thresholds on the mean cosine of the best passages; an embedding model may have its own.
 RAG_CONFIDENCE_HIGH_THRESHOLD = env.float("RAG_CONFIDENCE_HIGH_THRESHOLD", default=0.75)
@@ -95,17 +97,18 @@ RAG_STARVED_SECONDS = env.int("RAG_STARVED_SECONDS", default=60)
 RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
 # For so long searches and conversations are kept where an organisation says nothing else, and audit events (at least
 # 90). 0: for ever.
-RAG_HISTORY_DAYS = env.int("RAG_HISTORY_DAYS", default=90)
-RAG_AUDIT_DAYS = env.int("RAG_AUDIT_DAYS", default=730)
-RAG_SWEEP_SECONDS = env.int("RAG_SWEEP_SECONDS", default=10)
+RAG_HISTORY_RETENTION_DAYS = env.int("RAG_HISTORY_RETENTION_DAYS", default=90)
+RAG_AUDIT_RETENTION_DAYS = env.int("RAG_AUDIT_RETENTION_DAYS", default=730)
+RAG_SWEEP_INTERVAL_SECONDS = env.int("RAG_SWEEP_INTERVAL_SECONDS", default=10)
 
 # What passages are found by unless a request says: "dense" (meaning), "lexical" (words) or "hybrid" (both).
 RAG_RETRIEVAL_MODE = env.str("RAG_RETRIEVAL_MODE", default="hybrid")
 
-# Up to this many chunks in scope are compared exactly; above, the HNSW index is asked (docs/architecture.md).
-RAG_EXACT_SEARCH_LIMIT = env.int("RAG_EXACT_SEARCH_LIMIT", default=20_000)
+# Up to this many chunks in scope are compared exactly; above, the HNSW index is queried
+# (docs/decisions/0022-exact-or-approximate.md).
+RAG_EXACT_SEARCH_MAX_CHUNKS = env.int("RAG_EXACT_SEARCH_MAX_CHUNKS", default=20_000)
 # Memory for building that index: one that does not fit is built several times as slowly. 1 KB a chunk and more.
-RAG_INDEX_MEMORY_MB = env.int("RAG_INDEX_MEMORY_MB", default=512)
+RAG_INDEX_BUILD_MEMORY_MB = env.int("RAG_INDEX_BUILD_MEMORY_MB", default=512)
 
 # How much worse (nDCG@10, 0 to 1) a new embedding model may be than the old one, and tonight than the last time.
 RAG_GATE_TOLERANCE = env.float("RAG_GATE_TOLERANCE", default=0.02)
@@ -114,4 +117,4 @@ RAG_QUALITY_HOUR = env.int("RAG_QUALITY_HOUR", default=3)
 RAG_QUALITY_SECONDS = env.int("RAG_QUALITY_SECONDS", default=300)
 
 # The password of the demo accounts that `make run` makes, on loopback only.
-DEMO_PASSWORD = env.str("DEMO_PASSWORD", default="ragsite-demo")
+RAG_DEMO_PASSWORD = env.str("RAG_DEMO_PASSWORD", default="ragsite-demo")

@@ -1,4 +1,4 @@
-"""GET /metrics, in Prometheus's text format: with METRICS_TOKEN as a bearer, or from this machine where none is set."""
+"""GET /metrics, in Prometheus's text format: with RAG_METRICS_TOKEN as a bearer, or from this machine where none is set."""
 
 import secrets
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class _Rows(Collector):
 
 def view(request: HttpRequest) -> HttpResponse:
     if not _may_read(request):
-        answer = refusal(request, 401, "Send METRICS_TOKEN in the header `Authorization: Bearer <token>`.")
+        answer = refusal(request, 401, "Send RAG_METRICS_TOKEN in the header `Authorization: Bearer <token>`.")
         answer["WWW-Authenticate"] = 'Bearer realm="metrics"'
         return answer
     registry = CollectorRegistry()
@@ -37,7 +37,7 @@ def view(request: HttpRequest) -> HttpResponse:
 
 
 def _may_read(request: HttpRequest) -> bool:
-    if token := settings.METRICS_TOKEN:
+    if token := settings.RAG_METRICS_TOKEN:
         return secrets.compare_digest(request.headers.get("Authorization", "").encode(), f"Bearer {token}".encode())
     # Behind a proxy on this machine everybody would be local.
     forwarded = any(name in request.headers for name in ("X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"))

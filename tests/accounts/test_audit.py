@@ -104,14 +104,14 @@ def test_the_roles_of_the_application_have_no_right_to_more_than_adding(world: W
 
 
 def test_old_events_go_and_young_ones_stay(world: World, settings: Any) -> None:
-    settings.RAG_AUDIT_DAYS = 1  # the database has the last word: 90
+    settings.RAG_AUDIT_RETENTION_DAYS = 1  # the database has the last word: 90
     now = timezone.now()
     for days in (89, 91):
         AuditEvent.objects.create(action="changed", kind="user", at=now - datetime.timedelta(days=days))
     young = AuditEvent.objects.count() - 1
     assert events.forget() == 1
     assert AuditEvent.objects.count() == young
-    settings.RAG_AUDIT_DAYS = 0
+    settings.RAG_AUDIT_RETENTION_DAYS = 0
     AuditEvent.objects.create(action="changed", kind="user", at=now - datetime.timedelta(days=9_999))
     assert events.forget() == 0
 
@@ -173,7 +173,7 @@ def test_the_key_by_which_something_was_done(world: World) -> None:
 
 def test_keys_made_used_and_revoked(world: World, since: Any) -> None:
     key = world.key("member", "query").key
-    service.note_use(key)
+    service.record_use(key)
     assert service.revoke(ApiKey.objects.all()) == 1
     assert service.revoke(ApiKey.objects.all()) == 0
     made, revoked = since()

@@ -86,7 +86,7 @@ def test_the_contracts_hold_whatever_is_kept(api: Api, live_world: World) -> Non
 
 
 def test_of_several_organisations_the_strictest_counts(world: World, settings: Any) -> None:
-    settings.RAG_HISTORY_DAYS = 30
+    settings.RAG_HISTORY_RETENTION_DAYS = 30
     member = world.users["member"]
     assert retention_for(member).days == 30
     membership = add_member(user=member, organization=world.abroad)
@@ -100,7 +100,7 @@ def test_of_several_organisations_the_strictest_counts(world: World, settings: A
     member.is_active = False
     member.save()
     assert retention_for(member).history == QueryHistory.NONE, "of those that somebody belonged to, once there is none"
-    settings.RAG_HISTORY_DAYS = 0
+    settings.RAG_HISTORY_RETENTION_DAYS = 0
     assert retention_for(User.objects.create_user("nobody@example.org")).days is None
 
 

@@ -97,7 +97,7 @@ def test_an_unknown_account_locks_like_a_known_one(world: World) -> None:
 def test_an_address_that_tries_many_accounts_is_locked_and_an_own_account_does_not_help(
     world: World, settings: Any
 ) -> None:
-    settings.RAGSITE_SIGN_IN_FAILURES_PER_ADDRESS = 6
+    settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP = 6
     for number in range(5):
         assert token(f"somebody-{number}@home.example", "wrong").status_code == 401
     assert token(world.users["foreigner"].email).status_code == 200, "the guesser's own"
@@ -204,7 +204,7 @@ def test_guessed_codes_lock_as_guessed_passwords_do(enrolled: User) -> None:
 
 
 def test_required_leads_to_setting_it_up_and_opens_nothing_else(staff: User, settings: Any) -> None:
-    settings.RAGSITE_STAFF_OTP = "required"
+    settings.RAG_STAFF_OTP = "required"
     client = Client()
     assert sign_in(staff.email, client=client).status_code == 302
     for path in ("/admin/", "/admin/rag/datasource/", "/admin/jsi18n/"):
@@ -215,7 +215,7 @@ def test_required_leads_to_setting_it_up_and_opens_nothing_else(staff: User, set
 
 
 def test_off_asks_nobody(enrolled: User, settings: Any) -> None:
-    settings.RAGSITE_STAFF_OTP = "off"
+    settings.RAG_STAFF_OTP = "off"
     client = Client()
     assert sign_in(enrolled.email, client=client).status_code == 302
     assert client.get("/admin/").status_code == 200

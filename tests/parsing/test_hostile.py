@@ -33,9 +33,9 @@ HEAVY = b"<html><body>" + b"<p>Bees make honey and hum.</p>\n" * 400_000
 
 @pytest.fixture(autouse=True)
 def good_files_are_read_afterwards(read: Read, settings: Any) -> Iterator[None]:
-    before = (settings.RAG_PARSE_SECONDS, settings.RAG_PARSE_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES)
+    before = (settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES)
     yield
-    settings.RAG_PARSE_SECONDS, settings.RAG_PARSE_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES = before
+    settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES = before
     assert read(b"<html><body><p>Bees hum.</p></body></html>", "a.html").text == "Bees hum."
 
 
@@ -58,7 +58,7 @@ def test_zip_bombs_are_not_unpacked(read: Read, name: str, settings: Any) -> Non
     members = {"a.docx": "word/document.xml", "a.xlsx": "xl/workbook.xml", "a.pptx": "ppt/presentation.xml"}
     bomb = files.packed({members.get(name, "META-INF/container.xml"): b"\0" * 50_000_000})
     assert "bomb" in refusal(read, bomb, name)
-    settings.RAG_PARSE_MEMORY_MB = 64
+    settings.RAG_PARSE_MAX_MEMORY_MB = 64
     assert "unpacks to more than" in refusal(read, bomb, name)
 
 
@@ -192,13 +192,13 @@ def test_json_nested_without_end_stays_text(read: Read, content: bytes) -> None:
 
 def test_what_takes_too_long_is_ended(read: Read, settings: Any) -> None:
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")  # a reader is ready now
-    settings.RAG_PARSE_SECONDS = 0.5
+    settings.RAG_PARSE_TIMEOUT_SECONDS = 0.5
     assert "more than 0.5 seconds" in refusal(read, HEAVY, "a.html")
     assert not children()
 
 
 def test_what_needs_too_much_memory_is_ended(read: Read, settings: Any) -> None:
-    settings.RAG_PARSE_MEMORY_MB = 32
+    settings.RAG_PARSE_MAX_MEMORY_MB = 32
     assert "more than 32 MB of memory" in refusal(read, HEAVY, "a.html")
 
 

@@ -39,7 +39,7 @@ def remote(provider: ProviderServer, **changes: Any) -> OpenAIEmbedder:
 @pytest.fixture(scope="module", params=["local", "openai", "fallback"])
 def embedder(request: pytest.FixtureRequest, provider: ProviderServer) -> Embedder:
     if request.param == "local":
-        return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=1)
+        return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
     if request.param == "fallback":
         return FallbackEmbedder(remote(provider, base_url="http://127.0.0.1:9/v1", max_retries=0), remote(provider))
     return remote(provider)

@@ -9,12 +9,12 @@ from django.conf import settings
 
 from rag.errors import EmbeddingFailed
 from rag.providers.embedders import local
-from rag.types.token_vectors import bits
+from rag.providers.embedders.local import binarize
 
 
 @pytest.fixture(scope="module")
 def embedder() -> local.LocalEmbedder:
-    return local.LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=1)
+    return local.LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
 
 
 def test_it_is_the_published_model(embedder: local.LocalEmbedder) -> None:
@@ -25,14 +25,14 @@ def test_it_is_the_published_model(embedder: local.LocalEmbedder) -> None:
 
 def test_pieces_come_with_the_same_vectors_each_once_and_without_punctuation(embedder: local.LocalEmbedder) -> None:
     texts = ["A zebra, a zebra!", "", "?!", "Zebras are striped. " * 120]
-    vectors, pieces = embedder.embed_pieces(texts)
+    vectors, pieces = embedder.embed_with_token_signatures(texts)
     assert np.allclose(vectors, embedder.embed(texts), atol=1e-6)
     assert [len(each) for each in pieces] == [2, 0, 2, 4], "zebra ##s are striped: in several windows"
-    vector, all_pieces = embedder.read(texts[0])
+    vector, all_pieces = embedder.embed_with_token_vectors(texts[0])
     assert np.allclose(vector, vectors[0], atol=1e-6)
     assert all_pieces.shape == (6, 384)
     assert np.allclose(np.linalg.norm(all_pieces, axis=1), 1, atol=1e-5)
-    assert np.array_equal(bits(all_pieces)[:2], pieces[0])
+    assert np.array_equal(binarize(all_pieces)[:2], pieces[0])
 
 
 def test_windows_of_a_long_text_are_equal_and_whole() -> None:

@@ -1,4 +1,4 @@
-"""A model that hangs does not take every thread with it: RAG_MODEL_CALLS requests wait, the others are told."""
+"""A model that hangs does not take every thread with it: RAG_MAX_MODEL_CALLS requests wait, the others are told."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ SAID = [Message("user", "Where are the keys?")]
 @pytest.fixture
 def calls(provider: ProviderServer, settings: Any) -> Iterator[dict[str, Callable[[], Any]]]:
     """The ways to ask a model, of which one may wait."""
-    settings.RAG_MODEL_CALLS = 1
+    settings.RAG_MAX_MODEL_CALLS = 1
     model = OpenAILanguageModel(name="m", base_url=provider.base_url, api_key="", timeout=10)
     embedder = OpenAIEmbedder(
         model="e", dimensions=384, base_url=provider.base_url, api_key_variable="", timeout=10, max_retries=0
@@ -60,7 +60,7 @@ def test_who_would_be_one_too_many_is_told_at_once(
 
 
 def test_a_stream_that_is_left_gives_its_turn_back(provider: ProviderServer, settings: Any) -> None:
-    settings.RAG_MODEL_CALLS = 1
+    settings.RAG_MAX_MODEL_CALLS = 1
     model = OpenAILanguageModel(name="m", base_url=provider.base_url, api_key="", timeout=10)
     stream: Any = model.stream(SAID)
     next(stream)

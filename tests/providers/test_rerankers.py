@@ -100,8 +100,8 @@ def test_scores_that_are_no_shares_become_some(provider: ProviderServer) -> None
 
 def test_several_endpoints_are_told_apart_by_name(provider: ProviderServer, settings: Any) -> None:
     base_url = provider.base_url
-    settings.RERANK_MODEL, settings.RERANK_BASE_URL = "first", base_url
-    settings.RERANK_MORE = {"second": {"base_url": base_url.replace("v1", "tei"), "dialect": "tei"}}
+    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "first", base_url
+    settings.RAG_RERANK_OTHER_MODELS = {"second": {"base_url": base_url.replace("v1", "tei"), "dialect": "tei"}}
     for name, path in (("", "/v1/rerank"), ("first", "/v1/rerank"), ("second", "/tei/rerank")):
         assert registry.reranker(name).rank("zebra", passages("a zebra")) == [1.0]
         assert provider.requests[-1]["path"] == path

@@ -87,7 +87,7 @@ def test_a_form_of_another_page_is_refused(world: World, page: str) -> None:
 def test_session_cookies_are_for_https_and_out_of_reach_of_scripts() -> None:
     command = "import ragsite.settings as s; print([s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE,"
     command += "s.SESSION_COOKIE_HTTPONLY, s.SECURE_SSL_REDIRECT, s.SECURE_HSTS_SECONDS > 0])"
-    environment = {**os.environ, "RAGSITE_LOCAL": "0", "DEBUG": "0"}
+    environment = {**os.environ, "RAG_LOCAL": "0", "DEBUG": "0"}
     shown = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == str([True] * 5)
 
@@ -174,9 +174,9 @@ def test_weak_keys_are_an_error_of_a_deployment(settings: Any) -> None:
 
     settings.SECRET_KEY, settings.SIMPLE_JWT = FIRST, {**settings.SIMPLE_JWT, "SIGNING_KEY": SECOND}
     assert found() == []
-    settings.SECRET_KEY, settings.JWT_OLD_KEYS = "a" * 64, ["short"]
+    settings.SECRET_KEY, settings.RAG_JWT_OLD_SIGNING_KEYS = "a" * 64, ["short"]
     settings.SIMPLE_JWT = {**settings.SIMPLE_JWT, "SIGNING_KEY": "thirty-one bytes, which is less"}
-    assert found() == ["SECRET_KEY", "JWT_SIGNING_KEY", "JWT_OLD_KEYS"]
+    assert found() == ["SECRET_KEY", "RAG_JWT_SIGNING_KEY", "RAG_JWT_OLD_SIGNING_KEYS"]
 
 
 def test_the_ring_is_what_is_used() -> None:
@@ -271,7 +271,7 @@ def test_organisations_do_not_set_endpoints(world: World) -> None:
 
 
 def test_open_paths_are_counted_for_each_address(db: None, settings: Any) -> None:
-    settings.RAG_RATE_LIMITS, settings.RAG_OPEN_REQUESTS_PER_MINUTE = True, 3
+    settings.RAG_RATE_LIMITS, settings.RAG_IP_REQUESTS_PER_MINUTE = True, 3
     settings.CACHES = {**settings.CACHES, "default": {**settings.CACHES["default"], "KEY_PREFIX": "hardening"}}
     client = Client()
     cache.clear()

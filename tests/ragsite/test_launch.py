@@ -42,7 +42,7 @@ class Product:
         pytest.fail("it ended: " + "".join(lines) + (self.process.stderr.read() if self.process.stderr else ""))
 
     def spawn(self) -> subprocess.Popen[str]:
-        hidden = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "RAGSITE_LOCAL", "DJANGO_SETTINGS_MODULE"}
+        hidden = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "RAG_LOCAL", "DJANGO_SETTINGS_MODULE"}
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
         environment |= {"RAGSITE_DATA": str(self.folder), "PORT": str(self.port), "PYTHONUNBUFFERED": "1"}
         return subprocess.Popen(

@@ -82,7 +82,7 @@ def test_nothing_of_a_question_or_a_document_is_logged(
     settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY, settings.LLM_TIMEOUT = "m", NOWHERE, "k", 0.5
     for path in ("/api/rag/query", "/api/chat"):
         assert editor.post(path, questions()[path]).status >= 500, path
-    settings.LLM_MODEL, settings.EMBEDDING_MAX_RETRIES = "", 0
+    settings.LLM_MODEL, settings.RAG_EMBEDDING_MAX_RETRIES = "", 0
     DataSource.objects.update(
         embedding_model=EmbeddingModel.objects.create(name="gone", provider="openai", dimensions=384, base_url=NOWHERE)
     )

@@ -42,7 +42,7 @@ def test_what_is_told(world: World, client: Client) -> None:
 
 @pytest.mark.django_db
 def test_a_token_where_one_is_set(client: Client, settings: Any) -> None:
-    settings.METRICS_TOKEN = "scrape-secret"
+    settings.RAG_METRICS_TOKEN = "scrape-secret"
     for header in ({}, {"authorization": "Bearer wrong"}, {"authorization": "scrape-secret"}):
         refused = client.get("/metrics", headers=header)
         assert (refused.status_code, refused.json()["error"]) == (401, "Unauthorized")

@@ -45,5 +45,5 @@ def test_defaults_and_thresholds() -> None:
 
 def test_an_unknown_choice_is_said_at_once() -> None:
     with pytest.raises(subprocess.CalledProcessError) as failure:
-        settings(RAG_PIECE_BITS="remote")
-    assert "RAG_PIECE_BITS must be local, all or off." in failure.value.stderr
+        settings(RAG_TOKEN_SIGNATURES="remote")
+    assert "RAG_TOKEN_SIGNATURES must be local, all or off." in failure.value.stderr

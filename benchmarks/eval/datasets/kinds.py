@@ -123,7 +123,7 @@ def _tokenizer() -> Any:
 
     from rag.providers.embedders.local import LocalEmbedder
 
-    return LocalEmbedder(cache=settings.RAG_MODEL_CACHE, threads=1)._tokenizer
+    return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)._tokenizer
 
 
 def _asked(text: str) -> str:

@@ -150,7 +150,9 @@ def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str,
         for path, text in texts.items()
     ]
     _, user = organization()
-    job = submit.submit_job(source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=user)
+    job = submit.submit_job(
+        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=user
+    )
     together = max(4, min(64, len(texts) // (4 * crew.size)))
     crew.everybody(work, job.pk, together)
     end = time.monotonic() + _PATIENCE
@@ -175,5 +177,5 @@ def work(job_id: uuid.UUID, together: int) -> None:
 def _index() -> None:
     """As the keeper does it for users, once a load has calmed down."""
     for state in hnsw.states():
-        if not state.is_there and state.rows > settings.RAG_EXACT_SEARCH_LIMIT:
+        if not state.is_there and state.rows > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:
             hnsw.build(state.dimensions)

@@ -146,7 +146,7 @@ def seconds_to_wait(request: HttpRequest) -> int:
         return 0
     address = counted_as(client_address(request))
     window = _count(request, "open", f"address {address}", _MINUTE_SECONDS) if address else None
-    if window is None or window.requests <= settings.RAG_OPEN_REQUESTS_PER_MINUTE:
+    if window is None or window.requests <= settings.RAG_IP_REQUESTS_PER_MINUTE:
         return 0
     return max(1, window.end - int(time.time()))
 

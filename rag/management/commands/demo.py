@@ -17,9 +17,9 @@ class Command(BaseCommand):
         parser.add_argument("--wait", action="store_true", help="until the handbooks can be searched")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not settings.RAGSITE_LOCAL:
+        if not settings.RAG_LOCAL:
             raise CommandError("Demo accounts have a known password: they are made for a product on loopback only.")
-        jobs = demo.create_demo_data(password=settings.DEMO_PASSWORD)
+        jobs = demo.create_demo_data(password=settings.RAG_DEMO_PASSWORD)
         self.stdout.write(f"Demo data is there; {len(jobs)} sources are being filled.")
         if options["wait"]:
             self._wait([job.pk for job in jobs])

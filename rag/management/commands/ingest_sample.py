@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--source", default="sample", help="slug of the data source (made when it is missing)")
         parser.add_argument("--address", default=f"127.0.0.1:{os.environ.get('PORT') or 3080}")
         parser.add_argument("--email", default="editor@acme.example")
-        parser.add_argument("--password", default=settings.DEMO_PASSWORD)
+        parser.add_argument("--password", default=settings.RAG_DEMO_PASSWORD)
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = options["folder"] or (DATASETS if DATASETS.exists() else settings.BASE_DIR / "docs")

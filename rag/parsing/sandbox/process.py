@@ -53,8 +53,8 @@ class _Late(Exception):
 def read(file: Path, *, media_type: str) -> ParsedDocument:
     """Raises ParseFailed, UnsupportedFormat. Takes no longer and no more than the settings allow."""
     limits = Limits(
-        seconds=settings.RAG_PARSE_SECONDS,
-        memory=settings.RAG_PARSE_MEMORY_MB * 2**20,
+        seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
+        memory=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
         text=settings.RAG_MAX_TEXT_BYTES,
     )
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))

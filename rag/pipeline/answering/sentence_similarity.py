@@ -61,7 +61,7 @@ def sentence_similarity(query: str, passages: Sequence[Passage], chunks: Sequenc
     Knows nothing where pieces are not kept or cannot be read: the question is answered all the same.
     """
     inside = [chunk for chunk in chunks if any(_is_in(chunk, passage) for passage in passages[:MAX_PASSAGES])]
-    if settings.RAG_PIECE_BITS == "off" or not inside:
+    if settings.RAG_TOKEN_SIGNATURES == "off" or not inside:
         return SentenceSimilarity()
     try:
         stored = token_signatures.read([chunk.chunk_id for chunk in inside])

@@ -18,9 +18,9 @@ class Turns:
 
     @contextlib.contextmanager
     def one(self, model: str, failure: type[ProviderFailed]) -> Iterator[None]:
-        """Raises the failure if RAG_MODEL_CALLS wait already."""
+        """Raises the failure if RAG_MAX_MODEL_CALLS wait already."""
         with self._changing:
-            if self._taken >= settings.RAG_MODEL_CALLS:
+            if self._taken >= settings.RAG_MAX_MODEL_CALLS:
                 raise failure(f"Too many requests wait for {model} already. Try again in a moment.", busy=True)
             self._taken += 1
         try:

@@ -9,7 +9,7 @@ from rag.types import ChunkingOptions, Submission
 def default_chunking_options() -> ChunkingOptions:
     """Return the chunk size and overlap of the settings, in tokens. The overlap is at most half of the size."""
     size = settings.RAG_CHUNK_TOKENS
-    return ChunkingOptions(size=size, overlap=min(settings.RAG_CHUNK_OVERLAP, size // 2))
+    return ChunkingOptions(size=size, overlap=min(settings.RAG_CHUNK_OVERLAP_TOKENS, size // 2))
 
 
 def chunking_options_of(row: IngestionDocument) -> ChunkingOptions:

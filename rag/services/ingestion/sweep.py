@@ -1,4 +1,4 @@
-"""The sweep recovers lost work. Celery beat runs it every RAG_SWEEP_SECONDS."""
+"""The sweep recovers lost work. Celery beat runs it every RAG_SWEEP_INTERVAL_SECONDS."""
 
 import contextlib
 import datetime

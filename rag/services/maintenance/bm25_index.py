@@ -27,7 +27,7 @@ def tend() -> None:
     """Beat calls it at the pace of the sweep. Cheap unless something is missing."""
     if cache.get(_COMPLETE):
         return
-    end = time.monotonic() + settings.RAG_SWEEP_SECONDS
+    end = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
     with session_lock("terms") as is_mine:
         if not is_mine:
             return

@@ -35,7 +35,7 @@ def supply() -> None:
         if not is_mine or cache.get(_RESTING):
             return
         try:
-            _go_on(until=time.monotonic() + settings.RAG_SWEEP_SECONDS)
+            _go_on(until=time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS)
         except (DatabaseError, InterfaceError):
             logger.exception("piece_bits_interrupted")
             connection.close()

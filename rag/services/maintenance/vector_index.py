@@ -15,7 +15,7 @@ _REMEMBERED = 600
 def tend() -> None:
     """Beat calls it at the pace of the sweep. Cheap unless something is to be built."""
     for state in hnsw.states():
-        if not state.is_there and state.rows > settings.RAG_EXACT_SEARCH_LIMIT and _is_calm(state):
+        if not state.is_there and state.rows > settings.RAG_EXACT_SEARCH_MAX_CHUNKS and _is_calm(state):
             hnsw.build(state.dimensions)
 
 

@@ -44,7 +44,7 @@ def advance_due() -> None:
         ids = list(due_reembeddings().order_by("pk").values_list("pk", flat=True))
         try:
             for pk in ids:
-                _advance(pk, until=time.monotonic() + settings.RAG_SWEEP_SECONDS / len(ids))
+                _advance(pk, until=time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS / len(ids))
         except (DatabaseError, InterfaceError):
             logger.exception("reembedding_interrupted")
             connection.close()

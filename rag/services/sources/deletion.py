@@ -90,7 +90,7 @@ def purge_deleted() -> None:
 
     It is asked for by every deletion and, in case that message is lost, at the pace of the sweep.
     """
-    end = time.monotonic() + settings.RAG_SWEEP_SECONDS
+    end = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
     _while_there_is_some(_purge_documents, end)
     _while_there_is_some(_forget_documents, end)
     for source_id in DataSource.objects.exclude(deleted_at=None).order_by("deleted_at").values_list("pk", flat=True):

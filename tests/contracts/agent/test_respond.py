@@ -388,7 +388,7 @@ def test_a_model_that_is_not_there(member: Client, settings: Any) -> None:
 
 
 def test_retrieval_that_fails(api: Api, live_world: World, settings: Any) -> None:
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     down = EmbeddingModel.objects.create(
         name="down", provider="openai", dimensions=768, base_url="http://127.0.0.1:9/v1"
     )
@@ -399,7 +399,7 @@ def test_retrieval_that_fails(api: Api, live_world: World, settings: Any) -> Non
 def test_retrieval_that_fails_on_the_models_own_search(
     api: Api, live_world: World, provider: ProviderServer, settings: Any
 ) -> None:
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     remote = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
     ingest_text(live_world.source(embedding_model=remote), "zebras.md", ZEBRAS)
     member = api("member")

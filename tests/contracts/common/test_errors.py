@@ -201,8 +201,8 @@ def locked(table: str) -> Iterator[None]:
 def test_what_is_locked_holds_no_thread_for_ever(
     live_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/operations/settings.md, DATABASE_STATEMENT_SECONDS. What is sent as a job waits in its COMMIT, not in a statement."""
-    settings.DATABASE_STATEMENT_SECONDS = 1
+    """docs/operations/settings.md, RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS. What is sent as a job waits in its COMMIT, not in a statement."""
+    settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS = 1
     live_world.source("library")
     browser = InProcess(headers={"authorization": f"Bearer {AccessToken.for_user(live_world.users['owner'])}"})
     path = "/api/rag/sources/library/documents"

@@ -132,7 +132,7 @@ def test_an_embedding_model_that_fails_has_its_words_in_every_contract(
     api: Api, live_world: World, settings: Settings, provider: ProviderServer
 ) -> None:
     """Pipeline: `EMBEDDING_FAILED`, "Cannot embed query"; retrieval: "500: Embedding API failure"; its 429 is a 503."""
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
     live_world.source(embedding_model=model)
     member = api("member")

@@ -158,7 +158,7 @@ def test_a_key_counts_in_its_networks_alone(
     world: World, settings: Any, peer: str, forwarded: str, trusted: list[str], status: int
 ) -> None:
     """docs/contracts/authentication.md: from elsewhere it is a 401 as for an unknown key. The audit trail tells of it."""
-    settings.TRUSTED_PROXIES = trusted
+    settings.RAG_TRUSTED_PROXIES = trusted
     issued = world.key("editor", networks=["203.0.113.0/24", "2001:db8::/32"])
     more = {"X-Forwarded-For": forwarded} if forwarded else {}
     replies = [

@@ -136,7 +136,7 @@ def test_files_that_cannot_be_read_fail_alone(api: Api, live_world: World) -> No
     documents = [broken, {"path": "good", "text": "Alpha."}, file(b"a\x00b")]
     editor = api("editor")
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     job = editor.get(f"/api/rag/ingest/{job['jobId']}").body
     assert [(error["index"], error["code"]) for error in job["errors"]] == [
         (0, "PARSE_ERROR"),
@@ -147,7 +147,7 @@ def test_files_that_cannot_be_read_fail_alone(api: Api, live_world: World) -> No
     alone = editor.post(
         "/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(BROKEN, "application/pdf")]}
     ).body
-    factories.run(ids=list(IngestionDocument.objects.filter(job=alone["jobId"]).values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.filter(job=alone["jobId"]).values_list("pk", flat=True)))
     alone = editor.get(f"/api/rag/ingest/{alone['jobId']}").body
     assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)
 
@@ -158,13 +158,13 @@ def test_a_document_may_have_a_type_of_its_own(api: Api, live_world: World) -> N
     editor = api("editor")
     documents = [{"path": "own", "text": "Alpha.", "sourceType": "email"}, {"path": "inherited", "text": "Beta."}]
     assert editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).status == 202
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert dict(Document.objects.values_list("path", "source_type")) == {"own": "email", "inherited": "faq"}
 
 
 def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_world: World, settings: Any) -> None:
     """EMBEDDING_FAILED: "Embedding model error"; nothing of the provider's own words."""
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     with ProviderServer(dimensions=384).running() as provider:
         model = EmbeddingModel.objects.create(
             name="remote", provider="openai", dimensions=384, base_url=provider.base_url
@@ -175,7 +175,7 @@ def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_w
         job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
         for _ in ("both together", "a alone"):
             provider.fail(401)
-        factories.run(ids=[row.pk for row in IngestionDocument.objects.order_by("index")])
+        factories.process_documents(ids=[row.pk for row in IngestionDocument.objects.order_by("index")])
     state = editor.get(f"/api/rag/ingest/{job}").body
     assert (state["status"], state["indexed"]) == ("completed", 1)
     (error,) = state["errors"]
@@ -209,7 +209,7 @@ def test_long_lists_of_vector_ids_are_cut(api: Api, live_world: World, monkeypat
     editor = api("editor")
     documents = [{"path": path, "text": "Alpha."} for path in ("a", "b")]
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     for most, shown, truncated in ((2, 2, False), (1, 1, True)):
         monkeypatch.setattr(job_serializers, "MAX_VECTOR_IDS", most)
         state = editor.get(f"/api/rag/ingest/{job}").body
@@ -224,7 +224,7 @@ def test_chunk_size_and_overlap(api: Api, live_world: World) -> None:
     def sizes(path: str, **options: int) -> list[int]:
         body = {"dataSourceId": "handbook", "documents": [{"path": path, "text": text}], **options}
         job = editor.post("/api/rag/ingest", body).body["jobId"]
-        factories.run(ids=list(IngestionDocument.objects.filter(job=job).values_list("pk", flat=True)))
+        factories.process_documents(ids=list(IngestionDocument.objects.filter(job=job).values_list("pk", flat=True)))
         chunks = Chunk.objects.filter(document__path=path).order_by("position")
         return [count_tokens(chunk.text) for chunk in chunks]
 

@@ -124,7 +124,7 @@ def test_a_source_whose_model_is_down_is_searched_by_its_words(
     api: Api, live_world: World, manuals: DataSource, provider: ProviderServer, settings: Any
 ) -> None:
     """Not in silence. Where all models are down only who asks for words alone gets an answer (EMBEDDING_FAILED)."""
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
     ingest_text(live_world.source("remote", embedding_model=model), "/remote", "Error ZX-9041 is explained on page 3.")
     member = api("member")

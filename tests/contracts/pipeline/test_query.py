@@ -220,7 +220,7 @@ def test_grounding_by_the_language_model_and_its_failure(
 
 
 def test_rerank_by_a_configured_endpoint(member: Client, provider: ProviderServer, settings: Any) -> None:
-    settings.RERANK_MODEL, settings.RERANK_BASE_URL = "test-rerank", provider.base_url
+    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", provider.base_url
     body = ask(member, rerankModel="test-rerank").body
     assert body["scores"] == sorted(body["scores"], reverse=True)
     assert provider.requests[0]["query"] == QUESTION

@@ -110,7 +110,7 @@ def test_validation(api: Api, live_world: World, change: dict[str, Any], field: 
 
 
 def test_embedding_endpoint_that_is_down(api: Api, live_world: World, settings: Any) -> None:
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     model = EmbeddingModel.objects.create(
         name="down", provider="openai", dimensions=768, base_url="http://127.0.0.1:9/v1"
     )

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from rag.models import Document, EmbeddingModel
-from rag.providers.base import Version
+from rag.providers.base import DocumentVersion
 from rag.providers.stores.pgvector import hnsw
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.services.maintenance import vector_index
@@ -52,7 +52,7 @@ def load(world: World, count: int) -> tuple[Scope, np.ndarray]:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     PgVectorStore(dimensions=DIMENSIONS, exact_limit=0).replace(
         [
-            Version(
+            DocumentVersion(
                 document,
                 [ChunkDraft(number, number, number + 1, "x", (), 1) for number in range(count)],
                 [uuid.uuid4() for _ in range(count)],
@@ -73,7 +73,7 @@ def test_searches_of_any_size_are_right_without_an_index(live_world: World) -> N
 
 
 def test_it_is_built_when_the_table_is_large_and_its_load_has_calmed_down(live_world: World, settings: Any) -> None:
-    settings.RAG_EXACT_SEARCH_LIMIT = 400
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 400
     load(live_world, 500)
     assert state().rows >= 500
     vector_index.tend()
@@ -97,7 +97,7 @@ def test_what_a_killed_build_left_is_no_index_and_is_replaced(live_world: World)
     load(live_world, 50)
     assert hnsw.build(DIMENSIONS)
     with (
-        identity.acting(identity.OWNER),
+        identity.run_as(identity.OWNER),
         connection.cursor() as cursor,
     ):  # as PostgreSQL marks one whose build did not end
         cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'embedding768_hnsw'::regclass")

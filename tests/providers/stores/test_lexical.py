@@ -91,7 +91,7 @@ def check_statistics() -> None:
 def test_scores_and_statistics_are_those_of_the_formula_whatever_was_written_and_removed(
     world: World, settings: Any, seed: int, exact_limit: int
 ) -> None:
-    settings.RAG_EXACT_SEARCH_LIMIT = exact_limit
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = exact_limit
     chance = random.Random(seed)
     sources = [world.source(name) for name in ("one", "two", "other")]
     documents: list[Document] = []
@@ -224,7 +224,7 @@ def test_coverage_is_the_share_of_the_words_by_their_rarity(world: World) -> Non
 def test_the_commonest_words_find_no_candidates_where_there_are_rarer_ones(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.RAG_EXACT_SEARCH_LIMIT = 0
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
     monkeypatch.setattr(lexical, "_MOST_LOOKED_UP", 4)
     source = world.source()
     written(source, ["lion worda"] * 5 + ["lion zebra", "zebra"])
@@ -246,7 +246,7 @@ def test_hostile_texts_have_terms(world: World) -> None:
 def test_a_filter_that_leaves_none_of_the_rarest_words_leaves_the_others(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.RAG_EXACT_SEARCH_LIMIT = 0
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
     monkeypatch.setattr(lexical, "_MOST_LOOKED_UP", 1)
     source = world.source()
     written(source, ["zebra"], tags=["others"])

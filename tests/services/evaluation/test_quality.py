@@ -111,7 +111,7 @@ def test_nothing_to_ask_is_nothing_measured(source: DataSource) -> None:
 
 
 def test_figures_of_two_rankings_are_not_compared(source: DataSource, settings: Any) -> None:
-    settings.RERANK_MODEL, settings.RERANK_BASE_URL = "gone", "http://127.0.0.1:9"
+    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "gone", "http://127.0.0.1:9"
     ask(source, "zebra", "zebra.txt")
     with pytest.raises(RerankFailed):
         quality.measure(source)

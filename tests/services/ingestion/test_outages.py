@@ -20,7 +20,7 @@ State = IngestionDocument.State
 
 @pytest.fixture(autouse=True)
 def asked_once(settings: Any) -> None:
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     registry._remote_embedder.cache_clear()
 
 

@@ -92,7 +92,7 @@ def test_bits_stay_and_go_with_their_chunks(live_world: World) -> None:
 def test_the_setting_says_whose_chunks_have_bits(
     world: World, provider: ProviderServer, settings: Any, setting: str, local: int, other: int
 ) -> None:
-    settings.RAG_PIECE_BITS = setting
+    settings.RAG_TOKEN_SIGNATURES = setting
     near, far = filled(world), filled(world, slug="far", embedding_model=remote(provider))
     assert PieceBits.objects.filter(chunk__source=near).count() == local
     assert PieceBits.objects.filter(chunk__source=far).count() == other
@@ -106,7 +106,7 @@ def test_chunks_without_bits_are_supplied_where_the_last_slice_ended(
     world: World, provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(token_signatures, "_AT_ONCE", 1)
-    settings.RAG_SWEEP_SECONDS = 0
+    settings.RAG_SWEEP_INTERVAL_SECONDS = 0
     filled(world)
     expected = stored()
     filled(world, slug="far", embedding_model=remote(provider))
@@ -120,7 +120,7 @@ def test_chunks_without_bits_are_supplied_where_the_last_slice_ended(
     PieceBits.objects.all().delete()
     token_signatures.supply()
     assert stored() == {}, "a finished pass rests"
-    settings.RAG_PIECE_BITS = "all"
+    settings.RAG_TOKEN_SIGNATURES = "all"
     cache.clear()
     for _ in range(8):
         token_signatures.supply()

@@ -292,7 +292,7 @@ def test_a_batch_that_was_under_way_when_it_was_cancelled_is_not_written(
 def test_a_provider_that_fails_is_tried_later_and_then_reported(
     live_world: World, models: Callable[..., EmbeddingModel], settings: Any
 ) -> None:
-    settings.EMBEDDING_MAX_RETRIES = 0
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
     registry._remote_embedder.cache_clear()
     server = ProviderServer(384)
     first, second = models("first", 384), models("second", 384, server)

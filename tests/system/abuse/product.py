@@ -43,8 +43,8 @@ class Product(Site):
         os.environ.update(
             self._models,
             LLM_TIMEOUT=str(MODEL_TIMEOUT),
-            EMBEDDING_TIMEOUT=str(MODEL_TIMEOUT),
-            DATABASE_STATEMENT_SECONDS=str(STATEMENT_TIMEOUT),
+            RAG_EMBEDDING_TIMEOUT_SECONDS=str(MODEL_TIMEOUT),
+            RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS=str(STATEMENT_TIMEOUT),
             RAG_RATE_LIMITS="off",
             RAG_LEASE_SECONDS="5",
         )

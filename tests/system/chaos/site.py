@@ -30,14 +30,14 @@ class Site:
         os.environ.update(
             self._started(),
             SECRET_KEY=secrets.token_urlsafe(64),
-            RAGSITE_LOCAL="1",
+            RAG_LOCAL="1",
             RAGSITE_DATA=str(self.folder),
             DJANGO_SETTINGS_MODULE="ragsite.settings",
             RAG_LEASE_SECONDS="2",
-            RAG_SWEEP_SECONDS="1",
+            RAG_SWEEP_INTERVAL_SECONDS="1",
             RAG_MAX_ATTEMPTS="10000",
             RAG_CHUNK_TOKENS="48",
-            RAG_CHUNK_OVERLAP="6",
+            RAG_CHUNK_OVERLAP_TOKENS="6",
             RAG_ALLOWED_PRIVATE_HOSTS="127.0.0.1",  # tests/system/chaos/endpoint.py
         )
         return self

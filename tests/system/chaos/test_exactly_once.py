@@ -13,7 +13,7 @@ import pytest
 
 from tests.system.chaos.stages import STAGES
 
-HIDDEN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "RAGSITE_LOCAL", "RAGSITE_DATA", "DJANGO_SETTINGS_MODULE"}
+HIDDEN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "RAG_LOCAL", "RAGSITE_DATA", "DJANGO_SETTINGS_MODULE"}
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def upload(request: Request) -> dict[str, Any]:
 
 def options(values: dict[str, Any]) -> ChunkingOptions:
     size = values.get("chunkSize", settings.RAG_JOB_CHUNK_TOKENS)
-    overlap = values.get("chunkOverlap", min(settings.RAG_JOB_CHUNK_OVERLAP, size // 2))
+    overlap = values.get("chunkOverlap", min(settings.RAG_JOB_CHUNK_OVERLAP_TOKENS, size // 2))
     return ChunkingOptions(size=size, overlap=overlap)
 
 

@@ -58,7 +58,9 @@ def build(dimensions: int) -> bool:
             return False
         logger.info("vector_index_build_begun", dimensions=dimensions)
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_name(dimensions)}")
-        cursor.execute("SELECT set_config('maintenance_work_mem', %s, false)", [f"{settings.RAG_INDEX_MEMORY_MB}MB"])
+        cursor.execute(
+            "SELECT set_config('maintenance_work_mem', %s, false)", [f"{settings.RAG_INDEX_BUILD_MEMORY_MB}MB"]
+        )
         try:
             cursor.execute(_CREATE.format(name=_name(dimensions), table=_table(dimensions)))
         finally:

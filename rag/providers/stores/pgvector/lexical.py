@@ -92,7 +92,7 @@ def search(wanted: Wanted, scope: Scope, k: int) -> list[uuid.UUID]:
         return []
     try:
         where, values = _conditions(scope)
-        if wanted.chunks > settings.RAG_EXACT_SEARCH_LIMIT:
+        if wanted.chunks > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:
             # What a filter leaves may have none of the rarest words.
             looked_up = list(wanted.weights) if scope.filters != Filters() else _looked_up(wanted)
             where, values = f"terms && %s::int[] AND {where}", [looked_up, *values]
