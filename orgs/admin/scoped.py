@@ -71,7 +71,11 @@ class ScopedAdmin(admin.ModelAdmin):
         return [f"{number} {name}" for name, number in counts.items()], counts, needed, protected
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return request.user.is_active and self.allowed(request)
+        # Django's admin asks this about 16 times for each model and page, and each answer takes several queries.
+        answers: dict[type[Model], bool] = request.__dict__.setdefault("_module_permissions", {})
+        if self.model not in answers:
+            answers[self.model] = request.user.is_active and self.allowed(request)
+        return answers[self.model]
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         if not self.has_module_permission(request):
