@@ -24,8 +24,8 @@ def functions(file: Path) -> set[str]:
 
 
 def file_of(place: str) -> Path:
-    """`test_x` is in tests/contracts, `folder/test_x` in tests/folder, `/test_x` in tests."""
-    return TESTS / f"{place if '/' in place else 'contracts/' + place}.py".lstrip("/")
+    """`contracts/v3/test_search` is tests/contracts/v3/test_search.py."""
+    return TESTS / f"{place}.py"
 
 
 def test_every_test_that_is_named_exists() -> None:
@@ -43,6 +43,6 @@ def test_no_sentence_stands_there_twice() -> None:
 
 def test_every_snapshot_is_looked_at() -> None:
     """By a test that names it; and each test's snapshot is kept (tests/support/snapshots.py fails without one)."""
-    code = "".join(file.read_text() for file in (TESTS / "contracts").glob("test_*.py"))
+    code = "".join(file.read_text() for file in (TESTS / "contracts").rglob("test_*.py"))
     named = set(re.findall(r'snapshots\.matches\(\s*"([\w-]+)"', code))
     assert named == {file.stem for file in FOLDER.glob("*.json")}
