@@ -119,7 +119,7 @@ def _job(request: HttpRequest, source: DataSource) -> IngestionJob:
         raise _Refused(400, f"{empty.name} is empty.")
     paths = _paths(request, files)
     documents = [
-        uploads.build_upload(path, opened=partial(uploads.rewind, file), content_type=(file.content_type or "")[:200])
+        uploads.build_upload(path, open_content=partial(uploads.rewind, file), content_type=(file.content_type or "")[:200])
         for path, file in zip(paths, files, strict=True)
     ]
     try:

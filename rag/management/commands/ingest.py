@@ -111,7 +111,7 @@ class _Run:
             if reason := _refusal(path, file):
                 self.failures.append((path, reason))
             else:
-                documents.append(uploads.build_upload(path, opened=partial(_opened, file)))
+                documents.append(uploads.build_upload(path, open_content=partial(_opened, file)))
         if not documents:
             return
         options = inputs.default_chunking_options()

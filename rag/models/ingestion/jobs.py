@@ -86,7 +86,11 @@ class Condition(models.TextChoices):
     WAITING = "waiting", "waiting for another try"
 
 
-# Bytes of what was sent. octet_length reads no text: PostgreSQL keeps the length where it keeps the text.
+# Queued documents are starved when no worker has taken a document for so long.
+_STARVED_AFTER_SECONDS = 60
+# Documents whose input is still stored, as text or as a file: they can be retried.
+HAS_INPUT = ~Q(text="") | Q(original__isnull=False)
+# Bytes of the text that was sent. octet_length reads no text: PostgreSQL keeps the length where it keeps the text.
 TEXT_BYTES = models.Func(models.F("text"), function="octet_length", output_field=models.IntegerField())
 
 
@@ -94,7 +98,7 @@ class IngestionDocumentQuerySet(JobContentQuerySet):
     def with_condition(self) -> Self:
         """Annotate condition (empty: it is not open) and retry_at, the earliest time of a postponed one's next try."""
         state, now = IngestionDocument.State, timezone.now()
-        long_ago = now - datetime.timedelta(seconds=settings.RAG_STARVED_SECONDS)
+        long_ago = now - datetime.timedelta(seconds=_STARVED_AFTER_SECONDS)
         outage = ModelOutage.objects.filter(model__sources=OuterRef("source"))
         held = IngestionDocument.objects.filter(state=state.RUNNING, due_at__gte=now)
         at_work = Exists(held) | Exists(IngestionTurn.objects.filter(served_at__gte=long_ago))
@@ -198,7 +202,7 @@ class IngestionDocument(UUIDModel):
             # What is still kept of what was sent in finished ones.
             models.Index(
                 fields=["finished_at"],
-                condition=Q(finished_at__isnull=False) & (~Q(text="") | Q(original__isnull=False)),
+                condition=Q(finished_at__isnull=False) & HAS_INPUT,
                 name="inputs_kept",
             ),
         )

@@ -47,7 +47,7 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     """
     now = timezone.now()
     with transaction.atomic():
-        for source_id, organization_id, model_id, has_outage in _candidate_sources(now):
+        for source_id, organization_id, model_id, has_outage in _candidate_sources(now):  # noqa: B007
             queued = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
             queued = queued.order_by("source_id", "pk").select_for_update(skip_locked=True)
             rows = queued.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")

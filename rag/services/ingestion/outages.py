@@ -9,7 +9,6 @@ import random
 import uuid
 
 import structlog
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -17,6 +16,8 @@ from rag.models import ModelOutage
 
 logger = structlog.get_logger(__name__)
 
+# Failed calls of a model after which a document fails: about an hour of pauses.
+MAX_OUTAGES = 16
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 10.0, 240.0
 # A longer Retry-After of a provider is not believed.
 _MAX_RETRY_AFTER_SECONDS = 3600.0
@@ -38,8 +39,8 @@ def backoff(failures: int, *, retry_after: float | None = None) -> datetime.time
 
 
 def max_outage_duration() -> datetime.timedelta:
-    """Return for how long documents wait for a model: the mean pauses between RAG_MAX_OUTAGES failures, summed up."""
-    seconds = sum(_nominal_seconds(failures) for failures in range(1, settings.RAG_MAX_OUTAGES))
+    """Return for how long documents wait for a model: the mean pauses between MAX_OUTAGES failures, summed up."""
+    seconds = sum(_nominal_seconds(failures) for failures in range(1, MAX_OUTAGES))
     return datetime.timedelta(seconds=seconds * (1 + _JITTER / 2))
 
 

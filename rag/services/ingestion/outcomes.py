@@ -81,10 +81,10 @@ def record_error(row: IngestionDocument, error: RagError, *, is_to_blame: bool =
                 record_failure(row, error.code, error.message)
             else:
                 _requeue(row, error, outages.backoff(row.attempts), attempts=row.attempts)
-        case EmbeddingFailed() if error.retry and failures < settings.RAG_MAX_OUTAGES:
+        case EmbeddingFailed() if error.retry and failures < outages.MAX_OUTAGES:
             outages.record_outage(row.job.source.embedding_model_id, document_id=row.pk, retry_after=error.retry_after)
             _requeue(row, error, outages.backoff(failures, retry_after=error.retry_after), outages=failures)
-        case StorageFailed() if error.retry and failures < settings.RAG_MAX_OUTAGES:
+        case StorageFailed() if error.retry and failures < outages.MAX_OUTAGES:
             _requeue(row, error, outages.backoff(failures), outages=failures)
         case _:
             record_failure(row, error.code, error.message)

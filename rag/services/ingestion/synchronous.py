@@ -2,7 +2,6 @@
 
 import contextlib
 
-from django.conf import settings
 from django.db import transaction
 
 from rag.errors import DocumentTooLarge, ModelChanged
@@ -14,6 +13,9 @@ from ragsite.postgres import identity
 from ragsite.postgres.models import uuid7
 
 from .inputs import default_chunking_options
+
+# Longer texts go through a job.
+MAX_TEXT_BYTES = 256 * 1024
 
 
 def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
@@ -28,7 +30,7 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
         Whether the document was created, updated or unchanged, its id, and its number of chunks.
 
     Raises:
-        DocumentTooLarge: If the text has more than RAG_MAX_SYNC_TEXT_BYTES bytes.
+        DocumentTooLarge: If the text has more than MAX_TEXT_BYTES bytes.
         IndexFull: If the organisation's quota has no room.
         ParseFailed: If the text cannot be parsed.
         EmbeddingFailed: If the embedding model does not answer.
@@ -36,10 +38,10 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
         NotAllowed: If another request has created the source, and its owner may not send documents to it.
     """
     size = len(submission.text.encode())
-    if size > settings.RAG_MAX_SYNC_TEXT_BYTES:
+    if size > MAX_TEXT_BYTES:
         raise DocumentTooLarge(
             f"The text has {size:,} bytes; a request that waits for the result may have at most "
-            f"{settings.RAG_MAX_SYNC_TEXT_BYTES:,}. Send it as a job: POST /api/rag/ingest with `documents`."
+            f"{MAX_TEXT_BYTES:,}. Send it as a job: POST /api/rag/ingest with `documents`."
         )
     with identity.write_access():
         try:

@@ -1,7 +1,7 @@
-"""Files as they were sent: kept while a document or a job needs them, and removed, row and file, when none does.
+"""Original files: stored while a document or a job needs them, then deleted with their rows.
 
-The row is committed before the file is written, and goes after the file is removed. So every file has a row, and what a
-killed process leaves behind is found by its row; the storage never has to be listed.
+The row is committed before its file is written, and deleted after its file is removed. So every file has a row: files
+that a killed process leaves behind are found by their rows, and the storage never has to be listed.
 """
 
 import datetime
@@ -26,140 +26,173 @@ from rag.providers import file_storage
 logger = structlog.get_logger(__name__)
 
 State = IngestionDocument.State
-# A file that no job was made of within a day is of a process that died.
-_ARRIVING = datetime.timedelta(days=1)
-# The first look after its job was made; later ones as far apart as the file is old, at most a day.
-_SOON = datetime.timedelta(minutes=10)
-_BATCH = 50
-# Files whose rows are written together.
-_AT_ONCE = 500
+# A file without a job after this time belongs to a process that died.
+_UPLOAD_TIMEOUT = datetime.timedelta(days=1)
+# A file is first checked after the minimum; later checks are as far apart as the file is old, up to the maximum.
+_MIN_CHECK_INTERVAL, _MAX_CHECK_INTERVAL = datetime.timedelta(minutes=10), datetime.timedelta(days=1)
+_MAX_FILES_PER_PURGE = 50
+# Files whose rows are written with one statement.
+_MAX_FILES_PER_WRITE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingFile:
-    """A file on its way in. opened: a reader that stands at its beginning. name: as its owner calls it. content_type:
-    as it was declared."""
+    """A file that is to be stored.
 
-    opened: Callable[[], AbstractContextManager[IO[bytes]]]
+    Attributes:
+        open_content: Returns the content, positioned at its beginning, each time that it is called.
+        name: The client's name of the file.
+        content_type: The MIME type that the client declared; may be empty.
+    """
+
+    open_content: Callable[[], AbstractContextManager[IO[bytes]]]
     name: str
     content_type: str
 
 
 def store_files(*, source: DataSource, files: Sequence[IncomingFile]) -> list[Original]:
-    """Store the files, each in pieces. Call `needed` once something refers to them, else they go in a day.
+    """Write the files to the storage, in chunks, and create their rows.
 
-    Raises DocumentTooLarge (RAG_MAX_FILE_BYTES), StorageFailed, and UnknownSource if the source was deleted meanwhile;
-    then nothing is left. Not inside a transaction.
+    Must not run inside a transaction. Call `mark_used` when a job refers to the files; those without a job are deleted
+    after a day. If it raises, all files are removed again.
+
+    Returns:
+        A row for each file, in the same order.
+
+    Raises:
+        DocumentTooLarge: If a file has more than RAG_MAX_FILE_BYTES bytes.
+        StorageFailed: If the storage does not answer.
+        UnknownSource: If the source was deleted in the meantime.
     """
-    kept: list[Original] = []
+    stored: list[Original] = []
     try:
-        for start in range(0, len(files), _AT_ONCE):
-            batch = files[start : start + _AT_ONCE]
-            rows = _rows(source, batch)
-            kept += rows
-            _write(rows, batch)
+        for start in range(0, len(files), _MAX_FILES_PER_WRITE):
+            batch = files[start : start + _MAX_FILES_PER_WRITE]
+            originals = _create_rows(source, batch)
+            stored += originals
+            _write_files(originals, batch)
     except BaseException as error:
-        gone = isinstance(error, StorageFailed) and _count(kept) < len(kept)
-        discard(kept)
-        if gone:  # the purge was quicker than the storage
+        is_purged = isinstance(error, StorageFailed) and _count_existing(stored) < len(stored)
+        discard(stored)
+        if is_purged:  # the purge of a deleted source has removed the files while they were written
             raise UnknownSource from error
         raise
-    return kept
+    return stored
 
 
-def _rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Original]:
-    rows = [
+def _create_rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Original]:
+    originals = [
         Original(source=source, name=file.name, content_type=file.content_type, size=0, sha256="") for file in files
     ]
-    for row in rows:
-        row.file.name, row.check_at = place(row), timezone.now() + _ARRIVING
+    for original in originals:
+        original.file.name, original.check_at = place(original), timezone.now() + _UPLOAD_TIMEOUT
     with transaction.atomic(durable=True):
         source.hold(any_model=True)
-        return Original.objects.bulk_create(rows)
+        return Original.objects.bulk_create(originals)
 
 
-def _write(rows: Sequence[Original], files: Sequence[IncomingFile]) -> None:
-    for row, file in zip(rows, files, strict=True):
-        with file.opened() as content:
-            written = file_storage.write(place(row), content, most=settings.RAG_MAX_FILE_BYTES)
-        row.size, row.sha256 = written.size, written.sha256
-    if _note_written(rows) < len(rows):
-        raise UnknownSource  # and purged, before the files were whole
+def _write_files(originals: Sequence[Original], files: Sequence[IncomingFile]) -> None:
+    for original, file in zip(originals, files, strict=True):
+        with file.open_content() as content:
+            written = file_storage.write(place(original), content, most=settings.RAG_MAX_FILE_BYTES)
+        original.size, original.sha256 = written.size, written.sha256
+    if _save_sizes(originals) < len(originals):
+        raise UnknownSource  # the source was deleted and purged before the files were complete
 
 
-def _note_written(rows: Sequence[Original]) -> int:
-    """How many of the rows are there. (`bulk_update` takes longer than to write the files.)"""
+def _save_sizes(originals: Sequence[Original]) -> int:
+    """Save size and SHA-256 of the files, and return how many of the rows exist.
+
+    One statement: `bulk_update` takes longer than writing the files.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE rag_original AS old SET size = new.size, sha256 = new.sha256 "
             "FROM unnest(%s::uuid[], %s::bigint[], %s::text[]) AS new (id, size, sha256) WHERE old.id = new.id",
-            [[row.pk for row in rows], [row.size for row in rows], [row.sha256 for row in rows]],
+            [
+                [original.pk for original in originals],
+                [original.size for original in originals],
+                [original.sha256 for original in originals],
+            ],
         )
         return int(cursor.rowcount)
 
 
-def _count(originals: Sequence[Original]) -> int:
+def _count_existing(originals: Sequence[Original]) -> int:
     return Original.objects.filter(pk__in=[original.pk for original in originals]).count()
 
 
 def mark_used(ids: Iterable[uuid.UUID]) -> None:
-    """Inside the transaction that makes a job of them."""
-    Original.objects.filter(pk__in=list(ids)).update(check_at=timezone.now() + _SOON)
+    """Schedule the regular checks of files that a job uses, inside the transaction that creates the job."""
+    Original.objects.filter(pk__in=list(ids)).update(check_at=timezone.now() + _MIN_CHECK_INTERVAL)
 
 
 def discard(originals: Sequence[Original]) -> None:
-    """Those of a request that is refused. What the storage does not remove now, the purge does later."""
-    _remove(originals)
+    """Delete the files of a refused request. Those that the storage does not remove now are purged later."""
+    _delete(originals)
 
 
-def purge_unused(*, end: float) -> None:
-    """Look at originals that are due until the clock (time.monotonic) says `end`; remove those that nothing needs."""
-    while time.monotonic() < end and _look_at_some():
+def purge_unused(*, deadline: float) -> None:
+    """Check the files that are due, and delete those that nothing needs any more.
+
+    Args:
+        deadline: When to stop, by time.monotonic(). The next call continues.
+    """
+    while time.monotonic() < deadline and _purge_batch():
         pass
     file_storage.forget_copies()
 
 
-def remove_batch_of_source(source_id: uuid.UUID) -> bool:
-    """Of a deleted source, inside the purge's transaction. False if the storage does not answer: later, then."""
-    originals = list(Original.objects.select_for_update().filter(source=source_id).order_by("pk")[:_BATCH])
-    return _remove(originals)
+def delete_batch_of_source(source_id: uuid.UUID) -> bool:
+    """Delete some files of a deleted source, inside the purge's transaction.
+
+    Returns:
+        False if the storage does not answer; the purge then continues later.
+    """
+    originals = list(
+        Original.objects.select_for_update().filter(source=source_id).order_by("pk")[:_MAX_FILES_PER_PURGE]
+    )
+    return _delete(originals)
 
 
 @transaction.atomic
-def _look_at_some() -> bool:
-    """False if nothing is due, or the storage does not answer."""
+def _purge_batch() -> bool:
+    """Check a batch of files. Returns False if no other batch is due, or the storage does not answer."""
     now = timezone.now()
-    due = list(Original.objects.due().select_for_update(skip_locked=True)[:_BATCH])
-    # Asked only now that they are locked: nobody can refer to them any more before this transaction ends.
-    held = set(_in_use().filter(pk__in=[each.pk for each in due]).values_list("pk", flat=True))
-    for original in due:
-        if original.pk in held:
-            age = now - original.created_at
-            original.check_at = now + min(max(age, _SOON), datetime.timedelta(days=1))
-    Original.objects.bulk_update([each for each in due if each.pk in held], ["check_at"])
-    if not _remove([each for each in due if each.pk not in held]):
-        Original.objects.filter(pk__in=[each.pk for each in due]).update(check_at=now + _SOON)
+    due = list(Original.objects.due().select_for_update(skip_locked=True)[:_MAX_FILES_PER_PURGE])
+    # Read after the rows are locked: from now on nothing can begin to refer to them before this transaction ends.
+    used_ids = set(_used_originals().filter(pk__in=[original.pk for original in due]).values_list("pk", flat=True))
+    used = [original for original in due if original.pk in used_ids]
+    for original in used:
+        age = now - original.created_at
+        original.check_at = now + min(max(age, _MIN_CHECK_INTERVAL), _MAX_CHECK_INTERVAL)
+    Original.objects.bulk_update(used, ["check_at"])
+    if not _delete([original for original in due if original.pk not in used_ids]):
+        Original.objects.filter(pk__in=[original.pk for original in due]).update(check_at=now + _MIN_CHECK_INTERVAL)
         return False
-    return len(due) == _BATCH
+    return len(due) == _MAX_FILES_PER_PURGE
 
 
-def _in_use() -> QuerySet[Original]:
-    """By a live document, by one that a job has not ended, or by one that failed and may be tried again (until
-    RAG_JOB_RETENTION_DAYS are over: services/retries.py)."""
-    sent = IngestionDocument.objects.filter(original=OuterRef("pk"))
+def _used_originals() -> QuerySet[Original]:
+    """Return the files of live documents, of open documents of jobs, and of failed ones that can be retried.
+
+    After RAG_JOB_RETENTION_DAYS a failed document no longer refers to its file (retries.delete_expired_inputs).
+    """
+    inputs = IngestionDocument.objects.filter(original=OuterRef("pk"))
     return Original.objects.filter(
         Exists(Document.objects.live().filter(original=OuterRef("pk")))
-        | Exists(sent.filter(state__in=[State.QUEUED, State.RUNNING, State.FAILED]))
+        | Exists(inputs.filter(state__in=[*IngestionDocument.OPEN_STATES, State.FAILED]))
     )
 
 
-def _remove(originals: Sequence[Original]) -> bool:
-    removed = []
+def _delete(originals: Sequence[Original]) -> bool:
+    """Remove the files, then their rows. Returns False if the storage failed before all were removed."""
+    removed_ids = []
     try:
         for original in originals:
             file_storage.remove(place(original))
-            removed.append(original.pk)
+            removed_ids.append(original.pk)
     except StorageFailed as error:
         logger.warning("originals_not_removed", cause=type(error.__cause__).__name__)
-    Original.objects.filter(pk__in=removed).delete()
-    return len(removed) == len(originals)
+    Original.objects.filter(pk__in=removed_ids).delete()
+    return len(removed_ids) == len(originals)

@@ -1,4 +1,4 @@
-"""Documents are parsed, cut and embedded anew from what is stored: after newer parsers came, or other options."""
+"""Parsing stored documents again: after an update of the parsers, or with other chunking options."""
 
 import uuid
 from collections.abc import Iterator
@@ -10,44 +10,51 @@ from rag.models import Action, DataSource, Document, IngestionDocument, Ingestio
 from rag.services.ingestion import inputs
 from rag.types import Submission
 
-from . import submit
+from .submit import submit_job
 
-_ON_THEIR_WAY = IngestionDocument.objects.filter(
-    state__in=IngestionDocument.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
-)
-# Documents of one job: their texts are copied into it.
-_BATCH = 200
+# Documents of one job. Their texts are copied into it.
+_MAX_DOCUMENTS_PER_JOB = 200
 
 
 def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[IngestionJob]:
-    """Jobs of those documents that are live and that the user may send, with the present options for chunks.
+    """Submit jobs that parse, chunk and embed the documents again, with the current default chunking options.
 
-    Left out are those of which another version is on its way: it is parsed anyway, and must not become history.
-    Nobody misses a document meanwhile: it stays as it is until its new version is written. Raises IndexFull.
+    Each document stays searchable in its stored version until the new one is written. Skips documents of which another
+    version is in the queue: it is parsed anyway, and must not be replaced by the older one.
+
+    Args:
+        caller: Who asks. Documents of sources that they may not send documents to are skipped.
+        documents: The documents. Deleted ones are skipped.
+
+    Raises:
+        IndexFull: If an organisation's quota is used up.
     """
-    allowed = DataSource.objects.visible_to(caller, Action.INGEST).select_related("organization", "embedding_model")
+    sources = DataSource.objects.visible_to(caller, Action.INGEST).select_related("organization", "embedding_model")
+    newer_versions = IngestionDocument.objects.filter(
+        state__in=IngestionDocument.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
+    )
     return [
-        submit.submit_job(
+        submit_job(
             source=source,
-            submissions=[_submission(document, source) for document in batch],
+            submissions=[_build_submission(document, source) for document in batch],
             options=inputs.default_chunking_options(),
             actor=caller.authenticated_user,
         )
-        for source in allowed.filter(pk__in=documents.order_by().values("source"))
-        for batch in _batches(documents.filter(source=source, deleted_at=None).exclude(Exists(_ON_THEIR_WAY)))
+        for source in sources.filter(pk__in=documents.order_by().values("source"))
+        for batch in _batches(documents.filter(source=source, deleted_at=None).exclude(Exists(newer_versions)))
     ]
 
 
 def _batches(documents: QuerySet[Document]) -> Iterator[list[Document]]:
-    last = uuid.UUID(int=0)
+    last_id = uuid.UUID(int=0)
     ordered = documents.defer(None).select_related("original").order_by("pk")
-    while batch := list(ordered.filter(pk__gt=last)[:_BATCH]):
+    while batch := list(ordered.filter(pk__gt=last_id)[:_MAX_DOCUMENTS_PER_JOB]):
         yield batch
-        last = batch[-1].pk
+        last_id = batch[-1].pk
 
 
-def _submission(document: Document, source: DataSource) -> Submission:
-    """As it was sent, as far as that is known. What it inherits from its source it goes on inheriting."""
+def _build_submission(document: Document, source: DataSource) -> Submission:
+    """Return the document as it was sent, as far as that is stored. A source type that it inherits stays inherited."""
     original = document.original
     return Submission(
         path=document.path,

@@ -1,4 +1,4 @@
-"""Failed documents again; and what was sent of them, kept for that and forgotten in time."""
+"""Retrying failed documents. Their inputs are kept for that, and deleted when the retention period ends."""
 
 import datetime
 import uuid
@@ -6,25 +6,41 @@ import uuid
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import NotAllowed, NothingToRetry
 from rag.models import Action, DataSource, IngestionDocument, IngestionJob
+from rag.models.ingestion.jobs import HAS_INPUT
 from rag.pipeline.ingestion import quota
 
-from . import dispatch, queries
+from . import queries
+from .dispatch import notify_workers
 
 logger = structlog.get_logger(__name__)
 
 State, Status = IngestionDocument.State, IngestionJob.Status
+# Documents whose inputs one statement deletes.
+_BATCH_SIZE = 500
 
 
 @transaction.atomic
 def retry_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
-    """Try the job's failed documents again. Raises UnknownJob, NotAllowed, NothingToRetry, IndexFull."""
+    """Put the failed documents of a job back into the queue.
+
+    Args:
+        caller: Who asks.
+        job_id: The job.
+        organization: The organisation that the request names, if any.
+
+    Raises:
+        UnknownJob: If there is no such job, or the caller may not watch it.
+        NotAllowed: If the caller may watch the job, but not send documents to its source.
+        NothingToRetry: If the job was cancelled, or no failed document of it can be retried.
+        IndexFull: If the organisation's quota is used up.
+    """
     job = queries.get_job(caller, job_id, organization=organization)
     if not DataSource.objects.visible_to(caller, Action.INGEST).filter(pk=job.source_id).exists():
         raise NotAllowed("You may watch this job, but not send documents to its source.")
@@ -35,24 +51,33 @@ def retry_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization |
         raise NothingToRetry("The job was cancelled. Send its documents again, as a new job.")
     if not failed.exists():
         raise NothingToRetry("No document of this job has failed.")
-    raise NothingToRetry("What was sent of the failed documents is not kept any more. Send them again, as a new job.")
+    raise NothingToRetry("The content of the failed documents is no longer stored. Send them again, as a new job.")
 
 
 @transaction.atomic
-def retry_documents(wanted: QuerySet[IngestionDocument]) -> int:
-    """Put failed documents back into the queue, as often as they failed before; how many there were.
+def retry_documents(documents: QuerySet[IngestionDocument]) -> int:
+    """Put failed documents back into the queue, with their attempts counted from zero.
 
-    Left out are those of cancelled jobs and deleted sources, and those of which nothing is kept. Raises IndexFull.
+    Skips documents of cancelled jobs and of deleted sources, and those whose input is deleted.
+
+    Args:
+        documents: Documents that the caller may retry; those that have not failed are skipped.
+
+    Returns:
+        The number of documents that are in the queue again.
+
+    Raises:
+        IndexFull: If the organisation's quota is used up.
     """
-    again = wanted.filter(state=State.FAILED).filter(~Q(text="") | Q(original__isnull=False))
-    wanted_jobs = IngestionJob.objects.filter(pk__in=again.values("job"), source__deleted_at=None)
-    wanted_jobs = wanted_jobs.exclude(status=Status.CANCELLED)
-    # Sources before jobs, as whoever deletes a source locks them.
-    for source in DataSource.objects.filter(pk__in=wanted_jobs.values("source")).order_by("pk"):
+    retryable = documents.filter(HAS_INPUT, state=State.FAILED)
+    jobs = IngestionJob.objects.filter(pk__in=retryable.values("job"), source__deleted_at=None)
+    jobs = jobs.exclude(status=Status.CANCELLED)
+    # Sources are locked before jobs, as when a source is deleted: one order prevents deadlocks.
+    for source in DataSource.objects.filter(pk__in=jobs.values("source")).order_by("pk"):
         source.hold(any_model=True)
         quota.refuse_if_full(source.organization_id)
-    locked = list(wanted_jobs.order_by("pk").select_for_update(of=("self",)))
-    ids = list(again.filter(job__in=locked).order_by("pk").values_list("pk", flat=True))
+    locked_jobs = list(jobs.order_by("pk").select_for_update(of=("self",)))
+    ids = list(retryable.filter(job__in=locked_jobs).order_by("pk").values_list("pk", flat=True))
     IngestionDocument.objects.filter(pk__in=ids, state=State.FAILED).update(
         state=State.QUEUED,
         attempts=0,
@@ -64,23 +89,21 @@ def retry_documents(wanted: QuerySet[IngestionDocument]) -> int:
         queued_at=timezone.now(),
         finished_at=None,
     )
-    ended = IngestionJob.objects.filter(pk__in=[job.pk for job in locked], status__in=[Status.COMPLETED, Status.FAILED])
-    ended.update(status=Status.PROCESSING, finished_at=None)
-    dispatch.notify_workers(len(ids))
-    logger.info("ingestion_retried", jobs=[str(job.pk) for job in locked], documents=len(ids))
+    ended_jobs = IngestionJob.objects.filter(
+        pk__in=[job.pk for job in locked_jobs], status__in=[Status.COMPLETED, Status.FAILED]
+    )
+    ended_jobs.update(status=Status.PROCESSING, finished_at=None)
+    notify_workers(len(ids))
+    logger.info("ingestion_retried", jobs=[str(job.pk) for job in locked_jobs], documents=len(ids))
     return len(ids)
 
 
-# Documents that one transaction of forgetting empties.
-_FORGOTTEN = 500
-
-
 def delete_expired_inputs() -> None:
-    """Empty what was sent of documents that ended RAG_JOB_RETENTION_DAYS ago. Their rows, and their jobs', stay."""
+    """Delete texts and references to files of documents that ended RAG_JOB_RETENTION_DAYS ago. The rows stay."""
     before = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS)
-    kept = IngestionDocument.objects.filter(finished_at__lt=before).exclude(text="", original=None)
-    while ids := list(kept.order_by("finished_at").values_list("pk", flat=True)[:_FORGOTTEN]):
-        # Not what a retry has put back meanwhile.
+    expired = IngestionDocument.objects.filter(finished_at__lt=before).exclude(text="", original=None)
+    while ids := list(expired.order_by("finished_at").values_list("pk", flat=True)[:_BATCH_SIZE]):
+        # Checked again: a retry may have put some of them back into the queue.
         ended = IngestionDocument.objects.filter(pk__in=ids, finished_at__lt=before)
         if not ended.update(text="", original=None):
             return

@@ -1,4 +1,4 @@
-"""Documents that come as files: told apart, stored, and made a job of; or nothing of them is left."""
+"""Submitting a job of texts and files. The files are stored first; if the job is refused, they are removed again."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -16,34 +16,37 @@ from rag.pipeline.ingestion import quota
 from rag.types import ChunkingOptions, Submission
 
 from . import originals
-from . import submit as job_submit
+from .submit import submit_job
 
-# Of a file's beginning, what its format is told by.
-_HEAD = 64 * 1024
+# Bytes from the beginning of a file that are enough to detect its format.
+_BYTES_FOR_DETECTION = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A document that is a file. opened: a reader that stands at its beginning, each time. name: as its owner calls it.
+    """A document that is sent as a file.
 
-    submission: what is known of it beside its content.
+    Attributes:
+        submission: Everything that is known of the document, except its content.
+        open_content: Returns the content, positioned at its beginning, each time that it is called.
+        name: The client's name of the file.
     """
 
     submission: Submission
-    opened: Callable[[], AbstractContextManager[IO[bytes]]]
+    open_content: Callable[[], AbstractContextManager[IO[bytes]]]
     name: str
 
 
 def build_upload(
-    path: str, *, opened: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = ""
+    path: str, *, open_content: Callable[[], AbstractContextManager[IO[bytes]]], content_type: str = ""
 ) -> Upload:
-    """A file of which nothing more is known than where it lies."""
+    """Return the upload of a file of which only the path is known. The last part of the path is its name."""
     name = path.rstrip("/").rsplit("/", 1)[-1]
-    return Upload(Submission(path=path, title="", text="", content_type=content_type), opened, name)
+    return Upload(Submission(path=path, title="", text="", content_type=content_type), open_content, name)
 
 
 def rewind(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
-    """For `opened`, of a file that whoever opened it closes."""
+    """Return the open file at its beginning, as `open_content` must; its owner closes it."""
     file.seek(0)
     return nullcontext(file)
 
@@ -51,52 +54,72 @@ def rewind(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
 def submit_documents(
     *, source: DataSource, documents: Sequence[Submission | Upload], options: ChunkingOptions, actor: User
 ) -> IngestionJob:
-    """A job of texts and files. A file of a format that nothing reads fails by itself, unless it is the only document.
+    """Store the files, and submit a job of texts and files. If it raises, no file is left.
 
-    Whoever calls has found the source among those that the actor may send to: files are stored from here on. Raises
-    UnsupportedFormat, DocumentTooLarge, StorageFailed, IndexFull, and UnknownSource; then nothing is left.
+    A file of an unsupported format becomes a failed document of the job, unless it is the only document.
+
+    Args:
+        source: A source that the caller has found among those that the actor may send documents to.
+        documents: Texts and files, in the order in which the job lists them.
+        options: How the documents are split into chunks.
+        actor: The user who sends them.
+
+    Raises:
+        UnsupportedFormat: If the only document is a file of a format that no parser reads.
+        DocumentTooLarge: If a file has more than RAG_MAX_FILE_BYTES bytes.
+        StorageFailed: If the storage does not answer.
+        IndexFull: If the organisation's quota has no room.
+        UnknownSource: If the source was deleted in the meantime.
     """
     quota.refuse_if_full(source.organization_id)
-    documents = [_told_apart(each, alone=len(documents) == 1) for each in documents]
+    documents = [_check_format(document, is_only=len(documents) == 1) for document in documents]
     files = [
-        originals.IncomingFile(each.opened, each.name, each.submission.content_type)
-        for each in documents
-        if isinstance(each, Upload)
+        originals.IncomingFile(document.open_content, document.name, document.submission.content_type)
+        for document in documents
+        if isinstance(document, Upload)
     ]
-    kept = originals.store_files(source=source, files=files)
+    stored = originals.store_files(source=source, files=files)
     try:
-        submissions = _stored(documents, kept)
+        submissions = _build_submissions(documents, stored)
         with transaction.atomic():
-            transaction.on_commit(kept.clear)  # whatever comes after the commit, they are the job's
-            job = job_submit.submit_job(source=source, submissions=submissions, options=options, actor=actor)
-            originals.mark_used(original.pk for original in kept)
+            transaction.on_commit(stored.clear)  # they belong to the job now, whatever is raised after the commit
+            job = submit_job(source=source, submissions=submissions, options=options, actor=actor)
+            originals.mark_used(original.pk for original in stored)
     except BaseException:
-        originals.discard(kept)
+        originals.discard(stored)
         raise
     return job
 
 
-def _told_apart(document: Submission | Upload, *, alone: bool) -> Submission | Upload:
-    """A file that nothing reads is not stored: what remains is a submission that says why."""
+def _check_format(document: Submission | Upload, *, is_only: bool) -> Submission | Upload:
+    """Return the document, or an unreadable submission in place of a file that no parser reads."""
     if isinstance(document, Submission):
         return document
-    with document.opened() as file:
-        head = file.read(_HEAD)
+    with document.open_content() as file:
+        head = file.read(_BYTES_FOR_DETECTION)
     try:
         parsers.detect(head, content_type=document.submission.content_type, name=document.name)
     except UnsupportedFormat as error:
-        if alone:
+        if is_only:
             raise
-        return dataclasses.replace(document.submission, parse_error=error.message, parse_error_code=error.code)
+        return dataclasses.replace(document.submission, unreadable=error.message, unreadable_code=error.code)
     return document
 
 
-def _stored(documents: Sequence[Submission | Upload], kept: Sequence[Original]) -> list[Submission]:
-    """kept: the originals of those that are files, in their order."""
-    left = iter(kept)
-    return [each if isinstance(each, Submission) else _kept(each.submission, next(left)) for each in documents]
+def _build_submissions(documents: Sequence[Submission | Upload], stored: Sequence[Original]) -> list[Submission]:
+    """Return all documents as submissions.
+
+    Args:
+        documents: Texts and files.
+        stored: The stored files, in the order of the uploads among the documents.
+    """
+    remaining = iter(stored)
+    return [
+        document if isinstance(document, Submission) else _refer_to(next(remaining), document.submission)
+        for document in documents
+    ]
 
 
-def _kept(submission: Submission, original: Original) -> Submission:
+def _refer_to(original: Original, submission: Submission) -> Submission:
     content_hash = submission.content_hash or original.sha256
     return dataclasses.replace(submission, text="", original_id=original.pk, content_hash=content_hash)

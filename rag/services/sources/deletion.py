@@ -21,6 +21,7 @@ from orgs.services import service_address
 from rag import queue
 from rag.errors import UnknownSource
 from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
+from rag.models.ingestion.jobs import HAS_INPUT
 from rag.pipeline.ingestion import quota
 from rag.providers.stores.pgvector import terms
 from rag.services.jobs import lifecycle, originals
@@ -97,7 +98,7 @@ def purge_deleted() -> None:
         _while_there_is_some(functools.partial(_purge_source, source_id), end)
     for organization in Organization.objects.exclude(deleted_at=None):
         _purge_organization(organization)
-    originals.purge_unused(end=end)
+    originals.purge_unused(deadline=end)
 
 
 def _while_there_is_some(batch: Callable[[], bool], end: float) -> None:
@@ -145,7 +146,7 @@ def _forget_documents() -> bool:
     if not try_advisory_xact_lock("purge/documents"):
         return False
     sent = IngestionDocument.objects.filter(source=OuterRef("source"), path=OuterRef("path"))
-    may_be_tried_again = Q(state=IngestionDocument.State.FAILED) & (~Q(text="") | Q(original__isnull=False))
+    may_be_tried_again = Q(state=IngestionDocument.State.FAILED) & HAS_INPUT
     waiting = sent.filter(Q(state__in=IngestionDocument.OPEN_STATES) | may_be_tried_again)
     old = Document.objects.filter(deleted_at__lt=timezone.now() - _REMEMBERED, chunk_count=0)
     batch = list(old.exclude(Exists(waiting)).values_list("pk", flat=True)[:_BATCH])
@@ -172,7 +173,7 @@ def _purge_source(source_id: uuid.UUID) -> bool:
             return True
     terms.forget_source(source_id)
     if Original.objects.filter(source=source_id).exists():
-        return originals.remove_batch_of_source(source_id)
+        return originals.delete_batch_of_source(source_id)
     DataSource.objects.filter(pk=source_id).exclude(deleted_at=None).delete()
     logger.info("source_purged", source=str(source_id))
     return False

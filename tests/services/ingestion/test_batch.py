@@ -1,4 +1,4 @@
-"""Small documents are embedded and written together; what befalls one of them befalls no other."""
+"""Small documents are embedded and written in batches; a failure of one does not fail the others."""
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -6,8 +6,8 @@ from django.test.utils import CaptureQueriesContext
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import inputs, leases, processing
-from rag.services.jobs import queries as jobs
-from rag.services.jobs import submit as job_submit
+from rag.services.jobs.queries import cancel_job
+from rag.services.jobs.submit import submit_job
 from rag.types import Submission
 from tests.support.factories import World, process_queue
 
@@ -16,48 +16,46 @@ State = IngestionDocument.State
 
 def submit(world: World, source: DataSource, texts: dict[str, str]) -> IngestionJob:
     submissions = [Submission(path=path.split("#")[0], title="T", text=text) for path, text in texts.items()]
-    return job_submit.submit_job(
+    return submit_job(
         source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
 
 
 def statements(world: World, source: DataSource, count: int) -> int:
     submit(world, source, {f"{count}-{number}": f"Zebra {number}." for number in range(count)})
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         assert process_queue(at_once=count) == count
     return len(queries)
 
 
-def test_many_documents_cost_as_many_statements_as_few(world: World) -> None:
+def test_the_number_of_statements_does_not_grow_with_the_batch(world: World) -> None:
     source = world.source()
     few = statements(world, source, 2)
     assert statements(world, source, 24) <= few
     assert Document.objects.count() == 26
 
 
-def test_a_cancelled_document_takes_no_other_with_it(world: World) -> None:
+def test_a_cancelled_document_does_not_fail_the_batch(world: World) -> None:
     source = world.source()
     cancelled = submit(world, source, {"a": "Alpha.", "b": "Beta."})
-    kept = submit(world, source, {"c": "Gamma.", "d": "Delta."})
+    active = submit(world, source, {"c": "Gamma.", "d": "Delta."})
     rows = leases.claim_next(8)
     assert len(rows) == 4
-    jobs.cancel_job(Caller(world.users["owner"]), cancelled.pk)
+    cancel_job(Caller(world.users["owner"]), cancelled.pk)
     processing.process_documents(rows)
     assert sorted(Document.objects.values_list("path", flat=True)) == ["c", "d"]
-    assert set(kept.documents.values_list("state", flat=True)) == {State.DONE}
+    assert set(active.documents.values_list("state", flat=True)) == {State.DONE}
     assert set(cancelled.documents.values_list("state", flat=True)) == {State.CANCELLED}
 
 
-def test_a_path_that_was_sent_twice_holds_what_was_sent_last(world: World) -> None:
-    job = submit(world, world.source(), {"a": "Alpha, alpha.", "b": "Beta.", "a#again": "Gamma."})
+def test_of_two_documents_with_one_path_the_later_one_is_stored(world: World) -> None:
+    job = submit(world, world.source(), {"a": "Alpha, alpha.", "b": "Beta.", "a#2": "Gamma."})
     process_queue()
     assert dict(Document.objects.values_list("path", "text")) == {"a": "Gamma.", "b": "Beta."}
     assert not job.documents.exclude(state=State.DONE).exists()
 
 
-def test_of_a_group_that_does_not_fit_those_get_in_that_do(world: World) -> None:
+def test_documents_of_a_batch_that_fit_the_quota_are_stored(world: World) -> None:
     world.home.max_chunks = 2
     world.home.save()
     job = submit(world, world.source(), {"a": "Alpha.", "b": "Beta.", "c": "Gamma."})

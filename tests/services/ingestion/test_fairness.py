@@ -1,4 +1,4 @@
-"""Whose documents a worker takes next: organisations take turns, and no document is taken twice."""
+"""Fair claiming: which organisation's documents a worker claims next. No document is claimed twice."""
 
 import datetime
 import itertools
@@ -20,7 +20,9 @@ SECOND = datetime.timedelta(seconds=1)
 
 
 def queue(world: World, source: DataSource, count: int, *, name: str = "doc") -> None:
-    submissions = [Submission(path=f"{name}-{each}", title="Zebras", text=f"Zebra {each}.") for each in range(count)]
+    submissions = [
+        Submission(path=f"{name}-{number}", title="Zebras", text=f"Zebra {number}.") for number in range(count)
+    ]
     submit.submit_job(
         source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
@@ -30,11 +32,11 @@ def two_tenants(world: World) -> tuple[DataSource, DataSource]:
     return world.source("large"), world.source("small", organization=world.abroad)
 
 
-def done(rows: list[IngestionDocument]) -> None:
+def mark_done(rows: list[IngestionDocument]) -> None:
     IngestionDocument.objects.filter(pk__in=[row.pk for row in rows]).update(state=State.DONE, due_at=None)
 
 
-def test_a_large_job_does_not_keep_another_organisations_single_document_waiting(world: World) -> None:
+def test_a_large_job_does_not_delay_a_single_document_of_another_organisation(world: World) -> None:
     large, small = two_tenants(world)
     queue(world, large, 200)
     assert {row.source_id for row in leases.claim_next(8)} == {large.pk}
@@ -43,20 +45,20 @@ def test_a_large_job_does_not_keep_another_organisations_single_document_waiting
     assert only.source_id == small.pk
 
 
-def test_organisations_take_turns_with_a_single_worker(world: World) -> None:
-    """Nothing is at work between two of its takes: then it counts who was served longest ago."""
+def test_a_single_worker_alternates_between_organisations(world: World) -> None:
+    """Nothing is running between two of its claims, so the organisation that was served longest ago is next."""
     large, small = two_tenants(world)
     queue(world, large, 40)
     queue(world, small, 40)
     served = []
     while rows := leases.claim_next(4):
         served.append(rows[0].source_id)
-        done(rows)
+        mark_done(rows)
     assert len(served) == 20
     assert all(one != other for one, other in itertools.pairwise(served))
 
 
-def test_who_has_less_at_work_comes_first(world: World) -> None:
+def test_the_organisation_with_fewer_running_documents_comes_first(world: World) -> None:
     large, small = two_tenants(world)
     queue(world, large, 100)
     leases.claim_next(8)
@@ -65,7 +67,7 @@ def test_who_has_less_at_work_comes_first(world: World) -> None:
     assert share == {small.pk: 4, large.pk: 2}, "8 + 8 against 16"
 
 
-def test_what_is_taken_is_of_one_source_in_the_order_in_which_it_was_sent(world: World) -> None:
+def test_a_claim_is_of_one_source_in_the_order_of_submission(world: World) -> None:
     queue(world, world.source("a"), 3)
     queue(world, world.source("b"), 3)
     for _ in range(2):
@@ -76,7 +78,7 @@ def test_what_is_taken_is_of_one_source_in_the_order_in_which_it_was_sent(world:
     assert leases.claim_next(8) == []
 
 
-def test_what_waits_for_its_time_or_has_ended_is_not_taken(world: World) -> None:
+def test_postponed_and_ended_documents_are_not_claimed(world: World) -> None:
     queue(world, world.source("a"), 4)
     postponed, cancelled, failed, free = IngestionDocument.objects.all()
     IngestionDocument.objects.filter(pk=postponed.pk).update(due_at=postponed.queued_at)
@@ -87,35 +89,35 @@ def test_what_waits_for_its_time_or_has_ended_is_not_taken(world: World) -> None
     assert [row.pk for row in leases.claim_next(8)] == [postponed.pk]
 
 
-def test_no_document_is_taken_twice(live_world: World) -> None:
+def test_no_document_is_claimed_twice(live_world: World) -> None:
     large, small = two_tenants(live_world)
     queue(live_world, large, 150)
     queue(live_world, small, 50)
-    taken: list[IngestionDocument] = []
+    claimed: list[IngestionDocument] = []
     ready = threading.Barrier(6)
 
-    def take() -> None:
+    def claim_all() -> None:
         try:
             ready.wait()
             while rows := leases.claim_next(3):
-                taken.extend(rows)
+                claimed.extend(rows)
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=take) for _ in range(6)]
+    threads = [threading.Thread(target=claim_all) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    taken += leases.claim_next(200) + leases.claim_next(200)  # what was locked by others the moment they all looked
-    assert len(taken) == 200
-    assert len({row.pk for row in taken}) == 200
-    held = dict(IngestionDocument.objects.values_list("pk", "lease"))
-    assert {row.pk: row.lease for row in taken} == held
+    claimed += leases.claim_next(200) + leases.claim_next(200)  # rows that other threads had locked at the last claim
+    assert len(claimed) == 200
+    assert len({row.pk for row in claimed}) == 200
+    stored_leases = dict(IngestionDocument.objects.values_list("pk", "lease"))
+    assert {row.pk: row.lease for row in claimed} == stored_leases
 
 
-def test_a_document_that_kills_its_worker_takes_no_other_with_it(world: World, settings: Any) -> None:
-    """What was lost with a worker before is taken alone: only the one that is the cause uses up its attempts."""
+def test_a_document_that_kills_its_worker_fails_no_other(world: World, settings: Any) -> None:
+    """Documents that lost their worker are claimed alone, so only the cause uses up its attempts."""
     source = world.source()
     queue(world, source, 200)
     poison = IngestionDocument.objects.order_by("pk")[3]
@@ -123,10 +125,10 @@ def test_a_document_that_kills_its_worker_takes_no_other_with_it(world: World, s
         rows = leases.claim_next(8)
         if not rows:
             break
-        if poison.pk in [row.pk for row in rows]:  # and its worker dies
+        if poison.pk in [row.pk for row in rows]:  # its worker dies
             IngestionDocument.objects.filter(state=State.RUNNING).update(due_at=timezone.now() - SECOND)
             sweep.sweep()
         else:
-            done(rows)
+            mark_done(rows)
     lost = IngestionDocument.objects.filter(state=State.FAILED)
     assert [(row.pk, row.error_code) for row in lost] == [(poison.pk, "WORKER_LOST")]

@@ -1,4 +1,4 @@
-"""Jobs survive what happens to processes: real workers, really killed."""
+"""Ingestion jobs survive failures of processes, broker and database. Real workers are killed here."""
 
 import datetime
 import threading
@@ -42,14 +42,16 @@ def indexed() -> dict[str, list[tuple[Any, ...]]]:
     rows = Chunk.objects.order_by("document__path", "position").values_list(
         "document__path", "position", "start", "end", "text"
     )
-    found: dict[str, list[tuple[Any, ...]]] = {}
+    chunks_by_path: dict[str, list[tuple[Any, ...]]] = {}
     for path, *chunk in rows:
-        found.setdefault(path, []).append(tuple(chunk))
-    return found
+        chunks_by_path.setdefault(path, []).append(tuple(chunk))
+    return chunks_by_path
 
 
-def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: Worker, eventually: Eventually) -> None:
-    """The job completes, no document is missing, no chunk is double."""
+def test_a_killed_worker_loses_and_duplicates_nothing(
+    live_world: World, worker: Worker, eventually: Eventually
+) -> None:
+    """The job completes, no document is missing, no chunk exists twice."""
     submissions = documents(20, words=150)
     job = submit(live_world, submissions)
     worker.start()
@@ -62,7 +64,7 @@ def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: 
     job.refresh_from_db()
     assert job.status == Status.COMPLETED
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
-    # As an undisturbed run would have left it, and nobody else has a part in that one.
+    # The result is that of an undisturbed run, in which the killed worker has no part.
     worker.stop()
     after_faults = indexed()
     assert set(after_faults) == {submission.path for submission in submissions}
@@ -73,7 +75,7 @@ def test_a_killed_worker_costs_time_and_nothing_else(live_world: World, worker: 
     assert after_faults == indexed()
 
 
-def test_a_broker_that_forgot_its_queue_loses_nothing(
+def test_documents_are_ingested_after_the_broker_lost_its_queue(
     live_world: World, worker: Worker, eventually: Eventually
 ) -> None:
     job = submit(live_world, documents(5, words=3))
@@ -83,20 +85,20 @@ def test_a_broker_that_forgot_its_queue_loses_nothing(
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
 
 
-def test_the_sweep_tells_again_what_no_message_tells(live_world: World, worker: Worker) -> None:
+def test_the_sweep_sends_lost_messages_again(live_world: World, worker: Worker) -> None:
     job = submit(live_world, documents(5, words=3))
-    told = queue.count_waiting()
-    assert told
+    messages = queue.count_waiting()
+    assert messages
     sweep.sweep()
-    assert queue.count_waiting() == told, "while there are messages none is added"
+    assert queue.count_waiting() == messages, "none is added while others are waiting"
     purge_queue()
     sweep.sweep()
-    assert queue.count_waiting() == told
+    assert queue.count_waiting() == messages
     assert set(job.documents.values_list("state", flat=True)) == {State.QUEUED}
 
 
-def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
-    """Who was silent too long and wakes up later writes nothing."""
+def test_a_worker_whose_lease_expired_cannot_write(live_world: World) -> None:
+    """It was paused, another worker has claimed its document, and now it continues."""
     job = submit(live_world, documents(1, words=3))
     row = job.documents.get()
     slow = factories.claim_document(row.pk)
@@ -113,7 +115,7 @@ def test_a_lease_has_one_holder_and_fences_the_other(live_world: World) -> None:
     assert Document.objects.count() == 1
 
 
-def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, settings: Any) -> None:
+def test_a_document_that_kills_its_workers_fails(live_world: World, settings: Any) -> None:
     job = submit(live_world, documents(2, words=3))
     poison, good = job.documents.all()
     for _ in range(settings.RAG_MAX_ATTEMPTS):
@@ -127,7 +129,7 @@ def test_a_document_that_kills_its_workers_is_set_aside(live_world: World, setti
     assert (job.status, Document.objects.count()) == (Status.COMPLETED, 1)
 
 
-def test_an_older_submission_that_finishes_later_does_not_win(live_world: World) -> None:
+def test_an_older_submission_that_finishes_later_does_not_replace_a_newer_one(live_world: World) -> None:
     older = submit(live_world, [Submission(path="a", title="A", text="Old text.")]).documents.get()
     source = live_world.home.sources.get()
     newer = job_submit.submit_job(
@@ -162,7 +164,7 @@ def remote_source(world: World, provider: ProviderServer) -> DataSource:
     return world.source(embedding_model=model)
 
 
-def test_a_document_that_takes_longer_than_its_lease_keeps_it(
+def test_the_lease_of_a_slow_document_is_renewed(
     live_world: World, provider: ProviderServer, settings: Any, eventually: Eventually
 ) -> None:
     settings.RAG_LEASE_SECONDS = 1
@@ -179,12 +181,12 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
         finally:
             connection.close()
 
-    thread = threading.Thread(target=process_queue)
+    thread = threading.Thread(target=work)
     thread.start()
     eventually(lambda: provider.requests)
-    first_end = IngestionDocument.objects.get(pk=row.pk).due_at
-    assert first_end is not None
-    eventually(lambda: timezone.now() > first_end + datetime.timedelta(seconds=0.2))
+    first_expiry = IngestionDocument.objects.get(pk=row.pk).due_at
+    assert first_expiry is not None
+    eventually(lambda: timezone.now() > first_expiry + datetime.timedelta(seconds=0.2))
     sweep.sweep()
     row.refresh_from_db()
     assert (row.state, row.attempts) == (State.RUNNING, 1)
@@ -194,7 +196,7 @@ def test_a_document_that_takes_longer_than_its_lease_keeps_it(
     assert (row.state, row.attempts) == (State.DONE, 1)
 
 
-def test_a_database_that_goes_away_fails_no_document(live_world: World, provider: ProviderServer) -> None:
+def test_a_lost_database_connection_fails_no_document(live_world: World, provider: ProviderServer) -> None:
     """RESOLUTION: a job survives "a database failover: no document is lost"."""
     source = remote_source(live_world, provider)
     job = job_submit.submit_job(
@@ -213,7 +215,7 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
         finally:
             connection.close()
 
-    thread = threading.Thread(target=process_queue)
+    thread = threading.Thread(target=work)
     thread.start()
     while not provider.requests:
         thread.join(0.01)
@@ -222,7 +224,7 @@ def test_a_database_that_goes_away_fails_no_document(live_world: World, provider
     provider.stall.set()
     thread.join()
     row.refresh_from_db()
-    assert row.state == State.RUNNING, "its lease will end, and the sweep brings it back"
+    assert row.state == State.RUNNING, "its lease will expire, and the sweep puts it back into the queue"
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
     sweep.sweep()
     factories.process_documents(ids=[row.pk])

@@ -1,4 +1,4 @@
-"""An embedding endpoint that is down is waited for: without hammering it, and without blaming documents or workers."""
+"""Outages of an embedding endpoint: few requests while it is down, and no document or worker is blamed for it."""
 
 import datetime
 from typing import Any
@@ -19,7 +19,7 @@ State = IngestionDocument.State
 
 
 @pytest.fixture(autouse=True)
-def asked_once(settings: Any) -> None:
+def no_client_retries(settings: Any) -> None:
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
     registry._remote_embedder.cache_clear()
 
@@ -29,35 +29,35 @@ def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
         name="remote", defaults={"provider": "openai", "dimensions": 384, "base_url": provider.base_url}
     )
     source = DataSource.objects.filter(slug="remote").first() or world.source("remote", embedding_model=model)
-    submissions = [Submission(path=f"doc-{each}", title="Zebras", text=f"Zebra {each}.") for each in range(count)]
+    submissions = [Submission(path=f"doc-{number}", title="Zebras", text=f"Zebra {number}.") for number in range(count)]
     return submit.submit_job(
         source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
 
 
 def time_passes() -> None:
-    """Everything that was put off is due."""
+    """Make everything due that was postponed."""
     past = timezone.now() - datetime.timedelta(seconds=1)
     IngestionDocument.objects.exclude(due_at=None).update(due_at=past)
     ModelOutage.objects.update(until=past)
     sweep.sweep()
 
 
-def test_a_dead_endpoint_is_asked_a_few_times_and_not_once_for_each_document(
+def test_an_endpoint_that_is_down_gets_few_requests_and_not_one_per_document(
     world: World, provider: ProviderServer
 ) -> None:
     job = queue(world, provider, 200)
     for _ in range(1000):
         provider.fail(503)
     process_queue()
-    at_first = len(provider.requests)
-    assert 1 <= at_first <= 8, "those that were taken together"
+    first_requests = len(provider.requests)
+    assert 1 <= first_requests <= 8, "at most one for each document of a claim"
     for pauses in range(1, 11):
         time_passes()
         process_queue()
-        assert len(provider.requests) <= at_first + pauses, "one a pause, to see"
-    open_now = job.documents.filter(state=State.QUEUED)
-    assert (open_now.count(), open_now.filter(attempts=0).count()) == (200, 200)
+        assert len(provider.requests) <= first_requests + pauses, "one probe per pause"
+    queued = job.documents.filter(state=State.QUEUED)
+    assert (queued.count(), queued.filter(attempts=0).count()) == (200, 200)
     provider.faults.clear()
     time_passes()
     process_queue()
@@ -68,8 +68,8 @@ def test_a_dead_endpoint_is_asked_a_few_times_and_not_once_for_each_document(
     assert not ModelOutage.objects.exists()
 
 
-def test_outages_use_up_no_attempts_and_have_an_end(world: World, provider: ProviderServer, settings: Any) -> None:
-    settings.RAG_MAX_OUTAGES = 5
+def test_outages_use_up_no_attempts_and_are_limited(world: World, provider: ProviderServer, settings: Any) -> None:
+    monkeypatch.setattr(outages, "MAX_OUTAGES", 5)
     job = queue(world, provider, 1)
     for number in range(1, 6):
         provider.fail(503)
@@ -80,12 +80,12 @@ def test_outages_use_up_no_attempts_and_have_an_end(world: World, provider: Prov
             assert (row.state, row.attempts, row.error_code) == (State.QUEUED, 0, "EMBEDDING_FAILED")
             assert row.due_at
             assert row.due_at > timezone.now()
-            assert process_queue() == 0, "not before its time"
+            assert process_queue() == 0, "not before the pause is over"
             time_passes()
     assert (row.state, row.error_code, row.text) == (State.FAILED, "EMBEDDING_FAILED", "Zebra 0.")
 
 
-def test_the_usual_patience_is_about_an_hour() -> None:
+def test_documents_wait_about_an_hour_for_a_model() -> None:
     assert datetime.timedelta(minutes=45) < outages.max_outage_duration() < datetime.timedelta(minutes=75)
     pauses = [outages.backoff(times).total_seconds() for times in range(1, 40)]
     assert 10 <= pauses[0] <= 15
@@ -94,7 +94,7 @@ def test_the_usual_patience_is_about_an_hour() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: ProviderServer, status: int) -> None:
+def test_retry_after_is_respected(world: World, provider: ProviderServer, status: int) -> None:
     job = queue(world, provider, 2)
     provider.fail(status, Retry_After="600")
     (row, _) = leases.claim_next(2)
@@ -107,11 +107,11 @@ def test_the_wait_that_a_provider_asks_for_is_kept(world: World, provider: Provi
     assert process_queue() == 0
 
 
-def test_a_provider_does_not_put_us_off_for_days() -> None:
+def test_retry_after_is_limited_to_an_hour() -> None:
     assert outages.backoff(1, retry_after=10**9) == datetime.timedelta(hours=1)
 
 
-def test_a_wrong_key_fails_at_once(world: World, provider: ProviderServer) -> None:
+def test_a_wrong_key_fails_without_retries(world: World, provider: ProviderServer) -> None:
     job = queue(world, provider, 1)
     provider.fail(401)
     process_queue()
@@ -119,7 +119,7 @@ def test_a_wrong_key_fails_at_once(world: World, provider: ProviderServer) -> No
     assert not ModelOutage.objects.exists()
 
 
-def test_other_models_go_on(world: World, provider: ProviderServer) -> None:
+def test_documents_of_other_models_are_processed_during_an_outage(world: World, provider: ProviderServer) -> None:
     queue(world, provider, 3)
     provider.fail(503)
     (row, *_) = leases.claim_next(1)
@@ -134,9 +134,7 @@ def test_other_models_go_on(world: World, provider: ProviderServer) -> None:
     assert local.documents.get().state == State.DONE
 
 
-def test_one_document_sees_whether_the_model_is_back_and_the_others_follow(
-    world: World, provider: ProviderServer
-) -> None:
+def test_a_single_document_probes_the_model_and_the_others_follow(world: World, provider: ProviderServer) -> None:
     queue(world, provider, 10)
     provider.fail(503)
     (row,) = leases.claim_next(1)
@@ -148,7 +146,7 @@ def test_one_document_sees_whether_the_model_is_back_and_the_others_follow(
     assert len(leases.claim_next(8)) == 8
 
 
-def test_a_document_that_did_not_come_to_ask_lets_another_one_ask(world: World, provider: ProviderServer) -> None:
+def test_a_probe_that_fails_before_calling_the_model_is_replaced(world: World, provider: ProviderServer) -> None:
     queue(world, provider, 3)
     provider.fail(503)
     (row,) = leases.claim_next(1)
@@ -160,7 +158,7 @@ def test_a_document_that_did_not_come_to_ask_lets_another_one_ask(world: World, 
     assert other.pk != probe.pk
 
 
-def test_what_fails_at_the_same_time_counts_once(world: World, provider: ProviderServer) -> None:
+def test_simultaneous_failures_count_as_one(world: World, provider: ProviderServer) -> None:
     queue(world, provider, 5)
     rows = leases.claim_next(5)
     for row in rows:
@@ -170,7 +168,7 @@ def test_what_fails_at_the_same_time_counts_once(world: World, provider: Provide
     assert outage.until < timezone.now() + datetime.timedelta(seconds=16)
 
 
-def test_documents_that_waited_all_the_time_fail_without_asking_for_each(
+def test_documents_that_waited_for_the_whole_outage_fail_without_a_request_for_each(
     world: World, provider: ProviderServer
 ) -> None:
     waiting = queue(world, provider, 30)
@@ -186,11 +184,11 @@ def test_documents_that_waited_all_the_time_fail_without_asking_for_each(
     waiting.refresh_from_db()
     assert waiting.status == IngestionJob.Status.FAILED
     assert waiting.documents.filter(error_code="EMBEDDING_FAILED").exclude(text="").count() == 30
-    assert later.documents.filter(state=State.QUEUED).count() == 2, "its hour is not over"
+    assert later.documents.filter(state=State.QUEUED).count() == 2, "they have not waited long enough"
 
 
-def test_an_outage_that_nothing_was_tried_in_for_long_is_forgotten(world: World, provider: ProviderServer) -> None:
-    """Else documents that come weeks later would fail without having been tried."""
+def test_an_outage_without_recent_tries_is_deleted(world: World, provider: ProviderServer) -> None:
+    """Otherwise documents that are sent weeks later would fail without a try."""
     queue(world, provider, 2)
     provider.fail(503)
     processing.process_documents(leases.claim_next(1))
@@ -199,9 +197,7 @@ def test_an_outage_that_nothing_was_tried_in_for_long_is_forgotten(world: World,
     assert not ModelOutage.objects.exists()
 
 
-def test_a_text_that_a_model_cannot_embed_is_set_aside_and_keeps_nobody_waiting(
-    world: World, provider: ProviderServer, settings: Any
-) -> None:
+def test_a_text_that_the_model_cannot_embed_fails_alone(world: World, provider: ProviderServer, settings: Any) -> None:
     settings.RAG_MAX_ATTEMPTS = 2
     job = queue(world, provider, 6)
     provider.break_on = "Zebra 3."
@@ -217,7 +213,7 @@ def test_a_text_that_a_model_cannot_embed_is_set_aside_and_keeps_nobody_waiting(
     assert not ModelOutage.objects.exists()
 
 
-def test_a_model_that_can_embed_nothing_is_asked_a_few_times(world: World, provider: ProviderServer) -> None:
+def test_a_model_that_cannot_embed_anything_gets_few_requests(world: World, provider: ProviderServer) -> None:
     job = queue(world, provider, 30)
     provider.break_on = "Zebra"
     process_queue()

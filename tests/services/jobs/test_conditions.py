@@ -1,4 +1,4 @@
-"""Open documents: queued, starved, running, lost or waiting, as their rows say."""
+"""The condition of open documents: queued, starved, running, lost or waiting, derived from their rows."""
 
 import datetime
 from typing import Any
@@ -28,60 +28,66 @@ def row(world: World) -> IngestionDocument:
     return job.documents.get()
 
 
-def found(row: IngestionDocument) -> Any:
+def reload(row: IngestionDocument) -> Any:
     return IngestionDocument.objects.with_condition().get(pk=row.pk)
 
 
 def test_queued_then_running_then_done(row: IngestionDocument) -> None:
-    assert found(row).condition == "queued"
-    (held,) = leases.claim_next(1)
-    assert found(row).condition == "running"
-    processing.process_documents([held])
-    assert found(row).condition == ""
+    assert reload(row).condition == "queued"
+    (running,) = leases.claim_next(1)
+    assert reload(row).condition == "running"
+    processing.process_documents([running])
+    assert reload(row).condition == ""
 
 
-def test_starved_is_what_waits_while_no_worker_takes_anything(row: IngestionDocument) -> None:
+def test_a_document_is_starved_while_no_worker_claims_anything(row: IngestionDocument) -> None:
     IngestionDocument.objects.update(queued_at=timezone.now() + AN_HOUR_AGO)
-    assert found(row).condition == "starved"
-    turn = IngestionTurn.objects.create(organization=row.source.organization, served_at=timezone.now())
-    assert found(row).condition == "queued", "somebody is taking documents: its turn comes"
-    turn.served_at += AN_HOUR_AGO
-    turn.save()
-    assert found(row).condition == "starved"
+    assert reload(row).condition == "starved"
+    fairness = IngestionTurn.objects.create(organization=row.source.organization, served_at=timezone.now())
+    assert reload(row).condition == "queued", "workers are claiming documents of its organisation"
+    fairness.served_at += AN_HOUR_AGO
+    fairness.save()
+    assert reload(row).condition == "starved"
 
 
-def test_nothing_is_starved_while_a_worker_is_at_a_long_document(world: World, row: IngestionDocument) -> None:
-    (held,) = leases.claim_next(1)
+def test_no_document_is_starved_while_a_worker_processes_a_long_one(world: World, row: IngestionDocument) -> None:
+    (running,) = leases.claim_next(1)
     IngestionTurn.objects.update(served_at=timezone.now() + AN_HOUR_AGO)
     other = IngestionDocument.objects.create(
-        job=held.job, source=held.source, index=1, path="b", title="B", text="B", queued_at=row.queued_at + AN_HOUR_AGO
+        job=running.job,
+        source=running.source,
+        index=1,
+        path="b",
+        title="B",
+        text="B",
+        queued_at=row.queued_at + AN_HOUR_AGO,
     )
-    assert found(other).condition == "queued"
-    IngestionDocument.objects.filter(pk=held.pk).update(due_at=timezone.now() + AN_HOUR_AGO)
-    assert (found(held).condition, found(other).condition) == ("lost", "starved")
+    assert reload(other).condition == "queued"
+    IngestionDocument.objects.filter(pk=running.pk).update(due_at=timezone.now() + AN_HOUR_AGO)
+    assert (reload(running).condition, reload(other).condition) == ("lost", "starved")
 
 
-def test_lost_is_brought_back_by_the_sweep(row: IngestionDocument) -> None:
+def test_the_sweep_requeues_a_lost_document(row: IngestionDocument) -> None:
     leases.claim_next(1)
     IngestionDocument.objects.update(due_at=timezone.now() + AN_HOUR_AGO)
-    assert found(row).condition == "lost"
+    assert reload(row).condition == "lost"
     sweep.sweep()
-    assert found(row).condition == "queued"
+    assert reload(row).condition == "queued"
 
 
-def test_waiting_says_until_when(row: IngestionDocument) -> None:
-    soon, later = (timezone.now() + datetime.timedelta(minutes=each) for each in (1, 2))
+def test_a_waiting_document_has_the_time_of_its_next_try(row: IngestionDocument) -> None:
+    soon, later = (timezone.now() + datetime.timedelta(minutes=minutes) for minutes in (1, 2))
     IngestionDocument.objects.update(due_at=soon)
-    assert (found(row).condition, found(row).retry_at) == ("waiting", soon)
+    assert (reload(row).condition, reload(row).retry_at) == ("waiting", soon)
     outage = ModelOutage.objects.create(model=row.source.embedding_model, since=soon, until=later)
-    assert (found(row).condition, found(row).retry_at) == ("waiting", later)
+    assert (reload(row).condition, reload(row).retry_at) == ("waiting", later)
     IngestionDocument.objects.update(due_at=None)
-    assert (found(row).condition, found(row).retry_at) == ("waiting", later)
+    assert (reload(row).condition, reload(row).retry_at) == ("waiting", later)
     outage.delete()
-    assert (found(row).condition, found(row).retry_at) == ("queued", None)
+    assert (reload(row).condition, reload(row).retry_at) == ("queued", None)
 
 
-def test_operators_see_how_many_are_in_each(row: IngestionDocument, client: Client) -> None:
+def test_metrics_count_documents_by_condition(row: IngestionDocument, client: Client) -> None:
     names = ("queued", "starved", "running", "lost", "waiting")
     before = read(client)
     assert [before["ragsite_document_condition", name] for name in names] == [1, 0, 0, 0, 0]

@@ -1,4 +1,4 @@
-"""Originals: kept in pieces, in a folder or a bucket, and gone, file and row, when nothing needs them."""
+"""Original files: stored in a folder or a bucket, and deleted with their rows when nothing needs them."""
 
 import datetime
 import io
@@ -18,7 +18,7 @@ from rag.errors import DocumentTooLarge, IndexFull, StorageFailed, UnknownSource
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import place
 from rag.providers import file_storage
-from rag.services.ingestion import inputs, synchronous
+from rag.services.ingestion import inputs, outages, synchronous
 from rag.services.jobs import originals, queries, reparsing, retries, submit, uploads
 from rag.services.sources import deletion
 from rag.services.sources import documents as documents_service
@@ -32,17 +32,17 @@ OPTIONS = inputs.default_chunking_options()
 State = IngestionDocument.State
 
 
-def stored(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def keep(source: Any, content: bytes = b"Zebras have stripes.", name: str = "../../etc/zebras.txt") -> Original:
-    return keep_from(source, io.BytesIO(content), name)
+def store(source: Any, content: bytes = b"Zebras have stripes.", name: str = "../../etc/zebras.txt") -> Original:
+    return store_content(source, io.BytesIO(content), name)
 
 
-def keep_from(source: Any, content: io.BytesIO, name: str = "a") -> Original:
-    arriving = originals.IncomingFile(lambda: uploads.rewind(content), name, "text/plain")
-    (original,) = originals.store_files(source=source, files=[arriving])
+def store_content(source: Any, content: io.BytesIO, name: str = "a") -> Original:
+    file = originals.IncomingFile(lambda: uploads.rewind(content), name, "text/plain")
+    (original,) = originals.store_files(source=source, files=[file])
     return original
 
 
@@ -58,9 +58,9 @@ def send(world: World, source: Any, *documents: Any) -> IngestionJob:
 
 
 def purge() -> None:
-    """As if every original's time had come."""
+    """Purge as if every file were due for its check."""
     Original.objects.update(check_at=timezone.now())
-    originals.purge_unused(end=time.monotonic() + 60)
+    originals.purge_unused(deadline=time.monotonic() + 60)
 
 
 @pytest.fixture
@@ -73,12 +73,12 @@ def bucket(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketSer
         yield server
 
 
-def test_a_file_is_counted_and_hashed_and_lies_where_nobody_else_looks(world: World, stored_files: Path) -> None:
+def test_a_file_is_measured_hashed_and_stored_privately(world: World, stored_files: Path) -> None:
     content = b"Zebras have stripes.\n" * 100_000
-    original = keep(world.source(), content)
+    original = store(world.source(), content)
     assert (original.size, original.sha256) == (len(content), digest(content))
     assert original.name == "../../etc/zebras.txt"
-    (file,) = stored(stored_files)
+    (file,) = files_in(stored_files)
     assert file == stored_files / place(original)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in (file.parent, file.parent.parent)} == {0o700}
@@ -86,36 +86,36 @@ def test_a_file_is_counted_and_hashed_and_lies_where_nobody_else_looks(world: Wo
         assert path.read_bytes() == content
 
 
-def test_a_file_that_is_too_large_leaves_nothing(world: World, stored_files: Path, settings: Any) -> None:
+def test_nothing_is_left_of_a_file_that_is_too_large(world: World, stored_files: Path, settings: Any) -> None:
     settings.RAG_MAX_FILE_BYTES = 1000
     with pytest.raises(DocumentTooLarge, match=r"1,000 bytes \(RAG_MAX_FILE_BYTES\)"):
-        keep(world.source(), b"x" * 1001)
-    assert (stored(stored_files), Original.objects.count()) == ([], 0)
-    assert keep(world.source("other"), b"x" * 1000).size == 1000
+        store(world.source(), b"x" * 1001)
+    assert (files_in(stored_files), Original.objects.count()) == ([], 0)
+    assert store(world.source("other"), b"x" * 1000).size == 1000
 
 
-def test_many_files_take_few_statements(world: World, stored_files: Path, django_assert_max_num_queries: Any) -> None:
-    """A request of ten thousand documents is answered while its client still waits."""
+def test_many_files_need_few_statements(world: World, stored_files: Path, django_assert_max_num_queries: Any) -> None:
+    """A request with ten thousand documents is answered before the client's timeout."""
     source = world.source()
     contents = [f"File {number}".encode() for number in range(120)]
-    files = [originals.IncomingFile(partial(io.BytesIO, each), "file.txt", "text/plain") for each in contents]
+    files = [originals.IncomingFile(partial(io.BytesIO, content), "file.txt", "text/plain") for content in contents]
     with django_assert_max_num_queries(30):
-        kept = originals.store_files(source=source, files=files)
-    assert [original.sha256 for original in kept] == [digest(content) for content in contents]
-    assert [(stored_files / place(original)).read_bytes() for original in kept] == contents
+        stored = originals.store_files(source=source, files=files)
+    assert [original.sha256 for original in stored] == [digest(content) for content in contents]
+    assert [(stored_files / place(original)).read_bytes() for original in stored] == contents
     rows = Original.objects.in_bulk()
-    assert [(rows[each.pk].size, rows[each.pk].sha256) for each in kept] == [(each.size, each.sha256) for each in kept]
+    assert [(rows[one.pk].size, rows[one.pk].sha256) for one in stored] == [(one.size, one.sha256) for one in stored]
     with django_assert_max_num_queries(15):
-        originals.discard(kept)
-    assert (stored(stored_files), Original.objects.count()) == ([], 0)
+        originals.discard(stored)
+    assert (files_in(stored_files), Original.objects.count()) == ([], 0)
 
 
-def test_a_bucket_holds_files_of_one_part_and_of_several(world: World, bucket: BucketServer, settings: Any) -> None:
-    """Through boto3, over HTTP: kept, read, deleted. 20 MB go in parts, of which one is in memory at a time."""
+def test_a_bucket_stores_files_of_one_part_and_of_several(world: World, bucket: BucketServer, settings: Any) -> None:
+    """Through boto3, over HTTP: stored, read, deleted. 20 MB go in parts, of which one is in memory at a time."""
     source = world.source()
     for size in (20, 20_000_000):
         content = bytes(range(256)) * (size // 256 + 1)
-        original = keep(source, content)
+        original = store(source, content)
         assert bucket.objects == {f"/documents/{place(original)}": content}
         with file_storage.local_copy(original) as copy:
             assert copy.read_bytes() == content
@@ -126,16 +126,14 @@ def test_a_bucket_holds_files_of_one_part_and_of_several(world: World, bucket: B
     assert bucket.longest <= 8 * 1024 * 1024
     settings.RAG_MAX_FILE_BYTES = 10_000_000
     with pytest.raises(DocumentTooLarge):
-        keep(source, b"x" * 12_000_000)
+        store(source, b"x" * 12_000_000)
     assert (bucket.objects, bucket.parts, Original.objects.count()) == ({}, {}, 0)
 
 
-def test_a_bucket_that_does_not_answer_costs_time_and_no_file(
-    world: World, bucket: BucketServer, settings: Any
-) -> None:
+def test_no_file_is_lost_while_the_bucket_does_not_answer(world: World, bucket: BucketServer, settings: Any) -> None:
     source = world.source()
-    original = keep(source)
-    settings.RAG_MAX_OUTAGES = 3
+    original = store(source)
+    monkeypatch.setattr(outages, "MAX_OUTAGES", 3)
     job = uploads.submit_documents(
         source=source, documents=[upload("a", b"Alpha.")], options=OPTIONS, actor=world.users["editor"]
     )
@@ -144,7 +142,7 @@ def test_a_bucket_that_does_not_answer_costs_time_and_no_file(
     row = job.documents.get()
     assert (row.state, row.attempts) == (State.QUEUED, 0), "it is tried again"
     with pytest.raises(StorageFailed):
-        keep(source)
+        store(source)
     purge()
     assert Original.objects.count() == 3, "the rows stay as long as their files"
     bucket.down = False
@@ -153,8 +151,8 @@ def test_a_bucket_that_does_not_answer_costs_time_and_no_file(
     assert list(bucket.objects) == [f"/documents/{place(Original.objects.get())}"]
 
 
-def test_a_copy_that_is_not_what_was_stored_is_not_read(world: World, bucket: BucketServer) -> None:
-    original = keep(world.source())
+def test_a_file_that_differs_from_what_was_stored_is_not_read(world: World, bucket: BucketServer) -> None:
+    original = store(world.source())
     for damage in (b"Zebras have spots...", b"short", b"long" * 100):
         bucket.objects = dict.fromkeys(bucket.objects, damage)
         with pytest.raises(StorageFailed, match="not whole"), file_storage.local_copy(original):
@@ -165,24 +163,26 @@ def test_a_copy_that_is_not_what_was_stored_is_not_read(world: World, bucket: Bu
     assert not error.value.retry
 
 
-def test_the_row_is_there_before_the_file(world: World, stored_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that is killed while it writes leaves a row by which its file is found."""
+def test_the_row_is_committed_before_the_file_is_written(
+    world: World, stored_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a process was killed while it wrote a file, the file can be found by its row."""
     rows: list[int] = []
 
-    class Watched(io.BytesIO):
+    class KillingFile(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             rows.append(Original.objects.count())
             raise SystemExit("killed")
 
-    monkeypatch.setattr(originals, "discard", lambda kept: None)
+    monkeypatch.setattr(originals, "discard", lambda originals: None)
     source = world.source()
     with pytest.raises(SystemExit):
-        keep_from(source, Watched())
+        store_content(source, KillingFile())
     assert rows == [1]
-    originals.purge_unused(end=time.monotonic() + 60)
-    assert Original.objects.exists(), "it may still be arriving"
+    originals.purge_unused(deadline=time.monotonic() + 60)
+    assert Original.objects.exists(), "the upload may still be in progress"
     purge()
-    assert (Original.objects.count(), stored(stored_files)) == (0, [])
+    assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 
 
 def _deleting(source: Any) -> io.BytesIO:
@@ -202,17 +202,17 @@ def test_a_refused_submission_leaves_nothing(world: World, stored_files: Path) -
         send(world, source, upload("a", b"Alpha."))
     world.home.max_chunks = None
     world.home.save()
-    with pytest.raises(UnknownSource):  # deleted while its second file comes in
+    with pytest.raises(UnknownSource):  # deleted while its second file is read
         send(
             world,
             source,
             upload("a", b"Alpha."),
             uploads.Upload(Submission(path="b", title="b", text=""), lambda: _deleting(source), "b"),
         )
-    assert (Original.objects.count(), stored(stored_files), IngestionJob.objects.count()) == (0, [], 0)
+    assert (Original.objects.count(), files_in(stored_files), IngestionJob.objects.count()) == (0, [], 0)
 
 
-def test_a_source_that_is_deleted_while_a_file_comes_in_keeps_nothing_of_it(world: World, stored_files: Path) -> None:
+def test_no_file_is_left_of_a_source_that_is_deleted_during_the_upload(world: World, stored_files: Path) -> None:
     source = world.source()
 
     class Slow(io.BytesIO):
@@ -223,11 +223,11 @@ def test_a_source_that_is_deleted_while_a_file_comes_in_keeps_nothing_of_it(worl
             return super().read(size)
 
     with pytest.raises(UnknownSource):
-        keep_from(source, Slow(b"Zebras."))
-    assert (Original.objects.count(), stored(stored_files)) == (0, [])
+        store_content(source, Slow(b"Zebras."))
+    assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 
 
-def test_a_document_holds_its_original_until_it_is_replaced(world: World, stored_files: Path) -> None:
+def test_a_document_keeps_its_file_until_it_is_replaced(world: World, stored_files: Path) -> None:
     source = world.source()
     send(world, source, upload("a.md", b"# Zebras\n\nStripes."))
     document = Document.objects.get()
@@ -237,20 +237,20 @@ def test_a_document_holds_its_original_until_it_is_replaced(world: World, stored
     send(world, source, upload("a.md", b"# Zebras\n\nStripes."))
     assert Document.objects.get().original == first, "unchanged"
     purge()
-    assert stored(stored_files) == [stored_files / place(first)]
+    assert files_in(stored_files) == [stored_files / place(first)]
     send(world, source, upload("a.md", b"# Lions\n\nManes."))
-    originals.purge_unused(end=time.monotonic() + 60)  # at once: its replacement said so
+    originals.purge_unused(deadline=time.monotonic() + 60)  # due at once, because the document was replaced
     second = Document.objects.get().original
     assert second is not None
     assert second != first
-    assert stored(stored_files) == [stored_files / place(second)]
+    assert files_in(stored_files) == [stored_files / place(second)]
     Document.objects.update(deleted_at=timezone.now())
     Original.objects.release()
-    originals.purge_unused(end=time.monotonic() + 60)
-    assert (Original.objects.count(), stored(stored_files)) == (0, [])
+    originals.purge_unused(deadline=time.monotonic() + 60)
+    assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 
 
-def test_a_job_holds_what_it_has_not_ended_and_what_failed_lately(
+def test_a_job_keeps_the_files_of_open_and_of_recently_failed_documents(
     world: World, stored_files: Path, settings: Any
 ) -> None:
     source = world.source()
@@ -266,21 +266,21 @@ def test_a_job_holds_what_it_has_not_ended_and_what_failed_lately(
     IngestionDocument.objects.filter(path="bad").update(finished_at=late)
     retries.delete_expired_inputs()
     purge()
-    assert (Original.objects.count(), stored(stored_files)) == (0, [])
+    assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 
 
-def test_what_is_needed_is_looked_at_ever_more_rarely(world: World) -> None:
+def test_files_in_use_are_checked_ever_less_often(world: World) -> None:
     send(world, world.source(), upload("a", b"Alpha."))
     now = timezone.now()
     for age, pause in ((0, 10), (60, 60), (10_000, 1440)):
         created = now - datetime.timedelta(minutes=age)
         Original.objects.update(check_at=now, created_at=created)
-        originals.purge_unused(end=time.monotonic() + 60)
+        originals.purge_unused(deadline=time.monotonic() + 60)
         wait = Original.objects.get().check_at - now
         assert abs(wait - datetime.timedelta(minutes=pause)) < datetime.timedelta(minutes=1)
 
 
-def test_a_deleted_sources_originals_go_with_it(world: World, stored_files: Path) -> None:
+def test_the_files_of_a_deleted_source_are_deleted(world: World, stored_files: Path) -> None:
     source, other = world.source(), world.source("other")
     for number in range(3):
         send(world, source, upload(f"{number}", f"Zebra {number}.".encode()))
@@ -290,22 +290,22 @@ def test_a_deleted_sources_originals_go_with_it(world: World, stored_files: Path
     deletion.delete_source(source)
     deletion.purge_deleted()
     assert not type(source).objects.filter(pk=source.pk).exists()
-    assert stored(stored_files) == [stored_files / place(Original.objects.get())]
+    assert files_in(stored_files) == [stored_files / place(Original.objects.get())]
     assert Original.objects.get().source == other
 
 
-def test_copies_of_killed_processes_are_forgotten(world: World, settings: Any) -> None:
+def test_temporary_copies_of_killed_processes_are_deleted(world: World, settings: Any) -> None:
     import os
 
     old, new = settings.RAG_TEMP_FOLDER / "copy-old", settings.RAG_TEMP_FOLDER / "copy-new"
     for path in (old, new):
         path.touch()
     os.utime(old, (0, 0))
-    originals.purge_unused(end=time.monotonic() + 60)
+    originals.purge_unused(deadline=time.monotonic() + 60)
     assert list(settings.RAG_TEMP_FOLDER.iterdir()) == [new]
 
 
-def test_documents_are_parsed_again_from_what_is_stored(world: World, settings: Any) -> None:
+def test_documents_are_reparsed_from_what_is_stored(world: World, settings: Any) -> None:
     source = world.source()
     send(world, source, upload("a.md", b"Zebras. " * 200, tags=("x",), source_type="faq"))
     synchronous.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
@@ -324,7 +324,7 @@ def test_documents_are_parsed_again_from_what_is_stored(world: World, settings: 
     assert Original.objects.count() == 1
 
 
-def test_a_version_on_its_way_is_not_overtaken_by_parsing_again(world: World) -> None:
+def test_reparsing_does_not_replace_a_newer_version_in_the_queue(world: World) -> None:
     source = world.source()
     send(world, source, upload("a", b"Alpha."))
     documents = Document.objects.all()
@@ -338,5 +338,5 @@ def test_a_version_on_its_way_is_not_overtaken_by_parsing_again(world: World) ->
     (job,) = reparsing.reparse_documents(Caller(editor), documents)
     documents_service.delete_document(documents.get())
     factories.process_queue()
-    assert not Document.objects.live().exists(), "nor does it bring back what was deleted since"
+    assert not Document.objects.live().exists(), "nor does it restore a document that was deleted since"
     assert job.documents.get().outcome == "unchanged"

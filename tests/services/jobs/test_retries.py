@@ -1,4 +1,4 @@
-"""What was sent of failed documents is kept for a while, and they can be tried again until then."""
+"""Retries of failed documents, and the deletion of their inputs after the retention period."""
 
 import datetime
 
@@ -17,9 +17,9 @@ State, Status = IngestionDocument.State, IngestionJob.Status
 
 
 def failed_job(world: World, *, count: int = 2) -> IngestionJob:
-    """Its first document has failed; the others are done."""
+    """Return a finished job whose first document has failed; the others are done."""
     source = world.home.sources.first() or world.source()
-    submissions = [Submission(path=f"doc-{each}", title="A", text=f"Zebra {each}.") for each in range(count)]
+    submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
     job = submit.submit_job(
         source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
@@ -31,7 +31,7 @@ def failed_job(world: World, *, count: int = 2) -> IngestionJob:
     return job
 
 
-def test_a_retry_does_what_failed_and_only_that(world: World) -> None:
+def test_a_retry_processes_failed_documents_only(world: World) -> None:
     job = failed_job(world)
     assert job.status == Status.COMPLETED
     done = job.documents.get(index=1)
@@ -49,7 +49,7 @@ def test_a_retry_does_what_failed_and_only_that(world: World) -> None:
     assert Document.objects.count() == 2
 
 
-def test_a_retry_does_not_bring_an_older_version_back(world: World) -> None:
+def test_a_retry_does_not_restore_an_older_version(world: World) -> None:
     job = failed_job(world, count=1)
     ingest_text(job.source, "doc-0", "Lions.")
     retries.retry_job(Caller(world.users["editor"]), job.pk)
@@ -58,20 +58,20 @@ def test_a_retry_does_not_bring_an_older_version_back(world: World) -> None:
     assert job.documents.get().state == State.DONE
 
 
-def test_what_is_kept_is_forgotten_in_time_and_the_rows_stay(world: World) -> None:
+def test_expired_inputs_are_deleted_and_the_rows_stay(world: World) -> None:
     old, young = failed_job(world), failed_job(world)
     past = timezone.now() - datetime.timedelta(days=31)
     IngestionDocument.objects.filter(job=old).update(finished_at=past)
     retries.delete_expired_inputs()
     assert (old.documents.count(), old.documents.exclude(text="").count()) == (2, 0)
     assert young.documents.exclude(text="").count() == 1
-    with pytest.raises(NothingToRetry, match="not kept any more"):
+    with pytest.raises(NothingToRetry, match="no longer stored"):
         retries.retry_job(Caller(world.users["editor"]), old.pk)
     retries.retry_job(Caller(world.users["editor"]), young.pk)
 
 
-def test_forgetting_takes_any_number_in_small_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_FORGOTTEN", 2)
+def test_expired_inputs_are_deleted_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "_BATCH_SIZE", 2)
     past = timezone.now() - datetime.timedelta(days=31)
     for _ in range(5):
         failed_job(world, count=1)
@@ -80,7 +80,7 @@ def test_forgetting_takes_any_number_in_small_batches(world: World, monkeypatch:
     assert not IngestionDocument.objects.exclude(text="").exists()
 
 
-def test_there_must_be_something_to_try_again(world: World) -> None:
+def test_a_job_without_retryable_documents_is_refused(world: World) -> None:
     editor = world.users["editor"]
     job = failed_job(world, count=3)
     retries.retry_job(Caller(editor), job.pk)
