@@ -88,7 +88,7 @@ def _as_it_is_searched(question: Any, said: Sequence[str], reader: Any) -> Any:
 
     messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(said)]
     messages.append(Message("user", question.text))
-    return conversations._standalone(conversations.ChatTurn(messages, question=question), messages, reader)
+    return conversations.resolve_follow_up(conversations.ChatTurn(messages, question=question), messages, reader)
 
 
 def _rank(dialogue: dict[str, Any], ask: Callable[..., Any], reader: Any, gear: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 from rag.errors import GenerationFailed, RerankFailed
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.rerankers.cohere import CohereReranker
-from rag.services.search.agent import _selected
+from rag.services.search.agent import selected_text_passage
 from rag.types import Message
 from tests.support.upstream import Upstream
 
@@ -40,7 +40,7 @@ def streamed(upstream: Upstream, timeout: float = 1.0) -> str:
 
 def rank(upstream: Upstream, timeout: float = 1.0) -> list[float]:
     reranker = CohereReranker(name="test-ranker", base_url=upstream.address, api_key="secret", timeout=timeout)
-    return reranker.rank("bicycles", [_selected("Bicycles are parked in the yard.")])
+    return reranker.rank("bicycles", [selected_text_passage("Bicycles are parked in the yard.")])
 
 
 def completion(content: Any, **message: Any) -> bytes:

@@ -12,7 +12,7 @@ from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, Document
 from rag.services.access import explain
-from rag.services.search import search_trace
+from rag.services.search import document_outcome, search_trace
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
 from .source_pages import managed, render
@@ -32,7 +32,7 @@ _STEPS = {
 }
 _STAGES = dict(
     zip(
-        search_trace.STAGES,
+        document_outcome.STAGES,
         ("sources", "chunks", "candidates", "near enough", "without repetitions", "last order", "for the answer"),
         strict=True,
     )
@@ -90,7 +90,7 @@ def _explained(request: HttpRequest, source: DataSource, form: WhyForm) -> searc
         values["question"], top_k=values["top_k"], min_score=values["min_score"], rerank=True, deduplicate=True
     )
     asked = search_trace.TraceRequest(
-        asker=get_caller(request),
+        caller=get_caller(request),
         user=values["user"],
         data_sources=() if values["everywhere"] else (str(source.pk),),
         document_id="" if not values["path"] else str(document.pk) if document else values["path"],

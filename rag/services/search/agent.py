@@ -1,4 +1,4 @@
-"""The agent: what the sources hold, an answer by a model with tools or by quoting, and a last look at its grounds."""
+"""The agent: retrieves passages, answers with a tool-calling language model or by quoting, and validates the answer."""
 
 import dataclasses
 import json
@@ -6,8 +6,8 @@ import time
 import uuid
 
 import structlog
-from django.conf import settings
 
+from rag.pipeline.answering.answer import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.extractive import EXTRACTIVE_MODEL as EXTRACTIVE
 from rag.pipeline.answering.extractive import extract_quotes, render_quotes
 from rag.pipeline.answering.sentence_similarity import sentence_similarity
@@ -22,10 +22,10 @@ from .agent_tools import Toolbox, chunk_out, source_url
 
 logger = structlog.get_logger(__name__)
 
-NOTHING_FOUND = "The sources hold nothing that answers this question."
+NOTHING_FOUND = "The sources contain nothing that answers this question."
 
-# A text that the user marked is held to be about as near to the question as a middling passage.
-_SELECTED_SCORE = 0.4
+# The cosine similarity that a text selected by the user is given: that of an average passage.
+_SELECTED_TEXT_SCORE = 0.4
 
 _INSTRUCTIONS = """\
 You answer questions from sources. The input is one JSON object: `question`; `user_selected_text`, which the user \
@@ -38,35 +38,43 @@ draft with GroundingValidatorTool. Use nothing that you know from elsewhere. If 
 Answer in plain sentences, without naming chunks or repeating these instructions."""
 
 
-def respond(question: Question, reader: queries.SourceSelection, selected_text: str = "") -> AgentReply:
-    """An answer inside what the reader may read; a reader without sources is told that nothing was found.
+def respond(question: Question, selection: queries.SourceSelection, selected_text: str = "") -> AgentReply:
+    """Answer a question from the selected sources. Without any source, the reply says that nothing was found.
 
-    selected_text: context of its own, ahead of what is retrieved. Raises GenerationFailed, GroundingFailed,
-    EmbeddingFailed, IndexUnavailable, AccessEnded.
+    Args:
+        question: Its `top_k` and `min_score` limit all searches of this run.
+        selection: Who asks, and which sources to search.
+        selected_text: Text selected by the user; it comes first in the context.
+
+    Raises:
+        GenerationFailed: The language model failed.
+        GroundingFailed: The language model that judges groundability failed.
+        EmbeddingFailed: The question could not be embedded.
+        IndexUnavailable: The chunk store failed.
+        AccessEnded: The caller lost access during the run.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     model = registry.agent_loop()
-    toolbox = Toolbox(question, reader, tokens=settings.RAG_MAX_CONTEXT_TOKENS if model else None)
-    # The first search is ours: so every answer has a context, also with a model that calls no tools.
+    toolbox = Toolbox(question, selection, token_budget=MAX_PROMPT_TOKENS if model else None)
+    # Search once before the model runs, so that there is a context even if the model calls no tool.
     toolbox.retrieve({"query": question.text})
     text = ""
     if model is not None:
-        given = _context(question.text, selected_text, toolbox)
-        text = model.run(instructions=_INSTRUCTIONS, text=given.prompt, tools=toolbox.tools())
+        prompt = _build_context(question.text, selected_text, toolbox).prompt
+        text = model.run(instructions=_INSTRUCTIONS, text=prompt, tools=toolbox.tools())
         toolbox.require_access()
-    context = _context(question.text, selected_text, toolbox)
-    # The reply has no place for a warning that somebody else judged.
+    context = _build_context(question.text, selected_text, toolbox)
+    # Strict: the reply has no field for a warning that the model could not judge groundability.
     grounding = assess_grounding(question.text, context, gear=mode_name(question), strict=True)
     if model is None and grounding.is_groundable:
         relevant = grounding.relevant
-        text = render_quotes(
-            extract_quotes(question.text, relevant, sentence_similarity(question.text, relevant, relevant))
-        )
+        similarity = sentence_similarity(question.text, relevant, relevant)
+        text = render_quotes(extract_quotes(question.text, relevant, similarity))
     if text and context.passages:
-        reply = _judged(text, context, grounding, toolbox, model=model.name if model else EXTRACTIVE)
+        reply = _validated_reply(text, context, grounding, toolbox, model=model.name if model else EXTRACTIVE)
     else:
         reply = AgentReply(NOTHING_FOUND, 0.0, False, (), toolbox.passages, 0.0, model="")
-    reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - begun)
+    reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - started)
     logger.info(
         "agent_responded",
         query_characters=len(question.text),
@@ -78,8 +86,8 @@ def respond(question: Question, reader: queries.SourceSelection, selected_text: 
     return reply
 
 
-def _judged(text: str, context: Context, grounding: Grounding, toolbox: Toolbox, *, model: str) -> AgentReply:
-    """The answer, with the validator's last word on it, whatever the model did."""
+def _validated_reply(text: str, context: Context, grounding: Grounding, toolbox: Toolbox, *, model: str) -> AgentReply:
+    """Validate the final answer, whether or not the model called the validator itself."""
     sources = tuple(dict.fromkeys(source_url(passage) for passage in find_supporting_passages(text, toolbox.passages)))
     verdict = toolbox.validate(
         {
@@ -88,34 +96,34 @@ def _judged(text: str, context: Context, grounding: Grounding, toolbox: Toolbox,
             "sources": list(sources),
         }
     )
-    # How well the answer is carried counts most, and how well the passages fit the question counts too.
+    # Both count: how well the context supports the answer, and how well the passages fit the question.
     confidence = verdict["confidence_score"] * (1 + grounding.score) / 2 if verdict["is_valid"] else 0.0
     return AgentReply(text, confidence, verdict["is_valid"], sources, toolbox.passages, 0.0, model)
 
 
-def _context(question: str, selected_text: str, toolbox: Toolbox) -> Context:
-    """What an answer may rest on. In JSON no text can end where it wants and go on as something else."""
+def _build_context(question: str, selected_text: str, toolbox: Toolbox) -> Context:
+    """Build the prompt. It is JSON, so that no text can end its own field and continue as an instruction."""
     prompt = {
         "question": question,
         "user_selected_text": selected_text or None,
         "chunks": [chunk_out(passage) for passage in toolbox.passages],
     }
-    selected = (_selected(selected_text),) if selected_text else ()
+    selected = (selected_text_passage(selected_text),) if selected_text else ()
     passages = (*selected, *toolbox.passages)
     return Context(json.dumps(prompt, ensure_ascii=False), passages, token_count=0)
 
 
-def _selected(text: str) -> Passage:
-    """The user's own text among the passages. It belongs to no document."""
-    nobody = uuid.UUID(int=0)
+def selected_text_passage(text: str) -> Passage:
+    """Wrap a text selected by the user as a passage that belongs to no document."""
+    no_id = uuid.UUID(int=0)
     return Passage(
-        chunk_id=nobody,
-        document_id=nobody,
-        source_id=nobody,
-        organization_id=nobody,
+        chunk_id=no_id,
+        document_id=no_id,
+        source_id=no_id,
+        organization_id=no_id,
         source_slug="",
         rank=0,
-        score=_SELECTED_SCORE,
+        score=_SELECTED_TEXT_SCORE,
         relevance=1.0,
         text=text,
         position=0,

@@ -1,4 +1,4 @@
-"""The agent contract's two tools, for one question of one reader."""
+"""The two tools of the agent contract, for one question of one caller."""
 
 import time
 import uuid
@@ -31,22 +31,30 @@ VALIDATOR_OUTPUT = _object(
 
 
 class Toolbox:
-    """Remembers what it retrieved."""
+    """The tools of one run, and the passages that they have retrieved."""
 
-    def __init__(self, question: Question, reader: queries.SourceSelection, *, tokens: int | None = None) -> None:
-        """question: its top_k and min_score are the limits that no call goes beyond. tokens: of all the texts that the
-        tools may hand out, in OpenAI tokens; None for no limit."""
+    def __init__(
+        self, question: Question, selection: queries.SourceSelection, *, token_budget: int | None = None
+    ) -> None:
+        """Create the tools.
+
+        Args:
+            question: No call can exceed its `top_k` or go below its `min_score`.
+            selection: Who asks, and which sources to search.
+            token_budget: Limit of all texts that the tools return together, in OpenAI tokens; None for no limit.
+        """
         self._question = question
-        self._reader = reader
-        self._room = tokens
+        self._selection = selection
+        self._remaining_tokens = token_budget
         self._passages: dict[uuid.UUID, Passage] = {}
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """Each passage that was handed out, once, in that order."""
+        """The passages that were returned so far, each once, in order."""
         return tuple(self._passages.values())
 
     def tools(self) -> list[AgentTool]:
+        """Return the tools with their JSON Schemas."""
         return [
             AgentTool(
                 name="QdrantRetrievalTool",
@@ -66,45 +74,71 @@ class Toolbox:
         ]
 
     def retrieve(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Raises InvalidRequest, AccessEnded, and what queries.retrieve raises, but for NoAccessibleSources: nothing is
-        found."""
-        begun = time.monotonic()
+        """Search (QdrantRetrievalTool). Without any accessible source, no chunk is returned.
+
+        Args:
+            arguments: A JSON object that matches RETRIEVAL_INPUT; `top_k` and `min_score` may be missing.
+
+        Returns:
+            A JSON object that matches RETRIEVAL_OUTPUT; `retrieval_time` is in seconds.
+
+        Raises:
+            InvalidRequest: An argument is missing or wrong.
+            AccessEnded: The caller lost access.
+            RagError: Whatever `queries.retrieve` raises.
+        """
+        started = time.monotonic()
         self.require_access()
         question = self._within_limits(arguments)
         try:
-            found = queries.retrieve(question, self._reader).passages
+            passages = queries.retrieve(question, self._selection).passages
         except NoAccessibleSources:
-            found = ()
-        handed_out = [passage for passage in found if self._fits(passage)]
-        for passage in handed_out:
+            passages = ()
+        returned = [passage for passage in passages if self._consume_tokens(passage)]
+        for passage in returned:
             self._passages.setdefault(passage.chunk_id, passage)
-        return {"chunks": [chunk_out(each) for each in handed_out], "retrieval_time": time.monotonic() - begun}
+        return {"chunks": [chunk_out(passage) for passage in returned], "retrieval_time": time.monotonic() - started}
 
     def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Raises InvalidRequest and AccessEnded."""
+        """Check an answer (GroundingValidatorTool).
+
+        Args:
+            arguments: A JSON object that matches VALIDATOR_INPUT.
+
+        Returns:
+            A JSON object that matches VALIDATOR_OUTPUT.
+
+        Raises:
+            InvalidRequest: An argument is missing or wrong.
+            AccessEnded: The caller lost access.
+        """
         self.require_access()
         response, context = _text(arguments, "response"), _text(arguments, "context")
         sources = arguments.get("sources", [])
-        if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
+        if not isinstance(sources, list) or not all(isinstance(source, str) for source in sources):
             raise InvalidRequest("sources must be an array of strings", field="sources")
-        checked = validate_answer(response, context, [passage.lang for passage in self.passages])
+        validation = validate_answer(response, context, [passage.lang for passage in self.passages])
         urls = [source_url(passage) for passage in self.passages]
         unknown = set(sources) - {*urls, *map(sanitize, urls)}
-        details = checked.details
+        details = validation.details
         if unknown:
             details += f" Sources that were not retrieved: {len(unknown)}."
-        is_valid = checked.is_valid and not unknown
+        is_valid = validation.is_valid and not unknown
         return {
             "is_valid": is_valid,
             "validation_details": details,
             "hallucination_detected": bool(response.strip()) and not is_valid,
-            "confidence_score": checked.score if is_valid else 0.0,
+            "confidence_score": validation.score if is_valid else 0.0,
         }
 
     def require_access(self) -> None:
-        """Before each step: what was handed out may still be used. Raises AccessEnded."""
-        sources = {passage.source_id for passage in self._passages.values()}
-        access_watch.require(self._reader.caller, sources)
+        """Check before each step that the caller may still query the sources of all returned passages.
+
+        Raises:
+            AccessEnded: The caller lost access.
+        """
+        source_ids = {passage.source_id for passage in self._passages.values()}
+        access_watch.require(self._selection.caller, source_ids)
 
     def _within_limits(self, arguments: dict[str, Any]) -> Question:
         limits = self._question
@@ -118,18 +152,19 @@ class Toolbox:
             raise InvalidRequest("min_score must be a number from 0 to 1", field="min_score")
         return Question(query, top_k=min(top_k, limits.top_k), min_score=max(min_score, limits.min_score))
 
-    def _fits(self, passage: Passage) -> bool:
-        if self._room is None:
+    def _consume_tokens(self, passage: Passage) -> bool:
+        """Take the passage's tokens from the budget; return whether the budget was large enough."""
+        if self._remaining_tokens is None:
             return True
         tokens = count_tokens(passage.text)
-        if tokens > self._room:
+        if tokens > self._remaining_tokens:
             return False
-        self._room -= tokens
+        self._remaining_tokens -= tokens
         return True
 
 
 def chunk_out(passage: Passage) -> dict[str, Any]:
-    """A chunk as the tool contract has it, for a model to read."""
+    """Serialize a passage as a chunk of the agent contract, sanitized for a language model."""
     return {
         "text": sanitize(passage.text, passage.content_type),
         "source_url": sanitize(source_url(passage)),
@@ -140,7 +175,7 @@ def chunk_out(passage: Passage) -> dict[str, Any]:
 
 
 def source_url(passage: Passage) -> str:
-    """The document's link; its path if it has none."""
+    """Return the document's link; its path if it has none."""
     return passage.uri or passage.path
 
 
@@ -148,5 +183,5 @@ def _text(arguments: dict[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
         raise InvalidRequest(f"{name} must be a string", field=name)
-    # Half a character, which JSON can write, is no text.
+    # JSON can contain lone surrogates, which are not valid text.
     return value.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Chat: history, retrieved context, the model, and the exchange kept (the v3 contract, 2.3 and 3.1)."""
+"""Chat with retrieval and a stored history (v3 contract, 2.3 and 3.1)."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -28,19 +28,24 @@ from ragsite.postgres.models import as_uuid, uuid7
 
 from . import queries
 
-# That a request may carry: as many are looked at to see which of them are kept already.
+# Messages that a request may carry. As many stored ones are read, to find out which of the sent ones are new.
 MAX_MESSAGES = 200
-# Of LLM_TIMEOUT's kind, for the one call before the reply's own.
-_REWRITING_SECONDS = 10.0
-_NOTHING_FOUND = "The sources do not hold anything about this question."
+# The newest messages of a conversation that the language model is shown.
+MAX_PROMPT_MESSAGES = 40
+# Timeout of the language model call that rewrites a follow-up question.
+_REWRITING_TIMEOUT_SECONDS = 10.0
+_NOTHING_FOUND = "The sources do not contain anything about this question."
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """One request to the chat. messages: the user's and the assistant's, oldest first; the last is the
-    user's. system: the prompt ahead of them, which is not kept.
+    """One request to the chat.
 
-    conversation_id: empty for a new one. question: what to retrieve for, None to leave retrieval alone.
+    Attributes:
+        messages: Of the user and the assistant, oldest first; the last one is the user's.
+        system: The system prompt. It is not stored.
+        conversation_id: Empty for a new conversation.
+        question: What to retrieve for; None to chat without retrieval.
     """
 
     messages: Sequence[Message]
@@ -50,85 +55,111 @@ class ChatTurn:
     question: Question | None = None
 
 
-def chat(turn: ChatTurn, reader: queries.SourceSelection) -> AnswerEvents[ChatReply]:
-    """The reply; kept when it is whole, if the user's organisations let conversations be kept at all.
+def chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[ChatReply]:
+    """Stream a reply. The complete exchange is stored if the user's organisations allow conversations to be stored.
 
-    Raises UnknownConversation, NoLanguageModel, GenerationFailed, AccessEnded, and what `queries.retrieve` raises.
+    Raises:
+        UnknownConversation: The conversation does not exist for the caller.
+        NoLanguageModel: No language model is configured, and the turn has no question to retrieve for.
+        GenerationFailed: The language model failed.
+        AccessEnded: The caller lost access while the reply was streamed.
+        RagError: Whatever `queries.search` raises.
     """
-    return access_watch.watched(_chat(turn, reader), reader.caller)
+    return access_watch.watched(_chat(turn, selection), selection.caller)
 
 
-def _chat(turn: ChatTurn, reader: queries.SourceSelection) -> AnswerEvents[ChatReply]:
-    is_kept = retention_for(reader.caller.user).history == QueryHistory.FULL
-    conversation = _conversation(reader.caller, turn.conversation_id, is_kept=is_kept)
-    history = _history(conversation) if conversation else []
-    messages = [*history, *_new(turn.messages, history)]
-    question = _standalone(turn, messages, reader) if turn.question else None
-    retrieval = queries.search(question, reader) if question else None
-    pieces = _reply(turn, messages, question, retrieval)
-    yield retrieval or queries.NOTHING
-    text = yield from collect_text(pieces)
-    if not is_kept:
+def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[ChatReply]:
+    is_stored = retention_for(selection.caller.user).history == QueryHistory.FULL
+    conversation = _get_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
+    history = _load_history(conversation) if conversation else []
+    messages = [*history, *_new_messages(turn.messages, history)]
+    question = resolve_follow_up(turn, messages, selection) if turn.question else None
+    retrieval = queries.search(question, selection) if question else None
+    text_parts = _generate_reply(turn, messages, question, retrieval)
+    yield retrieval or queries.NO_RESULTS
+    text = yield from collect_text(text_parts)
+    if not is_stored:
         return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
-    kept = [*_new(turn.messages, history), Message("assistant", text)]
-    saved = _keep(conversation, reader.caller, kept, retrieval)
-    return ChatReply(text, saved.pk, retrieval)
+    exchange = [*_new_messages(turn.messages, history), Message("assistant", text)]
+    stored = _store(conversation, selection.caller, exchange, retrieval)
+    return ChatReply(text, stored.pk, retrieval)
 
 
-def _conversation(caller: Caller, conversation_id: str, *, is_kept: bool) -> Conversation | None:
-    """Another user's does not exist for this one; nor, by a key that is restricted to sources, one that was held
-    beyond them. Where none are kept, any id may be one of theirs that was not."""
+def _get_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) -> Conversation | None:
+    """Return the caller's conversation; None for a new one.
+
+    A conversation of another user does not exist for the caller. For an API key that is restricted to sources, neither
+    does one that used other sources. Where conversations are not stored, any id is accepted: it may be one that an
+    earlier reply returned.
+    """
     if not conversation_id:
         return None
-    key, within = as_uuid(conversation_id), effective_permissions(caller).sources
-    if key and not is_kept:
+    pk, key_sources = as_uuid(conversation_id), effective_permissions(caller).sources
+    if pk and not is_stored:
         return None
-    own = Conversation.objects.filter(user=caller.authenticated_user)
-    if within is not None:
-        own = own.filter(held_within__contained_by=list(within))
-    found = own.filter(pk=key).first() if key else None
-    if found is None:
+    conversations = Conversation.objects.filter(user=caller.authenticated_user)
+    if key_sources is not None:
+        conversations = conversations.filter(held_within__contained_by=list(key_sources))
+    conversation = conversations.filter(pk=pk).first() if pk else None
+    if conversation is None:
         raise UnknownConversation
-    return found
+    return conversation
 
 
-def _history(conversation: Conversation) -> list[Message]:
-    newest = conversation.messages.order_by("-position")[: max(settings.RAG_CHAT_TURNS, MAX_MESSAGES)]
+def _load_history(conversation: Conversation) -> list[Message]:
+    newest = conversation.messages.order_by("-position")[:MAX_MESSAGES]
     return [Message(row.role, row.content) for row in reversed(newest)]
 
 
-def _new(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
-    """What was sent beyond the history: clients may send the last turn alone, or all of them again."""
+def _new_messages(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
+    """Return the messages that are not in the history: clients send only the latest message, or repeat all of them."""
     for overlap in range(min(len(sent), len(history)), 0, -1):
         if list(history[-overlap:]) == list(sent[:overlap]):
             return list(sent[overlap:]) or [sent[-1]]
     return list(sent)
 
 
-def _standalone(turn: ChatTurn, messages: Sequence[Message], reader: queries.SourceSelection) -> Question:
-    """The turn's question; a follow-up with what it is about. Raises what `queries.retrieve` raises."""
+def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: queries.SourceSelection) -> Question:
+    """Rewrite a follow-up question so that it can be searched without the earlier messages.
+
+    The language model rewrites it, if there is one. Otherwise it is expanded by the earlier questions or by the title
+    of a document that they find; only documents that the caller may read today count.
+
+    Args:
+        turn: A turn with a question.
+        messages: The whole conversation, oldest first, ending with that question.
+        selection: Whose conversation it is, and which sources to search.
+
+    Returns:
+        The turn's question, unchanged if it does not depend on earlier messages.
+
+    Raises:
+        RagError: Whatever `queries.search` raises.
+    """
     question = turn.question
     assert question is not None
     earlier = query_rewriting.earlier_questions(messages)
     if not earlier or not query_rewriting.may_depend(question.text):
         return question
-    quick = registry.language_model(turn.generation.model, timeout=min(_REWRITING_SECONDS, settings.LLM_TIMEOUT))
-    written = query_rewriting.rewritten(question.text, messages, quick) if quick else ""
-    if not written:
+    timeout_seconds = min(_REWRITING_TIMEOUT_SECONDS, settings.LLM_TIMEOUT)
+    model = registry.language_model(turn.generation.model, timeout=timeout_seconds)
+    rewritten = query_rewriting.rewritten(question.text, messages, model) if model else ""
+    if not rewritten:
         if not query_rewriting.depends(question.text):
             return question
-        # Titles of what the reader may read today, whatever earlier turns have found.
-        titles = [_title_found(dataclasses.replace(question, text=each), reader) for each in (earlier, question.text)]
-        written = query_rewriting.expanded(question.text, earlier, earlier_title=titles[0], own_title=titles[1])
-    return dataclasses.replace(question, text=written)
+        earlier_title, own_title = (
+            _best_title(dataclasses.replace(question, text=text), selection) for text in (earlier, question.text)
+        )
+        rewritten = query_rewriting.expanded(question.text, earlier, earlier_title=earlier_title, own_title=own_title)
+    return dataclasses.replace(question, text=rewritten)
 
 
-def _title_found(question: Question, reader: queries.SourceSelection) -> str:
-    found = queries.search(dataclasses.replace(question, top_k=1), reader).passages
-    return found[0].title if found else ""
+def _best_title(question: Question, selection: queries.SourceSelection) -> str:
+    passages = queries.search(dataclasses.replace(question, top_k=1), selection).passages
+    return passages[0].title if passages else ""
 
 
-def _reply(
+def _generate_reply(
     turn: ChatTurn, messages: Sequence[Message], question: Question | None, retrieval: Retrieval | None
 ) -> Iterator[str]:
     passages = retrieval.passages if retrieval else ()
@@ -140,43 +171,44 @@ def _reply(
         )
     if model is None:
         assert question is not None
-        return iter([_quoted(question, passages)])
+        return iter([_extractive_reply(question, passages)])
     system = build_system_prompt(turn.system, passages)
-    shown = messages[-settings.RAG_CHAT_TURNS :]
-    prompt = [Message("system", system), *shown] if system else shown
+    recent = messages[-MAX_PROMPT_MESSAGES:]
+    prompt = [Message("system", system), *recent] if system else recent
     return generate_text(model, prompt, turn.generation)
 
 
-def _quoted(question: Question, passages: Sequence[Passage]) -> str:
-    """What answers the question, word for word, and what nothing was found about."""
+def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
+    """Return quotes that answer the question, then the parts of the question that no passage mentions."""
     grounding = assess_grounding(question.text, Context("", tuple(passages), token_count=0))
-    held = tuple(grounding.relevant) if grounding.is_groundable else ()
-    shown = merge_passages(held)
-    quotes = extractive.extract_quotes(question.text, shown, sentence_similarity(question.text, shown, held))
-    text = extractive.render_quotes(quotes, BY_TITLE.mark) or _NOTHING_FOUND
+    relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
+    merged = merge_passages(relevant)
+    similarity = sentence_similarity(question.text, merged, relevant)
+    quotes = extractive.extract_quotes(question.text, merged, similarity)
+    text = extractive.render_quotes(quotes, BY_TITLE.format_citation) or _NOTHING_FOUND
     return f"{text} {describe_gaps(grounding)}".strip()
 
 
 @transaction.atomic
-def _keep(
+def _store(
     conversation: Conversation | None, caller: Caller, messages: Sequence[Message], retrieval: Retrieval | None
 ) -> Conversation:
-    within = effective_permissions(caller).sources
+    key_sources = effective_permissions(caller).sources
     if conversation is None:
         conversation = Conversation.objects.create(
-            user=caller.authenticated_user, held_within=None if within is None else list(within)
+            user=caller.authenticated_user, held_within=None if key_sources is None else list(key_sources)
         )
-    # Locked: two requests that continue one conversation at once are kept one after the other.
+    # Locked: concurrent requests that continue one conversation are stored one after the other.
     row = Conversation.objects.select_for_update().get(pk=conversation.pk)
     position = row.messages.count()
     ConversationMessage.objects.bulk_create(
-        ConversationMessage(conversation=row, position=position + index, role=each.role, content=each.content)
-        for index, each in enumerate(messages)
+        ConversationMessage(conversation=row, position=position + index, role=message.role, content=message.content)
+        for index, message in enumerate(messages)
     )
-    if within is None or row.held_within is None:
+    if key_sources is None or row.held_within is None:
         row.held_within = None
     else:
-        row.held_within = sorted({*row.held_within, *within})
+        row.held_within = sorted({*row.held_within, *key_sources})
     row.rag_used = retrieval is not None
     row.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
     row.save(update_fields=["rag_used", "rag_sources", "held_within", "updated_at"])
@@ -184,5 +216,5 @@ def _keep(
 
 
 def _source(passage: Passage) -> dict[str, object]:
-    """Ids alone: texts and titles stay where access to them is decided."""
+    """Ids only: texts and titles are read where access to them is checked."""
     return {"documentId": str(passage.document_id), "chunkId": str(passage.chunk_id), "score": passage.score}

@@ -1,4 +1,4 @@
-"""Searches that can be asked for again by their id, as far as the asker's organisations let them be kept."""
+"""The search history: results that can be requested again by their id, as far as retention policies allow."""
 
 import time
 import uuid
@@ -17,42 +17,57 @@ from rag.types import Hit, Passage, Question, SearchResult
 from . import queries
 
 
-def search(question: Question, reader: queries.SourceSelection) -> SearchResult:
-    """Search, and keep what was asked and which chunks were found, or less of it. Raises what the pipeline raises."""
+def search(question: Question, selection: queries.SourceSelection) -> SearchResult:
+    """Search, and store the query and its results as far as the caller's organisations allow.
+
+    Raises:
+        UnknownSource: A source of `selection.data_sources` is not visible to the caller.
+        RagError: Whatever the retrieval pipeline raises.
+    """
     started = time.perf_counter()
-    found = queries.search(question, reader).passages
-    elapsed = round((time.perf_counter() - started) * 1000, 1)
-    kept = [{"chunk": str(passage.chunk_id), "score": passage.score} for passage in found]
-    record = SearchRecord(user=reader.caller.authenticated_user, text=question.text, results=kept, time_ms=elapsed)
-    record.created_at = timezone.now()
-    history = retention_for(reader.caller.user).history
+    found_passages = queries.search(question, selection).passages
+    time_ms = round((time.perf_counter() - started) * 1000, 1)
+    results = [{"chunk": str(passage.chunk_id), "score": passage.score} for passage in found_passages]
+    user = selection.caller.authenticated_user
+    record = SearchRecord(user=user, text=question.text, results=results, time_ms=time_ms, created_at=timezone.now())
+    history = retention_for(selection.caller.user).history
     if history == QueryHistory.REDACTED:
         record.text = ""
     if history != QueryHistory.NONE:
         record.save(force_insert=True)
-    return _searched(record, found)
+    return _search_result(record, found_passages)
 
 
 def get_search(query_id: uuid.UUID, *, caller: Caller, organization: Organization | None = None) -> SearchResult:
-    """The user's own search, with those of its results that they may read now and that are still what was found.
+    """Return a stored search of the caller, with those of its results that still exist and that they may read now.
 
-    Raises UnknownQuery, for another user's search too.
+    Args:
+        query_id: Primary key of the SearchRecord.
+        caller: Whose search it is.
+        organization: Only results of this organisation, if the request names one.
+
+    Raises:
+        UnknownQuery: There is no such search, it belongs to another user, or history is not allowed any more.
     """
     record = SearchRecord.objects.filter(user=caller.authenticated_user, pk=query_id).first()
     history = retention_for(caller.user).history
     if record is None or history == QueryHistory.NONE:
         raise UnknownQuery
-    if history == QueryHistory.REDACTED:  # what was kept before it was
+    if history == QueryHistory.REDACTED:  # the record may be older than the policy
         record.text = ""
-    hits = [Hit(uuid.UUID(each["chunk"]), each["score"]) for each in record.results]
+    hits = [Hit(uuid.UUID(result["chunk"]), result["score"]) for result in record.results]
     chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(document__deleted_at=None)
     if organization:
         chunks = chunks.filter(source__organization=organization)
-    readable = set(chunks.filter(pk__in=[hit.chunk_id for hit in hits]).values_list("pk", flat=True))
-    return _searched(record, tuple(passages([hit for hit in hits if hit.chunk_id in readable])))
+    readable_ids = set(chunks.filter(pk__in=[hit.chunk_id for hit in hits]).values_list("pk", flat=True))
+    return _search_result(record, tuple(passages([hit for hit in hits if hit.chunk_id in readable_ids])))
 
 
-def _searched(record: SearchRecord, found: tuple[Passage, ...]) -> SearchResult:
+def _search_result(record: SearchRecord, found_passages: tuple[Passage, ...]) -> SearchResult:
     return SearchResult(
-        query_id=record.pk, text=record.text, passages=found, time_ms=record.time_ms, created_at=record.created_at
+        query_id=record.pk,
+        text=record.text,
+        passages=found_passages,
+        time_ms=record.time_ms,
+        created_at=record.created_at,
     )

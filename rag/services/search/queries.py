@@ -1,4 +1,4 @@
-"""Questions: the caller's scope, then the pipeline."""
+"""Queries: restricts a question to the sources that the caller may query, then runs the query pipeline."""
 
 import uuid
 from collections.abc import Sequence
@@ -30,15 +30,19 @@ from rag.types import (
     Scope,
 )
 
-NOTHING = Retrieval(passages=(), total_found=0, source_ids=())
+NO_RESULTS = Retrieval(passages=(), total_found=0, source_ids=())
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSelection:
     """Who searches, and in which data sources.
 
-    organization: the one to search in, where the request names one. data_sources: ids or slugs to search instead of
-    all; each must be visible, else UnknownSource. slug, organization_id: filters, which may match nothing.
+    Attributes:
+        caller: Whose permissions apply.
+        organization: Only sources of this organisation, if the request names one.
+        data_sources: Ids or slugs of the sources to search; empty for all. Each must be visible to the caller.
+        slug: Only sources with this slug; may match none.
+        organization_id: Only sources of this organisation; may match none.
     """
 
     caller: Caller
@@ -48,41 +52,64 @@ class SourceSelection:
     organization_id: uuid.UUID | None = None
 
 
-def retrieve(question: Question, reader: SourceSelection) -> Retrieval:
-    """The best passages that the reader may read. Raises NoAccessibleSources if there is no source that they may query
-    at all, UnknownSource, and what the pipeline raises."""
-    return retrieval.find(question, _scopes(question, reader))
+def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
+    """Return the best passages of the selected sources.
+
+    Raises:
+        NoAccessibleSources: The caller may not query any source.
+        UnknownSource: A source of `data_sources` is not visible to the caller.
+        RagError: Whatever the retrieval pipeline raises.
+    """
+    return retrieval.find(question, _scopes(question, selection))
 
 
-def search(question: Question, reader: SourceSelection) -> Retrieval:
-    """`retrieve` for contracts in which a reader without any source is not refused, but finds nothing."""
+def search(question: Question, selection: SourceSelection) -> Retrieval:
+    """Like `retrieve`, but return an empty result if the caller may not query any source.
+
+    Raises:
+        UnknownSource: A source of `data_sources` is not visible to the caller.
+        RagError: Whatever the retrieval pipeline raises.
+    """
     try:
-        return retrieve(question, reader)
+        return retrieve(question, selection)
     except NoAccessibleSources:
-        return NOTHING
+        return NO_RESULTS
 
 
-def ask(question: Question, reader: SourceSelection, terms: answering.AnswerOptions) -> AnswerEvents[AnswerResult]:
-    """A grounded answer on its way (rag.pipeline.answering.answer). Raises what `retrieve` raises, too, and
-    AccessEnded."""
-    return access_watch.watched(answering.ask(question, _scopes(question, reader), terms), reader.caller)
+def ask(question: Question, selection: SourceSelection, options: answering.AnswerOptions) -> AnswerEvents[AnswerResult]:
+    """Stream a grounded answer (rag.pipeline.answering.answer). Access is rechecked while the answer is streamed.
+
+    Raises:
+        NoAccessibleSources: The caller may not query any source.
+        UnknownSource: A source of `data_sources` is not visible to the caller.
+        AccessEnded: The caller lost access while the answer was streamed.
+        RagError: Whatever the query pipeline raises.
+    """
+    return access_watch.watched(answering.ask(question, _scopes(question, selection), options), selection.caller)
 
 
 def answer_if_confident(
-    question: Question, reader: SourceSelection, generation: GenerationOptions
+    question: Question, selection: SourceSelection, generation: GenerationOptions
 ) -> AnswerEvents[ConfidentAnswer]:
-    """The retrieval contract's answer on its way (rag.pipeline.answering.confidence). A reader without sources finds
-    nothing."""
+    """Stream the retrieval contract's answer (rag.pipeline.answering.confidence).
+
+    If the caller may not query any source, the result is empty and confidence is low.
+
+    Raises:
+        UnknownSource: A source of `data_sources` is not visible to the caller.
+        AccessEnded: The caller lost access while the answer was streamed.
+        RagError: Whatever the query pipeline raises.
+    """
     try:
-        scopes = _scopes(question, reader)
+        scopes = _scopes(question, selection)
     except NoAccessibleSources:
         scopes = []
     answer = confidence.answer_if_confident(question, scopes, generation)
-    return access_watch.watched(answer, reader.caller)
+    return access_watch.watched(answer, selection.caller)
 
 
 def run_to_completion(events: AnswerEvents[Result]) -> Result:
-    """What the events end in, for whoever does not stream."""
+    """Consume the events and return the complete result, for clients that do not stream."""
     while True:
         try:
             next(events)
@@ -90,29 +117,34 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
             return cast(Result, end.value)
 
 
+def build_scopes(sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
+    """Group sources into one scope per embedding model: vectors of two models cannot be compared.
+
+    Args:
+        sources: Sources that the caller may query.
+        filters: Applied to every scope.
+    """
+    rows = sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
+    return [
+        Scope(source_ids=tuple(pk for _, pk in model_rows), model_id=model_id, filters=filters)
+        for model_id, model_rows in groupby(rows, key=lambda row: row[0])
+    ]
+
+
 @transaction.atomic
-def _scopes(question: Question, reader: SourceSelection) -> list[Scope]:
-    """One scope for each embedding model: vectors of two models are never compared."""
-    scopes = build_scopes(_open_sources(reader), question.filters)
-    if not (scopes or reader.slug or reader.organization_id):
+def _scopes(question: Question, selection: SourceSelection) -> list[Scope]:
+    scopes = build_scopes(_selected_sources(selection), question.filters)
+    # A slug or an organisation id is a filter: it may match nothing, which is no error.
+    if not (scopes or selection.slug or selection.organization_id):
         raise NoAccessibleSources
     return scopes
 
 
-def build_scopes(open_sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
-    """open_sources: that somebody may query. One scope for each embedding model."""
-    rows = open_sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
-    return [
-        Scope(source_ids=tuple(pk for _, pk in group), model_id=model_id, filters=filters)
-        for model_id, group in groupby(rows, key=lambda row: row[0])
-    ]
-
-
-def _open_sources(reader: SourceSelection) -> DataSourceQuerySet:
-    found = lookup.visible_sources(reader.caller, Action.QUERY, organization=reader.organization)
-    if reader.data_sources:
-        chosen = [lookup.get_source(found, reference).pk for reference in dict.fromkeys(reader.data_sources)]
-        found = found.filter(pk__in=chosen)
-    if reader.organization_id:
-        found = found.filter(organization=reader.organization_id)
-    return found.filter(slug=reader.slug) if reader.slug else found
+def _selected_sources(selection: SourceSelection) -> DataSourceQuerySet:
+    sources = lookup.visible_sources(selection.caller, Action.QUERY, organization=selection.organization)
+    if selection.data_sources:
+        references = dict.fromkeys(selection.data_sources)
+        sources = sources.filter(pk__in=[lookup.get_source(sources, reference).pk for reference in references])
+    if selection.organization_id:
+        sources = sources.filter(organization=selection.organization_id)
+    return sources.filter(slug=selection.slug) if selection.slug else sources

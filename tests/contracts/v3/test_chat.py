@@ -8,6 +8,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource, EmbeddingModel
 from rag.pipeline.answering.chat_context import NOTICE
+from rag.services.search import conversations
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
@@ -22,7 +23,9 @@ def member(api: Api, live_world: World) -> Client:
     library = live_world.source("library")
     ingest_text(library, "/bikes", TEXT.strip(), title="Bicycles", tags=("yard",))
     ingest_text(library, "/tea", "The kettle is on the second floor.", title="Tea")
-    ingest_text(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden")
+    ingest_text(
+        live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden"
+    )
     return api("member")
 
 
@@ -140,10 +143,10 @@ def test_a_conversation_is_stored_and_continued(member: Client, language_model: 
 
 
 def test_a_long_conversation_that_is_sent_whole_is_not_doubled(
-    member: Client, language_model: ProviderServer, settings: Any
+    member: Client, language_model: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Longer than what a model is shown."""
-    settings.RAG_CHAT_TURNS = 4
+    monkeypatch.setattr(conversations, "MAX_PROMPT_MESSAGES", 4)
     whole = [{"role": role, "content": f"{role} {turn}"} for turn in range(30) for role in ("user", "assistant")]
     language_model.replies = ["One.", "Two."]
     first = member.post("/api/chat", {"messages": [*whole, USER]}).body["data"]["conversationId"]
@@ -245,7 +248,7 @@ def test_a_source_that_was_closed_is_no_part_of_a_follow_up(member: Client) -> N
 
 def test_what_the_sources_do_not_hold_is_not_quoted(member: Client) -> None:
     reply = chat(member, "Who painted the Mona Lisa?", useRag=True)
-    assert reply.body["data"]["message"].startswith("The sources do not hold anything about this question.")
+    assert reply.body["data"]["message"].startswith("The sources do not contain anything about this question.")
 
 
 def test_a_model_that_fails_stores_nothing(member: Client, language_model: ProviderServer) -> None:

@@ -59,8 +59,8 @@ def test_a_document_is_told_where_it_fell_out(world: World, library: DataSource)
     found = next(path for path, fate in fates.items() if fate["isFound"])
     copy = ({"zebras.md", "copy.md"} - {found}).pop()
     assert (fates[found]["stage"], fates[copy]["stage"], fates["tea.md"]["stage"]) == ("grounded", "distinct", "ranked")
-    assert "repeats what a better one says" in fates[copy]["reason"]
-    assert "number 2, and 1 were asked for" in fates["tea.md"]["reason"]
+    assert "repeats the text of a better one" in fates[copy]["reason"]
+    assert "rank 2 after ranking; the search returns 1" in fates["tea.md"]["reason"]
     assert ask(world, "admin", document=document("tea.md"), minScore=0.3)["document"]["stage"] == "aboveThreshold"
     assert ask(world, "admin", document=document("tea.md"), topK=3)["document"]["stage"] == "grounded"
     lexical = ask(world, "admin", document=document("tea.md"), mode="lexical")["document"]

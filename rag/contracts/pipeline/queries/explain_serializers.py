@@ -4,12 +4,14 @@ from typing import Annotated, TypedDict
 
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
-from rag.services.search.search_trace import STAGES, SearchExplanation, TracedPassage
+from rag.services.search.document_outcome import STAGES
+from rag.services.search.search_trace import SearchExplanation, TracedPassage
 from ragsite.http.openapi_types import Count, Id, Share
 
 
 class ExplainIn(RetrieveIn):
-    """user: an id or e-mail address; left out: the caller. document: an id, to be told where it fell out."""
+    """`user`: id or e-mail address of the user to search as; default: the caller. `document`: id of a document whose
+    outcome is explained."""
 
     user = fields.Text("user", max_length=254, required=False)
     document = fields.Text("document", max_length=100, required=False)
@@ -17,7 +19,8 @@ class ExplainIn(RetrieveIn):
 
 
 class FunnelOut(TypedDict):
-    """What each step left. candidates: byMeaning and byWords together, each once. ranked: after the cut to topK."""
+    """How many results each step left. `candidates`: those of `byMeaning` and `byWords`, without duplicates. `ranked`:
+    the first `topK`."""
 
     sources: Count
     chunks: Count
@@ -31,8 +34,8 @@ class FunnelOut(TypedDict):
 
 
 class RankedOut(TypedDict):
-    """text: null where the caller may not query the data source. score: cosine similarity. countsForAnswer: it was held
-    to carry one."""
+    """`text`: null if the caller may not query the data source. `score`: cosine similarity. `countsForAnswer`: the
+    passage is relevant enough to answer from."""
 
     chunkId: Id
     documentId: Id
@@ -46,7 +49,7 @@ class RankedOut(TypedDict):
 
 
 class FateOut(TypedDict):
-    """stage: where the document fell out; the last one if it was found."""
+    """`stage`: the step that removed the document; the last step if it was found."""
 
     documentId: Id
     isFound: bool
@@ -55,7 +58,7 @@ class FateOut(TypedDict):
 
 
 class ExplainOut(TypedDict):
-    """dataSources: those that were searched: the caller manages them, and the user may query them."""
+    """`dataSources`: the data sources that were searched: the caller manages them and the user may query them."""
 
     isMember: bool
     funnel: FunnelOut
@@ -71,7 +74,7 @@ class ExplainOut(TypedDict):
 def explain_out(explained: SearchExplanation) -> ExplainOut:
     counts, outcome = explained.counts, explained.outcome
     return {
-        "isMember": explained.is_known,
+        "isMember": explained.is_member,
         "funnel": {
             "sources": counts.sources,
             "chunks": counts.chunks,
@@ -83,7 +86,7 @@ def explain_out(explained: SearchExplanation) -> ExplainOut:
             "ranked": counts.ranked,
             "grounded": counts.grounded,
         },
-        "documents": [_ranked_out(each) for each in explained.passages],
+        "documents": [_ranked_out(traced) for traced in explained.passages],
         "document": {
             "documentId": str(outcome.document_id),
             "isFound": outcome.is_found,
@@ -100,16 +103,16 @@ def explain_out(explained: SearchExplanation) -> ExplainOut:
     }
 
 
-def _ranked_out(shown: TracedPassage) -> RankedOut:
-    passage = shown.passage
+def _ranked_out(traced: TracedPassage) -> RankedOut:
+    passage = traced.passage
     return {
         "chunkId": str(passage.chunk_id),
         "documentId": str(passage.document_id),
         "dataSourceId": str(passage.source_id),
         "title": passage.title,
         "path": passage.path,
-        "text": shown.text,
+        "text": traced.text,
         "score": passage.score,
         "relevance": passage.relevance,
-        "countsForAnswer": shown.counts_for_answer,
+        "countsForAnswer": traced.counts_for_answer,
     }

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common.base import get_caller, has_scope, organization, validated
+from rag.contracts.common.base import get_caller, has_scope, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.contracts.pipeline import examples
@@ -20,12 +20,12 @@ from rag.services.search import queries, search_trace
 from ragsite.http.openapi import answered, sent
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
-from .query_serializers import QueryIn, QueryOut, query_out, terms
-from .retrieve_serializers import RetrieveIn, RetrieveOut, question, retrieval_out
+from .query_serializers import QueryIn, QueryOut, build_answer_options, query_out
+from .retrieve_serializers import RetrieveIn, RetrieveOut, build_question, retrieval_out
 
 
 class Queries(PipelineViewSet):
-    """Searches and questions over the data sources that the caller may query."""
+    """Retrieval and answers from the data sources that the caller may query, and the explanation of a search."""
 
     error_statuses = (*PipelineViewSet.error_statuses, 422)
     rate_limit = QUERIES
@@ -34,23 +34,24 @@ class Queries(PipelineViewSet):
     @extend_schema(
         operation_id="retrieve",
         summary="Retrieve passages",
-        description="Ordered by relevance; only from data sources that the caller may query.",
+        description="The most relevant passages, ordered by relevance, from data sources that the caller may query.",
         request=RetrieveIn,
         responses={200: RetrieveOut},
         examples=[sent(examples.QUESTION, "Question"), answered(examples.RETRIEVAL, "Passages")],
     )
     @action(detail=False, methods=["post"], url_path="retrieve", error_statuses=PipelineViewSet.error_statuses)
     def retrieve_passages(self, request: Request) -> Response:
-        values = validated(RetrieveIn, request.data)
-        found = queries.retrieve(question(values), _reader(request, values))
-        if not found.passages:
+        values = validate(RetrieveIn, request.data)
+        retrieval = queries.retrieve(build_question(values), _source_selection(request, values))
+        if not retrieval.passages:
             raise NoResults
-        return Response(retrieval_out(found))
+        return Response(retrieval_out(retrieval))
 
     @extend_schema(
         operation_id="query",
         summary="Ask a question",
-        description="Retrieval, context, grounding and answer in one. What the sources do not hold is declined.",
+        description="Retrieves passages, builds the prompt, checks that the passages can answer the question, and "
+        "answers it. If the data sources do not contain the answer, the response says so.",
         request=QueryIn,
         responses={200: QueryOut, (200, "text/event-stream"): StreamEvent},
         examples=[
@@ -61,17 +62,17 @@ class Queries(PipelineViewSet):
     )
     @action(detail=False, methods=["post"])
     def query(self, request: Request) -> HttpResponseBase:
-        values = validated(QueryIn, request.data)
-        events = queries.ask(question(values), _reader(request, values), terms(values))
+        values = validate(QueryIn, request.data)
+        events = queries.ask(build_question(values), _source_selection(request, values), build_answer_options(values))
         if values["stream"]:
             return stream(events, sources=retrieval_out, done=query_out, on_error=type(self).error_handler)
         return Response(query_out(queries.run_to_completion(events)))
 
     @extend_schema(
         operation_id="explainSearch",
-        summary="Why something is found, or not",
-        description="For whoever manages data sources: how a question goes through those of them that a user may "
-        "query, step by step. Others are neither counted nor named.",
+        summary="Explain a search",
+        description="Shows step by step how a query is answered for a user, over the data sources that the caller "
+        "manages and the user may query. Other data sources are neither searched nor counted.",
         request=ExplainIn,
         responses={200: ExplainOut},
         examples=[
@@ -81,19 +82,20 @@ class Queries(PipelineViewSet):
     )
     @action(detail=False, methods=["post"], scopes={"POST": Scope.MANAGE})
     def explain(self, request: Request) -> Response:
-        values = validated(ExplainIn, request.data)
-        asked = search_trace.TraceRequest(
-            asker=get_caller(request),
+        values = validate(ExplainIn, request.data)
+        trace_request = search_trace.TraceRequest(
+            caller=get_caller(request),
             user=values.get("user", ""),
             organization=organization(request),
             data_sources=values.get("dataSources", ()),
             document_id=values.get("document", ""),
             may_read=has_scope(request, Scope.QUERY),
         )
-        wanted = dataclasses.replace(question(values), min_score=values["minScore"])
-        return Response(explain_out(search_trace.explain_search(wanted, asked)))
+        question = dataclasses.replace(build_question(values), min_score=values["minScore"])
+        return Response(explain_out(search_trace.explain_search(question, trace_request)))
 
 
-def _reader(request: Request, values: dict[str, Any]) -> queries.SourceSelection:
-    chosen = values.get("dataSources", ())
-    return queries.SourceSelection(caller=get_caller(request), organization=organization(request), data_sources=chosen)
+def _source_selection(request: Request, values: dict[str, Any]) -> queries.SourceSelection:
+    return queries.SourceSelection(
+        caller=get_caller(request), organization=organization(request), data_sources=values.get("dataSources", ())
+    )

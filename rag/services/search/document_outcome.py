@@ -1,0 +1,94 @@
+"""What happened to one document in a search: the step that removed it, and why."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from rag.models import Chunk, Document
+from rag.types import Filters, Grounding, Question, Retrieval, SearchTrace
+
+STAGES = ("sources", "chunks", "candidates", "aboveThreshold", "distinct", "ranked", "grounded")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOutcome:
+    """What happened to one document in the search.
+
+    Attributes:
+        is_found: Whether a chunk of the document counts for the answer.
+        stage: The step that removed its last chunk; the last step if it was found.
+        reason: A sentence for people.
+    """
+
+    document_id: uuid.UUID
+    is_found: bool
+    stage: str
+    reason: str
+
+
+def explain_outcome(
+    document: Document, question: Question, retrieval: Retrieval, grounding: Grounding
+) -> DocumentOutcome:
+    """Return the outcome of a document in a search that has been run."""
+    stage, reason = _excluded_at(document, question, retrieval, grounding)
+    if stage:
+        return DocumentOutcome(document.pk, False, stage, reason)
+    rank = min(passage.rank for passage in retrieval.passages if passage.document_id == document.pk)
+    return DocumentOutcome(document.pk, True, STAGES[-1], f"It was found at rank {rank} and counts for the answer.")
+
+
+def filter_documents(documents: QuerySet[Document], filters: Filters) -> QuerySet[Document]:
+    """Apply the filters to documents as the store applies them to chunks (rag.providers.stores.pgvector.filters)."""
+    conditions = {
+        "tags__overlap": list(filters.tags),
+        "source_type__in": filters.source_types,
+        "content_type__in": filters.content_types,
+        "lang__in": filters.langs,
+        "date__gte": filters.date_from,
+        "date__lte": filters.date_to,
+    }
+    return documents.filter(**{name: value for name, value in conditions.items() if value})
+
+
+def candidate_ids(trace: SearchTrace) -> set[uuid.UUID]:
+    """Return the chunks that the vector search or the term search found."""
+    return {*trace.dense, *trace.lexical}
+
+
+def relevant_ids(grounding: Grounding) -> set[uuid.UUID]:
+    """Return the chunks to answer from."""
+    return {passage.chunk_id for passage in grounding.relevant} if grounding.is_groundable else set()
+
+
+def _excluded_at(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> tuple[str, str]:
+    """Return the step that removed the document's last chunk and the reason; both empty if a chunk remained."""
+    if document.source_id not in retrieval.source_ids:
+        return "sources", "Its data source was not searched, or the user may not query it."
+    if not document.chunk_count:
+        return "chunks", "It has no chunks, so there is nothing to find."
+    if not filter_documents(Document.objects.filter(pk=document.pk), question.filters).exists():
+        return "chunks", "It does not match the filters."
+    trace = retrieval.trace
+    candidates = Chunk.objects.filter(document=document, pk__in=candidate_ids(trace))
+    chunk_ids = set(candidates.values_list("pk", flat=True))
+    if not chunk_ids:
+        return "candidates", "None of its chunks is among the best candidates of the vector search or the term search."
+    if not chunk_ids.intersection(trace.above_threshold):
+        return "aboveThreshold", f"None of its chunks has a score of at least {question.min_score:g}."
+    if not chunk_ids.intersection(trace.deduplicated):
+        return "distinct", _deduplication_reason(chunk_ids, trace)
+    if not chunk_ids.intersection(passage.chunk_id for passage in retrieval.passages):
+        rank = min(index for index, chunk_id in enumerate(trace.ranked, start=1) if chunk_id in chunk_ids)
+        return "ranked", f"Its best chunk has rank {rank} after ranking; the search returns {question.top_k}."
+    if not chunk_ids & relevant_ids(grounding):
+        return "grounded", "It was found, but it is not relevant enough to answer from."
+    return "", ""
+
+
+def _deduplication_reason(chunk_ids: set[uuid.UUID], trace: SearchTrace) -> str:
+    last = max((trace.above_threshold.index(chunk_id) for chunk_id in trace.deduplicated), default=0)
+    best = min(index for index, chunk_id in enumerate(trace.above_threshold) if chunk_id in chunk_ids)
+    if best < last:
+        return "Its best chunk repeats the text of a better one."
+    return f"Its best chunk is candidate {best + 1}; only better candidates are ranked."
