@@ -1,5 +1,8 @@
-"""Deleting a data source or an organisation, and what is left of deleted ones and of deleted documents: their rows go
-afterwards, a batch at a time. None is found by anybody meanwhile (docs/decisions/0010-deletion.md)."""
+"""Deleting data sources and organisations, and the purge that removes the rows of everything deleted.
+
+Deleting marks a row, which hides it from everyone at once. The purge removes the rows later, in small batches
+(docs/decisions/0010-deletion.md).
+"""
 
 import datetime
 import functools
@@ -31,145 +34,168 @@ from . import documents, lookup
 
 logger = structlog.get_logger(__name__)
 
-# Rows that one transaction of a purge removes: each chunk takes a vector along, each document its text.
-_BATCH = 500
-# For how long a deleted document's path is remembered at least: longer than any request takes that was sent before.
-_REMEMBERED = datetime.timedelta(hours=1)
+# Rows that one transaction of the purge removes. Each chunk has a vector, each document a text.
+_BATCH_SIZE = 500
+# The row of a deleted document is kept for at least this long, which is longer than any earlier request can take.
+_MIN_TOMBSTONE_AGE = datetime.timedelta(hours=1)
 
 
 def delete_by_reference(caller: Caller, reference: str, *, organization: Organization | None = None) -> None:
-    """The source of this id or slug is gone for everybody, and its jobs are cancelled.
+    """Delete the source with this id or slug, if the caller may manage it, and cancel its jobs.
 
-    Raises NotAllowed if the user may only see it, else UnknownSource.
+    Raises:
+        NotAllowed: If the caller may see the source, but not manage it.
+        UnknownSource: If the source does not exist for the caller.
+        InvalidRequest: If sources of several organisations have this slug.
     """
     delete_source(lookup.get_source_to_manage(caller, reference, organization=organization))
 
 
 @transaction.atomic
 def delete_source(source: DataSource) -> None:
-    """Workers and callers that write to it hold the row (DataSource.hold): they have committed before it is deleted
-    here, or find it deleted. Raises UnknownSource if somebody else was first."""
-    found = DataSource.objects.select_for_update().filter(pk=source.pk, deleted_at=None).first()
-    if found is None:
+    """Delete the source for everyone, without checking permissions, and cancel its jobs.
+
+    Every transaction that writes to the source locks its row (DataSource.lock_for_write): it has either committed
+    before the source is deleted here, or finds it deleted.
+
+    Raises:
+        UnknownSource: If the source is deleted already.
+    """
+    locked = DataSource.objects.select_for_update().filter(pk=source.pk, deleted_at=None).first()
+    if locked is None:
         raise UnknownSource
-    # The mark comes last: from then on what belongs to the source is visible to no caller, this one included.
-    lifecycle.cancel_jobs(IngestionJob.objects.filter(source=found))
-    _, chunks, size = documents.get_storage_totals(found)
-    found.deleted_at = timezone.now()
-    found.save(update_fields=["deleted_at"])
+    # deleted_at comes last: row-level security then hides everything of the source, from this transaction too.
+    lifecycle.cancel_jobs(IngestionJob.objects.filter(source=locked))
+    _, chunks, size = documents.get_storage_totals(locked)
+    locked.deleted_at = timezone.now()
+    locked.save(update_fields=["deleted_at"])
     queue.send("rag.purge_deleted")
-    logger.info("source_deleted", source=str(found.pk))
-    quota.make_room(found.organization_id, chunks=-chunks, bytes=-size)
+    logger.info("source_deleted", source=str(locked.pk))
+    quota.make_room(locked.organization_id, chunks=-chunks, bytes=-size)
 
 
 @transaction.atomic
 def delete_organization(organization: Organization) -> None:
-    """It is closed at once: nobody belongs to it any more, and nothing of it is found. The people stay, for each may
-    belong to others. Its row, and with it its slug, goes when its sources are purged."""
-    # Whoever writes to its sources refers to the row, and need not wait for this.
+    """Delete the organisation with its sources, keys, teams, roles and memberships. Does nothing if it is deleted.
+
+    The users stay, because they may be members of other organisations. The purge removes the row, and with it the
+    slug, after the sources.
+    """
+    # no_key: transactions that write to its sources refer to the row, and do not have to wait.
     rows = Organization.objects.select_for_update(no_key=True)
-    found = rows.filter(pk=organization.pk, deleted_at=None).first()
-    if found is None:
+    locked = rows.filter(pk=organization.pk, deleted_at=None).first()
+    if locked is None:
         return
-    found.deleted_at, found.is_active = timezone.now(), False
-    found.save(update_fields=["deleted_at", "is_active"])
-    _end_sources(found)
-    User.objects.filter(email=service_address(found.slug)).delete()
-    for people in (found.api_keys, found.memberships, found.teams, found.roles):
-        people.all().delete()
+    locked.deleted_at, locked.is_active = timezone.now(), False
+    locked.save(update_fields=["deleted_at", "is_active"])
+    _delete_sources(locked)
+    User.objects.filter(email=service_address(locked.slug)).delete()
+    for related in (locked.api_keys, locked.memberships, locked.teams, locked.roles):
+        related.all().delete()
     queue.send("rag.purge_deleted")
-    logger.info("organization_deleted", organization=str(found.pk))
+    logger.info("organization_deleted", organization=str(locked.pk))
 
 
-def _end_sources(organization: Organization) -> None:
+def _delete_sources(organization: Organization) -> None:
     for source in DataSource.objects.filter(organization=organization, deleted_at=None).order_by("pk"):
         delete_source(source)
 
 
 def purge_deleted() -> None:
-    """Remove the rows of what was deleted for as long as it takes until the next call is due.
+    """Remove rows of what was deleted, for at most RAG_SWEEP_SECONDS, when beat makes the next call.
 
-    It is asked for by every deletion and, in case that message is lost, at the pace of the sweep.
+    Every deletion sends a message for it too; beat is there in case that one is lost.
     """
-    end = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
-    _while_there_is_some(_purge_documents, end)
-    _while_there_is_some(_forget_documents, end)
+    deadline = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
+    _repeat_until(deadline, purge_document_batch)
+    _repeat_until(deadline, _delete_tombstones)
     for source_id in DataSource.objects.exclude(deleted_at=None).order_by("deleted_at").values_list("pk", flat=True):
-        _while_there_is_some(functools.partial(_purge_source, source_id), end)
+        _repeat_until(deadline, functools.partial(_purge_source, source_id))
     for organization in Organization.objects.exclude(deleted_at=None):
         _purge_organization(organization)
-    originals.purge_unused(deadline=end)
+    originals.purge_unused(deadline=deadline)
 
 
-def _while_there_is_some(batch: Callable[[], bool], end: float) -> None:
-    while time.monotonic() < end and batch():
+def _repeat_until(deadline: float, purge_batch: Callable[[], bool]) -> None:
+    """Call the function until it returns False or the time is over."""
+    while time.monotonic() < deadline and purge_batch():
         pass
 
 
 @transaction.atomic
-def _purge_documents() -> bool:
-    """Remove some chunks of deleted documents, and the content of those that have none left.
+def purge_document_batch() -> bool:
+    """Remove a batch of chunks of deleted documents, and the content of documents without chunks.
 
-    False if there is nothing left to do here, or another process is at it: so for every batch.
+    Returns False if nothing is left to do, or another process does it; so do the other functions for a batch.
     """
     if not try_advisory_xact_lock("purge/documents"):
         return False
-    chosen = _some_unpurged()
-    chunks = Chunk.objects.filter(document__in=chosen).order_by("document", "position")
-    batch = list(chunks.values_list("pk", flat=True)[:_BATCH])
+    document_ids = _next_unpurged_documents()
+    chunks = Chunk.objects.filter(document__in=document_ids).order_by("document", "position")
+    batch = list(chunks.values_list("pk", flat=True)[:_BATCH_SIZE])
     terms.forget(batch)
     Chunk.objects.filter(pk__in=batch).only("pk").delete()
-    if len(batch) < _BATCH:
-        emptied: dict[str, Any] = {"text": "", "title": "", "uri": "", "metadata": {}, "tags": [], "original": None}
-        Document.objects.filter(pk__in=chosen).update(chunk_count=0, **emptied)
-        for document_id in chosen:
+    if len(batch) < _BATCH_SIZE:
+        empty_values: dict[str, Any] = {
+            "text": "",
+            "title": "",
+            "uri": "",
+            "metadata": {},
+            "tags": [],
+            "original": None,
+        }
+        Document.objects.filter(pk__in=document_ids).update(chunk_count=0, **empty_values)
+        for document_id in document_ids:
             logger.info("document_purged", document=str(document_id))
-    return bool(chosen)
+    return bool(document_ids)
 
 
-def _some_unpurged() -> list[uuid.UUID]:
-    """The ids of as many as have a batch of chunks together, the first deleted first."""
+def _next_unpurged_documents() -> list[uuid.UUID]:
+    """Return the ids of the documents that were deleted first and have a batch of chunks together."""
     rows = Document.objects.unpurged().filter(source__deleted_at=None).order_by("deleted_at", "pk")
-    chosen, room = [], _BATCH
-    for document_id, chunks in rows.values_list("pk", "chunk_count")[:_BATCH]:
-        chosen.append(document_id)
-        room -= chunks
-        if room <= 0:
+    document_ids, remaining_chunks = [], _BATCH_SIZE
+    for document_id, chunks in rows.values_list("pk", "chunk_count")[:_BATCH_SIZE]:
+        document_ids.append(document_id)
+        remaining_chunks -= chunks
+        if remaining_chunks <= 0:
             break
-    return chosen
+    return document_ids
 
 
 @transaction.atomic
-def _forget_documents() -> bool:
-    """Remove what is left of documents that were deleted long ago, unless their path is still waited for: an open
-    document that was sent before must find that it is history."""
+def _delete_tombstones() -> bool:
+    """Remove the rows of documents that were deleted long ago and have no content left.
+
+    A row stays while a document with its path is in the queue or can be retried: if it was submitted before the
+    deletion, it must find the row, so that it does not restore the document.
+    """
     if not try_advisory_xact_lock("purge/documents"):
         return False
-    sent = IngestionDocument.objects.filter(source=OuterRef("source"), path=OuterRef("path"))
-    may_be_tried_again = Q(state=IngestionDocument.State.FAILED) & HAS_INPUT
-    waiting = sent.filter(Q(state__in=IngestionDocument.OPEN_STATES) | may_be_tried_again)
-    old = Document.objects.filter(deleted_at__lt=timezone.now() - _REMEMBERED, chunk_count=0)
-    batch = list(old.exclude(Exists(waiting)).values_list("pk", flat=True)[:_BATCH])
+    submitted = IngestionDocument.objects.filter(source=OuterRef("source"), path=OuterRef("path"))
+    is_retryable = Q(state=IngestionDocument.State.FAILED) & HAS_INPUT
+    pending = submitted.filter(Q(state__in=IngestionDocument.OPEN_STATES) | is_retryable)
+    old = Document.objects.filter(deleted_at__lt=timezone.now() - _MIN_TOMBSTONE_AGE, chunk_count=0)
+    batch = list(old.exclude(Exists(pending)).values_list("pk", flat=True)[:_BATCH_SIZE])
     Document.objects.filter(pk__in=batch).only("pk").delete()
     return bool(batch)
 
 
 @transaction.atomic
 def _purge_source(source_id: uuid.UUID) -> bool:
-    """Remove some rows of a deleted source, in the end its own."""
+    """Remove a batch of rows of a deleted source, and finally its own row."""
     if not try_advisory_xact_lock(f"purge/{source_id}"):
         return False
-    rows: tuple[QuerySet[Model], ...] = (
+    querysets: tuple[QuerySet[Model], ...] = (
         Chunk.objects.filter(source=source_id),
         IngestionDocument.objects.filter(job__source=source_id),
         IngestionJob.objects.filter(source=source_id),
         Document.objects.filter(source=source_id),
     )
-    for each in rows:
-        if batch := list(each.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
-            if each.model is Chunk:
+    for queryset in querysets:
+        if batch := list(queryset.order_by("pk").values_list("pk", flat=True)[:_BATCH_SIZE]):
+            if queryset.model is Chunk:
                 terms.forget(batch)
-            each.model._default_manager.filter(pk__in=batch).only("pk").delete()
+            queryset.model._default_manager.filter(pk__in=batch).only("pk").delete()
             return True
     terms.forget_source(source_id)
     if Original.objects.filter(source=source_id).exists():
@@ -181,8 +207,8 @@ def _purge_source(source_id: uuid.UUID) -> bool:
 
 @transaction.atomic
 def _purge_organization(organization: Organization) -> None:
-    """Remove the row of a deleted organisation that has no source left."""
-    _end_sources(organization)  # made meanwhile, by a request that had begun before
+    """Remove the row of a deleted organisation without sources."""
+    _delete_sources(organization)  # those that a concurrent request has created since
     if not DataSource.objects.filter(organization=organization).exists():
         logger.info("organization_purged", organization=str(organization.pk))
         organization.delete()

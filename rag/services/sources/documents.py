@@ -1,4 +1,4 @@
-"""The documents of a data source: listing them, showing one, deleting one."""
+"""The documents of a data source: listing, showing and deleting them."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from django.db.models import Q, Sum
 from django.utils import timezone
 
 from accounts.audit import events
-from accounts.audit.events import Act, Kind
+from accounts.audit.events import AuditAction, AuditObject
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag import queue
@@ -34,24 +34,44 @@ def list_documents(
     tag: str = "",
     source_type: str = "",
 ) -> DocumentQuerySet:
-    """The documents of the source of this id or slug, narrowed by what is not empty; without their texts.
+    """Return the documents of a source, without their texts, ordered by path. Empty filters are ignored.
 
-    search: a part of the path or title. Raises UnknownSource.
+    Args:
+        caller: Who asks.
+        reference: Id or slug of the source.
+        organization: The organisation that the request names, if any.
+        search: A part of the path or title.
+        lang: Only documents in this language.
+        tag: Only documents with this tag.
+        source_type: Only documents of this type.
+
+    Raises:
+        UnknownSource: If the source does not exist for the caller.
+        InvalidRequest: If sources of several organisations have this slug.
     """
     source = lookup.get_source(lookup.visible_sources(caller, Action.VIEW, organization=organization), reference)
-    found = _of(source)
+    documents = _live_documents(source)
     if search:
-        found = found.filter(Q(path__icontains=search) | Q(title__icontains=search))
+        documents = documents.filter(Q(path__icontains=search) | Q(title__icontains=search))
     if lang:
-        found = found.filter(lang=lang)
+        documents = documents.filter(lang=lang)
     if tag:
-        found = found.filter(tags__contains=[tag])
-    return found.filter(source_type=source_type) if source_type else found
+        documents = documents.filter(tags__contains=[tag])
+    return documents.filter(source_type=source_type) if source_type else documents
 
 
-def get_document(found: DocumentQuerySet, *, document_id: uuid.UUID | None = None, path: str = "") -> Document:
-    """The one of this id or path among them; None stands for what is no id. Raises UnknownDocument."""
-    document: Document | None = found.filter(path=path).first() if path else found.filter(pk=document_id).first()
+def get_document(documents: DocumentQuerySet, *, document_id: uuid.UUID | None = None, path: str = "") -> Document:
+    """Return the document with this path, or else with this id, among `documents`.
+
+    Args:
+        documents: The documents that the caller may see.
+        document_id: The id; None if the request has something that is not an id.
+        path: The path; empty to look for the id.
+
+    Raises:
+        UnknownDocument: If there is none.
+    """
+    document = documents.filter(path=path).first() if path else documents.filter(pk=document_id).first()
     if document is None:
         raise UnknownDocument
     return document
@@ -65,28 +85,51 @@ def delete_by_reference(
     path: str = "",
     organization: Organization | None = None,
 ) -> None:
-    """The document of this id, or of this path, is gone for everybody, whatever its size.
+    """Delete the document with this path, or else with this id, if the caller may.
 
-    Raises NotAllowed if the user may only see the source, UnknownSource, UnknownDocument.
+    Its rows are removed later, so this takes the same time for a document of any size.
+
+    Args:
+        caller: Who asks.
+        reference: Id or slug of the source.
+        document_id: The document's id.
+        path: The document's path; empty to look for the id.
+        organization: The organisation that the request names, if any.
+
+    Raises:
+        NotAllowed: If the caller may see the source, but not delete its documents.
+        UnknownSource: If the source does not exist for the caller.
+        UnknownDocument: If the source has no such document.
+        InvalidRequest: If sources of several organisations have this slug.
     """
     source = lookup.get_source_to_delete_from(caller, reference, organization=organization)
-    delete_document(get_document(_of(source), document_id=document_id, path=path))
+    delete_document(get_document(_live_documents(source), document_id=document_id, path=path))
 
 
 @transaction.atomic
 def delete_document(document: Document) -> None:
-    """Waits for whoever is writing the document, and wins against everything that was submitted before: the deletion
-    has a revision, as submissions have. Raises UnknownDocument if somebody else was first."""
+    """Delete the document for everyone, without checking permissions.
+
+    It waits for a transaction that is writing the document. The deletion has a revision, as submissions have, so that
+    no version that was submitted earlier can restore the document.
+
+    Raises:
+        UnknownDocument: If the document is deleted already.
+    """
     source = document.source
     source.hold(any_model=True)
     advisory_xact_locks([f"{source.pk}/{document.path}"])
-    found = Document.objects.live().filter(pk=document.pk).values_list("chunk_count", "bytes").first()
-    if found is None:
+    totals = Document.objects.live().filter(pk=document.pk).values_list("chunk_count", "bytes").first()
+    if totals is None:
         raise UnknownDocument
     Document.objects.filter(pk=document.pk).update(deleted_at=timezone.now(), revision=uuid7())
-    chunks, size = found
+    chunks, size = totals
     events.record(
-        Act.DELETED, Kind.DOCUMENT, object_id=document.pk, label=document.path, organization=source.organization
+        AuditAction.DELETED,
+        AuditObject.DOCUMENT,
+        object_id=document.pk,
+        label=document.path,
+        organization=source.organization,
     )
     Original.objects.filter(documents=document).release()
     queue.send("rag.purge_deleted")
@@ -95,11 +138,11 @@ def delete_document(document: Document) -> None:
 
 
 def get_storage_totals(source: DataSource) -> tuple[int, int, int]:
-    """Documents, chunks and bytes of the source now."""
+    """Return the numbers of documents, chunks and bytes that the source stores now."""
     live = Document.objects.live().filter(source=source)
     sums = live.aggregate(chunks=Sum("chunk_count", default=0), size=Sum("bytes", default=0))
     return live.count(), sums["chunks"], sums["size"]
 
 
-def _of(source: DataSource) -> DocumentQuerySet:
+def _live_documents(source: DataSource) -> DocumentQuerySet:
     return Document.objects.live().filter(source=source).select_related("source").defer("text").order_by("path")

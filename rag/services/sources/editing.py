@@ -1,4 +1,4 @@
-"""Making a data source and changing it: what it is called, and who may query it."""
+"""Creating and changing data sources: their settings, and who may query them."""
 
 import uuid
 from collections.abc import Iterable
@@ -24,7 +24,13 @@ _MAY_NOT_CREATE = "You may not create data sources in this organisation."
 
 @dataclass(frozen=True, slots=True)
 class AccessLists:
-    """Who a source is open to, beside its visibility: names of roles and teams, e-mail addresses. None: not said."""
+    """Who may query a source with the matching visibility. None: the request leaves the list as it is.
+
+    Attributes:
+        roles: Names of roles of the organisation.
+        teams: Names of teams of the organisation.
+        users: E-mail addresses of members.
+    """
 
     roles: tuple[str, ...] | None = None
     teams: tuple[str, ...] | None = None
@@ -33,7 +39,7 @@ class AccessLists:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """What a request says about a source; None is not said."""
+    """The settings of a source in a request. None: the request does not have the setting."""
 
     name: str | None = None
     slug: str | None = None
@@ -44,88 +50,110 @@ class SourceSettings:
     access: AccessLists = AccessLists()
 
 
-def create_source(caller: Caller, wanted: SourceSettings, *, organization: Organization | None = None) -> DataSource:
-    """A new source, owned by the user, in the organisation that is written to.
+def create_source(caller: Caller, settings: SourceSettings, *, organization: Organization | None = None) -> DataSource:
+    """Create a source that the caller owns.
 
-    What is not said: the slug is made from the name, which must be said; the visibility is the organisation's default.
-    Raises NotAllowed without the permission, InvalidRequest for what a source cannot be.
+    Defaults: the slug is derived from the name, the visibility and the embedding model are those of the organisation
+    and of the platform.
+
+    Args:
+        caller: Who asks.
+        settings: The settings. `name` is required.
+        organization: The organisation that the request names; else the caller's only one.
+
+    Raises:
+        NotAllowed: If the caller may not create sources in the organisation.
+        InvalidRequest: If a setting is invalid, or the organisation is ambiguous.
     """
-    home = lookup.resolve_target_organization(caller, organization=organization)
-    lookup.require_create_permission(caller, home, refusal=_MAY_NOT_CREATE)
-    source = DataSource(organization=home, owner=caller.authenticated_user, visibility=home.default_visibility)
-    source.embedding_model = _model(wanted.embedding_model) or EmbeddingModel.objects.default()
-    source.slug = slugify(wanted.name or "")[:100]
+    target = lookup.resolve_target_organization(caller, organization=organization)
+    lookup.require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
+    source = DataSource(organization=target, owner=caller.authenticated_user, visibility=target.default_visibility)
+    source.embedding_model = _get_model(settings.embedding_model) or EmbeddingModel.objects.default()
+    source.slug = slugify(settings.name or "")[:100]
     with transaction.atomic():
-        _write(source, wanted, granted_by=caller.authenticated_user)
-        lookup.require_create_permission(caller, home, refusal=_MAY_NOT_CREATE)
+        _save(source, settings, granted_by=caller.authenticated_user)
+        lookup.require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
     return source
 
 
 def update_source(
-    caller: Caller, reference: str, wanted: SourceSettings, *, organization: Organization | None = None
+    caller: Caller, reference: str, settings: SourceSettings, *, organization: Organization | None = None
 ) -> DataSource:
-    """What is said is changed, the rest stays. Raises what `create` raises, and UnknownSource."""
-    seen = lookup.get_source_to_manage(caller, reference, organization=organization)
+    """Change those settings of a source that the request has.
+
+    Args:
+        caller: Who asks.
+        reference: Id or slug of the source.
+        settings: The new settings.
+        organization: The organisation that the request names, if any.
+
+    Raises:
+        NotAllowed: If the caller may see the source, but not manage it, or could not manage it after the change.
+        UnknownSource: If the source does not exist for the caller.
+        InvalidRequest: If a setting is invalid, or the embedding model of a source with documents would change.
+    """
+    visible = lookup.get_source_to_manage(caller, reference, organization=organization)
     with transaction.atomic():
         locked = DataSource.objects.select_for_update(of=("self",)).select_related("organization", "embedding_model")
-        source = locked.filter(pk=seen.pk, deleted_at=None).first()
+        source = locked.filter(pk=visible.pk, deleted_at=None).first()
         if source is None:
             raise UnknownSource
-        model = _model(wanted.embedding_model) or source.embedding_model
+        model = _get_model(settings.embedding_model) or source.embedding_model
         if model != source.embedding_model:
             _require_empty(source)
             source.embedding_model = model
-        _write(source, wanted, granted_by=caller.authenticated_user)
+        _save(source, settings, granted_by=caller.authenticated_user)
         if not lookup.visible_sources(caller, Action.MANAGE).filter(pk=source.pk).exists():
             raise NotAllowed(lookup.MAY_NOT_CHANGE)
     return source
 
 
-def get_access_lists(caller: Caller, shown: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
-    """Source's id → who it is open to, for those of the sources that the user may manage."""
-    managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=[source.pk for source in shown])
-    found: dict[uuid.UUID, dict[str, list[str]]] = {
-        pk: {"roles": [], "teams": [], "users": []} for pk in managed.values_list("pk", flat=True)
+def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
+    """Return source id → access lists, for those of the sources that the caller may manage."""
+    managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=[source.pk for source in sources])
+    names_by_source: dict[uuid.UUID, dict[str, list[str]]] = {
+        source_id: {"roles": [], "teams": [], "users": []} for source_id in managed.values_list("pk", flat=True)
     }
     grants = (
         Grant.objects.counting()
-        .filter(source__in=list(found))
+        .filter(source__in=list(names_by_source))
         .values_list("source", "role__name", "team__name", "user__email")
     )
-    for pk, *names in grants:
+    for source_id, *names in grants:
         for kind, name in zip(("roles", "teams", "users"), names, strict=True):
             if name is not None:
-                found[pk][kind].append(name)
+                names_by_source[source_id][kind].append(name)
     return {
-        pk: AccessLists(**{kind: tuple(sorted(names)) for kind, names in each.items()}) for pk, each in found.items()
+        source_id: AccessLists(**{kind: tuple(sorted(names)) for kind, names in lists.items()})
+        for source_id, lists in names_by_source.items()
     }
 
 
 def _require_empty(source: DataSource) -> None:
-    """The caller has locked the source, so that nobody sends it a document meanwhile."""
-    moving = source.reembeddings.filter(Q(state__in=Reembedding.OPEN) | Q(clearing__isnull=False))
-    filled = Document.objects.live().filter(source=source)
-    if filled.exists() or lifecycle.unfinished_jobs().filter(source=source).exists() or moving.exists():
+    """Raise InvalidRequest if the source has documents, open jobs or a re-embedding. The caller has locked its row."""
+    reembeddings = source.reembeddings.filter(Q(state__in=Reembedding.OPEN) | Q(clearing__isnull=False))
+    documents = Document.objects.live().filter(source=source)
+    if documents.exists() or lifecycle.unfinished_jobs().filter(source=source).exists() or reembeddings.exists():
         raise InvalidRequest(
-            "The source has documents: their vectors were made by its embedding model. In the admin, Re-embed on the "
-            "source's page moves them to another one (or manage.py reembed).",
+            "The source has documents, whose vectors come from its embedding model. To change the model, use Re-embed "
+            "on the source's page in the admin, or manage.py reembed.",
             field="embeddingModel",
         )
 
 
-def _model(name: str | None) -> EmbeddingModel | None:
+def _get_model(name: str | None) -> EmbeddingModel | None:
     if name is None:
         return None
-    default = EmbeddingModel.objects.default()  # its row may not have been made yet
-    found = default if default.name == name else EmbeddingModel.objects.filter(name=name).first()
-    if found is None:
+    default = EmbeddingModel.objects.default()  # creates its row on first use
+    model = default if default.name == name else EmbeddingModel.objects.filter(name=name).first()
+    if model is None:
         raise InvalidRequest("There is no embedding model of this name.", field="embeddingModel")
-    return found
+    return model
 
 
-def _write(source: DataSource, wanted: SourceSettings, *, granted_by: User) -> None:
-    said = {name: getattr(wanted, name) for name in ("name", "slug", "description", "visibility", "source_type")}
-    for name, value in said.items():
+def _save(source: DataSource, settings: SourceSettings, *, granted_by: User) -> None:
+    values = {name: getattr(settings, name) for name in ("name", "slug", "description", "visibility", "source_type")}
+    for name, value in values.items():
         if value is not None:
             setattr(source, name, value)
     if not source.slug:
@@ -138,38 +166,43 @@ def _write(source: DataSource, wanted: SourceSettings, *, granted_by: User) -> N
     except IntegrityError:
         raise InvalidRequest("The organisation has a source of this slug already.", field="slug") from None
     for kind in Grant.COUNTS_FOR:
-        names = getattr(wanted.access, f"{kind}s")
+        names = getattr(settings.access, f"{kind}s")
         if names is not None:
-            _open_to(source, kind, names, granted_by=granted_by)
+            _replace_grants(source, kind, names, granted_by=granted_by)
 
 
-def _open_to(source: DataSource, kind: str, names: tuple[str, ...], *, granted_by: User) -> None:
-    """Replace the source's list of this kind. A list that would count for nothing is refused.
+def _replace_grants(source: DataSource, kind: str, names: tuple[str, ...], *, granted_by: User) -> None:
+    """Replace the source's access list of this kind ("role", "team" or "user").
 
-    Who is in it already stays as granted, with an end if there is one; what has ended is granted anew.
+    Grants that are in both lists stay as they are, with their expiry. Expired ones are granted again.
+
+    Raises:
+        InvalidRequest: If the list would have no effect, because of the source's visibility.
     """
     field, visibility = f"{kind}s", Grant.COUNTS_FOR[kind]
     if names and source.visibility != visibility:
         message = f"{field} count only while the visibility is {visibility}; it is {source.visibility}."
         raise InvalidRequest(message, field=field)
-    found = _named(source.organization, kind, names)
-    listed = source.grants.exclude(**{kind: None})
-    kept = set(listed.counting().values_list(kind, flat=True))
-    listed.exclude(**{f"{kind}__in": kept & {each.pk for each in found}}).delete()
+    grantees = _get_grantees(source.organization, kind, names)
+    grants = source.grants.exclude(**{kind: None})
+    granted_ids = set(grants.counting().values_list(kind, flat=True))
+    grants.exclude(**{f"{kind}__in": granted_ids & {grantee.pk for grantee in grantees}}).delete()
     Grant.objects.bulk_create(
-        Grant(source=source, granted_by=granted_by, **{kind: each}) for each in found if each.pk not in kept
+        Grant(source=source, granted_by=granted_by, **{kind: grantee})
+        for grantee in grantees
+        if grantee.pk not in granted_ids
     )
 
 
-def _named(home: Organization, kind: str, names: tuple[str, ...]) -> list[Any]:
-    """The organisation's roles or teams of these names, or its members of these addresses."""
+def _get_grantees(organization: Organization, kind: str, names: tuple[str, ...]) -> list[Any]:
+    """Return the organisation's roles or teams with these names, or its active members with these addresses."""
     if kind == "user":
         names = tuple(User.objects.normalize_email(name) for name in names)
-        members = User.objects.filter(memberships__organization=home, memberships__is_active=True)
-        found: dict[str, Any] = {each.email: each for each in members.filter(email__in=names)}
+        members = User.objects.filter(memberships__organization=organization, memberships__is_active=True)
+        grantees: dict[str, Any] = {user.email: user for user in members.filter(email__in=names)}
     else:
-        rows = home.roles if kind == "role" else home.teams
-        found = {each.name: each for each in rows.filter(name__in=names)}
-    if unknown := sorted(set(names) - set(found)):
+        rows = organization.roles if kind == "role" else organization.teams
+        grantees = {row.name: row for row in rows.filter(name__in=names)}
+    if unknown := sorted(set(names) - set(grantees)):
         raise InvalidRequest(f"The organisation has no {kind} {unknown[0]}.", field=f"{kind}s")
-    return list(found.values())
+    return list(grantees.values())

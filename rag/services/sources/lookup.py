@@ -1,4 +1,4 @@
-"""Data sources: finding one, making one."""
+"""Finding the data source that a caller names, if the caller may do with it what they ask."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -18,14 +18,14 @@ from rag.models.sources import DataSourceQuerySet
 from ragsite.postgres import identity
 
 MAY_NOT_CHANGE = "You may see this data source, but not change it."
-MAY_NOT_EXPLAIN = "You may see this data source; who else may is for those who manage it."
-MANAGES_NOTHING = "You manage no data source; how searches come about is for those who do."
-_MAY_NOT_MAKE = "This data source does not exist for you, and you may not create one."
-_NARROW_KEY = "This API key is restricted to certain data sources, and may not create one."
+MAY_NOT_EXPLAIN = "You may see this data source, but only those who manage it may see who else has access."
+MANAGES_NOTHING = "Search traces are for those who manage a data source, and you manage none."
+_MAY_NOT_CREATE = "This data source does not exist for you, and you may not create one."
+_RESTRICTED_KEY = "This API key is restricted to certain data sources, so it may not create one."
 
 
 def visible_sources(caller: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
-    """The sources of a caller, in one organisation where the request names one."""
+    """Return the sources that the caller may do the action with, of one organisation if the request names one."""
     sources = DataSource.objects.visible_to(caller, action)
     return sources.filter(organization=organization) if organization else sources
 
@@ -34,177 +34,240 @@ def list_sources(
     caller: Caller,
     *,
     organization: Organization | None = None,
-    also_in: str = "",
+    organization_filter: str = "",
     search: str = "",
     visibility: str = "",
     source_type: str = "",
 ) -> DataSourceQuerySet:
-    """The sources that exist for a caller, narrowed by what is not empty.
+    """Return the sources that the caller may see. Empty filters are ignored.
 
-    also_in: an organisation's slug or id, as a parameter of the request. search: a part of a name, slug or description.
+    Args:
+        caller: Who asks.
+        organization: The organisation that the credential or the header names, if any.
+        organization_filter: Slug or id of an organisation, from the request's `organization` parameter.
+        search: A part of the name, slug or description.
+        visibility: Only sources with this visibility.
+        source_type: Only sources of this type.
+
+    Raises:
+        InvalidRequest: If `organization_filter` names none of the caller's organisations.
     """
-    found = visible_sources(caller, Action.VIEW, organization=organization).select_related(
-        "organization", "embedding_model"
-    )
-    if also_in:
-        found = found.filter(organization=resolve_organization(caller, also_in, field="organization"))
+    sources = visible_sources(caller, Action.VIEW, organization=organization)
+    sources = sources.select_related("organization", "embedding_model")
+    if organization_filter:
+        sources = sources.filter(organization=resolve_organization(caller, organization_filter, field="organization"))
     if search:
-        found = found.filter(Q(name__icontains=search) | Q(slug__icontains=search) | Q(description__icontains=search))
+        sources = sources.filter(
+            Q(name__icontains=search) | Q(slug__icontains=search) | Q(description__icontains=search)
+        )
     if visibility:
-        found = found.filter(visibility=visibility)
-    return found.filter(source_type=source_type) if source_type else found
+        sources = sources.filter(visibility=visibility)
+    return sources.filter(source_type=source_type) if source_type else sources
 
 
 def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
-    """The source with this id or slug among `sources`.
+    """Return the source with this id or slug among `sources`.
 
-    Raises UnknownSource, and InvalidRequest if the slug stands for sources in several organisations.
+    Raises:
+        UnknownSource: If none of them has it.
+        InvalidRequest: If sources of several organisations have this slug.
     """
-    found = list(
-        sources.filter(organization_resolver.by_reference(reference)).select_related("organization", "embedding_model")[
-            :2
-        ]
-    )
-    if not found:
+    matches = sources.filter(organization_resolver.match_reference(reference))
+    candidates = list(matches.select_related("organization", "embedding_model")[:2])
+    if not candidates:
         raise UnknownSource(reference=reference)
-    if len(found) > 1:
+    if len(candidates) > 1:
         raise InvalidRequest(
             "Several of your organisations have a source of this name: "
             f"send the header {organization_resolver.HEADER}, or its id.",
             field=organization_resolver.HEADER,
         )
-    return found[0]
+    return candidates[0]
 
 
 def get_any_source(reference: str) -> DataSource:
-    """For whoever runs commands on the server: the source of this id, slug, or organisation/slug.
+    """Return a source of any organisation, for management commands. It does not check permissions.
 
-    Raises UnknownSource, and InvalidRequest if the slug stands for several.
+    Args:
+        reference: An id, a slug, or organisation/slug.
+
+    Raises:
+        UnknownSource: If there is none.
+        InvalidRequest: If several organisations have a source with this slug.
     """
-    home, _, name = reference.rpartition("/")
-    found = DataSource.objects.filter(deleted_at=None)
-    if home:
-        found = found.filter(organization__slug=home)
+    organization_slug, _, id_or_slug = reference.rpartition("/")
+    sources = DataSource.objects.filter(deleted_at=None)
+    if organization_slug:
+        sources = sources.filter(organization__slug=organization_slug)
     try:
-        return get_source(found, name)
+        return get_source(sources, id_or_slug)
     except InvalidRequest:
         raise InvalidRequest(
-            "Several organisations have it: write organisation/slug, or its id.", field="source"
+            "Several organisations have a source with this slug: write organisation/slug, or its id.", field="source"
         ) from None
 
 
 def get_source_to_ingest(caller: Caller, reference: str, *, organization: Organization | None = None) -> DataSource:
-    """The source that the user may send documents to. Raises NotAllowed if they may only see it, else UnknownSource."""
-    refusal = "You may query this data source, but not send documents to it."
-    return _allowed(caller, reference, (Action.INGEST,), organization, refusal)
+    """Return the source with this id or slug, if the caller may send documents to it.
+
+    Raises:
+        NotAllowed: If the caller may see the source, but not send documents to it.
+        UnknownSource: If the source does not exist for the caller.
+        InvalidRequest: If sources of several organisations have this slug.
+    """
+    message = "You may query this data source, but not send documents to it."
+    return _get_permitted_source(caller, reference, (Action.INGEST,), organization, message)
 
 
 def get_source_to_delete_from(
     caller: Caller, reference: str, *, organization: Organization | None = None
 ) -> DataSource:
-    """The source whose documents the user may delete: whoever may replace them, and whoever may delete it whole.
+    """Return the source with this id or slug, if the caller may delete its documents.
 
-    Raises NotAllowed if they may only see it, else UnknownSource.
+    Those who may replace the documents (INGEST) and those who may delete the whole source (MANAGE) may.
+
+    Raises:
+        NotAllowed: If the caller may see the source, but not delete its documents.
+        UnknownSource: If the source does not exist for the caller.
+        InvalidRequest: If sources of several organisations have this slug.
     """
-    refusal = "You may see this data source, but not delete its documents."
-    return _allowed(caller, reference, (Action.INGEST, Action.MANAGE), organization, refusal)
+    message = "You may see this data source, but not delete its documents."
+    return _get_permitted_source(caller, reference, (Action.INGEST, Action.MANAGE), organization, message)
+
+
+def get_source_to_manage(
+    caller: Caller, reference: str, *, organization: Organization | None = None, denied_message: str = MAY_NOT_CHANGE
+) -> DataSource:
+    """Return the source with this id or slug, if the caller may manage it.
+
+    Args:
+        caller: Who asks.
+        reference: Id or slug.
+        organization: The organisation that the request names, if any.
+        denied_message: The message of NotAllowed.
+
+    Raises:
+        NotAllowed: If the caller may see the source, but not manage it.
+        UnknownSource: If the source does not exist for the caller.
+        InvalidRequest: If sources of several organisations have this slug.
+    """
+    return _get_permitted_source(caller, reference, (Action.MANAGE,), organization, denied_message)
+
+
+def _get_permitted_source(
+    caller: Caller,
+    reference: str,
+    any_of: Sequence[Action],
+    organization: Organization | None,
+    denied_message: str,
+) -> DataSource:
+    """Return the source if one of the actions is permitted; NotAllowed tells only those who may see the source."""
+    permitted = reduce(or_, (visible_sources(caller, action, organization=organization) for action in any_of))
+    try:
+        return get_source(permitted, reference)
+    except UnknownSource:
+        get_source(visible_sources(caller, Action.VIEW, organization=organization), reference)
+        raise NotAllowed(denied_message) from None
 
 
 def get_or_build_source(caller: Caller, slug: str, *, organization: Organization | None = None) -> DataSource:
-    """v3's `source`: the one of this slug in the organisation that is written to; else a new one, not saved yet.
+    """Return the source with this slug in the organisation that the request writes to, else a new, unsaved one.
 
-    Raises NotAllowed if the user may neither use nor make it, InvalidRequest if the organisation is not decidable.
+    v3 contract, section 1: `source`. `save_if_new` saves it.
+
+    Raises:
+        NotAllowed: If the caller may neither send documents to the source nor create it.
+        InvalidRequest: If the caller has several organisations and the request names none.
     """
-    home = resolve_target_organization(caller, organization=organization)
+    target = resolve_target_organization(caller, organization=organization)
     try:
-        return get_source_to_ingest(caller, slug, organization=home)
+        return get_source_to_ingest(caller, slug, organization=target)
     except UnknownSource:
         pass
-    require_create_permission(caller, home, refusal=_MAY_NOT_MAKE)
-    with identity.run_as(identity.WORKER):  # also by a source that does not exist for this user
-        taken = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).exists()
-    if taken:
-        raise NotAllowed(_MAY_NOT_MAKE)
+    require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
+    with identity.run_as(identity.WORKER):  # sees sources that do not exist for this caller
+        is_taken = DataSource.objects.filter(organization=target, slug=slug, deleted_at=None).exists()
+    if is_taken:
+        raise NotAllowed(_MAY_NOT_CREATE)
     return DataSource(
-        organization=home,
+        organization=target,
         slug=slug,
         name=slug,
-        visibility=home.default_visibility,
+        visibility=target.default_visibility,
         owner=caller.authenticated_user,
         embedding_model=EmbeddingModel.objects.default(),
     )
 
 
 def save_if_new(source: DataSource) -> DataSource:
-    """The source itself, or, if it was new, its row: whoever was first to send a document to this slug made it."""
+    """Save an unsaved source. If another request was first to create this slug, return that row instead.
+
+    Raises:
+        NotAllowed: If the source's owner may not send documents to that row.
+    """
     if not source._state.adding:
         return source
-    wanted = {"name": source.name, "visibility": source.visibility, "owner": source.owner}
+    defaults = {
+        "name": source.name,
+        "visibility": source.visibility,
+        "owner": source.owner,
+        "embedding_model": source.embedding_model,
+    }
     try:
-        row, made = DataSource.objects.get_or_create(
-            organization=source.organization,
-            slug=source.slug,
-            deleted_at=None,
-            defaults={**wanted, "embedding_model": source.embedding_model},
+        row, is_created = DataSource.objects.get_or_create(
+            organization=source.organization, slug=source.slug, deleted_at=None, defaults=defaults
         )
-    except IntegrityError:  # somebody else's, which does not exist for this user
-        raise NotAllowed(_MAY_NOT_MAKE) from None
-    if (
-        not made
-        and source.owner
-        and not visible_sources(Caller(source.owner), Action.INGEST).filter(pk=row.pk).exists()
-    ):
-        raise NotAllowed(_MAY_NOT_MAKE)
+    except IntegrityError:  # the row exists, but not for this user
+        raise NotAllowed(_MAY_NOT_CREATE) from None
+    if is_created or source.owner is None:
+        return row
+    if not visible_sources(Caller(source.owner), Action.INGEST).filter(pk=row.pk).exists():
+        raise NotAllowed(_MAY_NOT_CREATE)
     return row
 
 
-def resolve_target_organization(caller: Caller, *, organization: Organization | None = None) -> Organization:
-    """Where new things of this user go: the named organisation, else their only one.
+def require_create_permission(caller: Caller, organization: Organization, *, denied_message: str) -> None:
+    """Check that the caller may create sources in the organisation.
 
-    Raises InvalidRequest where there are several, NotAllowed where there is none.
+    Raises:
+        NotAllowed: With `denied_message`, or with another one if the API key is restricted to certain sources.
+    """
+    permissions = effective_permissions(caller)
+    if permissions.sources is not None:
+        raise NotAllowed(_RESTRICTED_KEY)
+    if organization.pk not in permissions.where(Permission.SOURCES_CREATE):
+        raise NotAllowed(denied_message)
+
+
+def resolve_target_organization(caller: Caller, *, organization: Organization | None = None) -> Organization:
+    """Return the organisation in which the caller creates things: the named one, else their only one.
+
+    Raises:
+        InvalidRequest: If the caller has several organisations and the request names none.
+        NotAllowed: If the caller has none.
     """
     if organization:
         return organization
     try:
-        return organization_resolver.only_organization(caller.user)
+        return organization_resolver.get_only_organization(caller.user)
     except organization_resolver.NoOrganization as error:
         raise NotAllowed(str(error)) from None
     except organization_resolver.OrganizationUndecided as error:
         raise InvalidRequest(str(error), field=organization_resolver.HEADER) from None
 
 
-def get_source_to_manage(
-    caller: Caller, reference: str, *, organization: Organization | None = None, refusal: str = MAY_NOT_CHANGE
-) -> DataSource:
-    """The source that the user may change. Raises NotAllowed if they may only see it, else UnknownSource."""
-    return _allowed(caller, reference, (Action.MANAGE,), organization, refusal)
-
-
-def _allowed(
-    caller: Caller, reference: str, actions: Sequence[Action], organization: Organization | None, refusal: str
-) -> DataSource:
-    """actions: any of them will do. What is not there for the user stays UnknownSource; what they may only see is
-    NotAllowed, with the refusal."""
-    allowed = reduce(or_, (visible_sources(caller, action, organization=organization) for action in actions))
-    try:
-        return get_source(allowed, reference)
-    except UnknownSource:
-        get_source(visible_sources(caller, Action.VIEW, organization=organization), reference)
-        raise NotAllowed(refusal) from None
-
-
-def require_create_permission(caller: Caller, organization: Organization, *, refusal: str) -> None:
-    """Raises NotAllowed: with the refusal, or the words for an API key that is restricted to sources."""
-    standing = effective_permissions(caller)
-    if standing.sources is not None:
-        raise NotAllowed(_NARROW_KEY)
-    if organization.pk not in standing.where(Permission.SOURCES_CREATE):
-        raise NotAllowed(refusal)
-
-
 def resolve_organization(caller: Caller, reference: str, *, field: str = organization_resolver.HEADER) -> Organization:
-    """The user's organisation with this slug or id, as the request's `field` names it. Raises InvalidRequest."""
+    """Return the caller's organisation with this slug or id.
+
+    Args:
+        caller: Who asks.
+        reference: Slug or id.
+        field: Where the request has it, for the error.
+
+    Raises:
+        InvalidRequest: If it is none of the caller's organisations.
+    """
     try:
-        return organization_resolver.organization_named(caller.user, reference, where=field)
+        return organization_resolver.get_organization(caller.user, reference, where=field)
     except organization_resolver.OrganizationUndecided as error:
         raise InvalidRequest(str(error), field=field) from None

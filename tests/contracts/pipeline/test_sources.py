@@ -264,7 +264,7 @@ def test_a_deleted_source_is_gone_at_once_and_purged_afterwards(
     assert IngestionJob.objects.get(pk=job).status == "cancelled"
     assert owner.post("/api/rag/sources", {"name": "Library"}).body["slug"] == "library", "the slug is free at once"
 
-    monkeypatch.setattr(deletion, "_BATCH", 2)
+    monkeypatch.setattr(deletion, "_BATCH_SIZE", 2)
     deletion.purge_deleted()
     assert rows_of(source) == 0
     assert rows_of(other) == kept

@@ -83,7 +83,7 @@ def test_bits_stay_and_go_with_their_chunks(live_world: World) -> None:
     assert set(after) == set(Chunk.objects.values_list("pk", flat=True))
     assert len(after.items() & before.items()) == 2
     documents.delete_document(Document.objects.get())
-    while deletion._purge_documents():
+    while deletion.purge_document_batch():
         pass
     assert stored() == {}
 

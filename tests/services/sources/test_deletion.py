@@ -50,7 +50,7 @@ def found(source: DataSource) -> dict[str, set[str]]:
     """What a search of the source alone finds: path → passages."""
     scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     answer: dict[str, set[str]] = {}
-    for passage in retrieve.find(Question("lions and zebras", top_k=200), [scope]).passages:
+    for passage in retrieve.find_passages(Question("lions and zebras", top_k=200), [scope]).passages:
         assert passage.source_id == source.pk
         answer.setdefault(passage.path, set()).add(passage.text)
     return answer
@@ -120,7 +120,7 @@ def rows_left(document: Document) -> int:
 
 
 def test_a_purge_goes_in_batches_and_may_be_interrupted(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deletion, "_BATCH", 3)
+    monkeypatch.setattr(deletion, "_BATCH_SIZE", 3)
     source = live_world.source()
     for path in ("a", "b", "c", "d", "kept"):
         ingest_text(source, path, "Zebras and lions. " * (600 if path == "a" else 1))
@@ -129,7 +129,7 @@ def test_a_purge_goes_in_batches_and_may_be_interrupted(live_world: World, monke
     for document in gone:
         documents.delete_document(document)
     sizes = []
-    while deletion._purge_documents():  # each is a transaction; stopping after any of them loses nothing
+    while deletion.purge_document_batch():  # each is a transaction; stopping after any of them loses nothing
         sizes.append(Chunk.objects.count())
         assert set(found(source)) == {"kept"}
     steps_down = [before - after for before, after in itertools.pairwise(sizes)]
@@ -141,7 +141,7 @@ def test_a_purge_goes_in_batches_and_may_be_interrupted(live_world: World, monke
 
 
 def test_several_purges_at_once_do_no_harm(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deletion, "_BATCH", 2)
+    monkeypatch.setattr(deletion, "_BATCH_SIZE", 2)
     source, whole = live_world.source(), live_world.source("whole")
     for number in range(8):
         ingest_text(source, f"{number}", f"Zebra {number}.")
@@ -271,7 +271,7 @@ def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) ->
     ingest_text(source, "next", "Oaks are trees.")
     documents.delete_document(Document.objects.get(path="nearest"))
     scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
-    answer = retrieve.find(Question("zebras with stripes", top_k=1), [scope])
+    answer = retrieve.find_passages(Question("zebras with stripes", top_k=1), [scope])
     assert ([passage.path for passage in answer.passages], answer.total_found) == (["next"], 1)
 
 
