@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from tests.system.chaos.images import connect
+from tests.system.chaos.snapshots import connect
 
 _DOCUMENTS = """
 SELECT source.slug || '/' || document.path, document.text, document.chunk_count,

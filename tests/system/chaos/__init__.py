@@ -1,5 +1,5 @@
-"""Ingestion under faults that are real: processes are killed, servers crash, queues are emptied (docs/reliability.md).
+"""Ingestion under real faults: processes are killed, servers crash, queues are flushed (docs/reliability.md).
 
-Nothing of the product is replaced or hooked into. A worker is stopped at a precise place by what it waits for: a row
-that somebody else has locked, an embedding endpoint that does not answer.
+Nothing of the product is mocked or hooked. A worker is stopped at a known stage by what it waits for: a locked row, or
+an embedding endpoint that does not answer.
 """

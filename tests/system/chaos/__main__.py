@@ -1,7 +1,7 @@
-"""make chaos: ingestion under real faults beside an undisturbed run; ends with 1 if a document was lost or doubled.
+"""make chaos: compares ingestion under faults with an undisturbed run; exit status 1 if a document was lost or doubled.
 
-First every stage of a document's way once, then rounds of random faults for CHAOS_SECONDS (120; 0 for none), chosen by
-CHAOS_SEED (printed). CHAOS_REPORT: a file for the figures as JSON.
+Injects one fault at every stage of ingestion, then rounds of random faults for CHAOS_SECONDS (default 120; 0 for none).
+CHAOS_SEED (printed) chooses them. CHAOS_REPORT names a file for the figures as JSON.
 """
 
 import dataclasses
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 def main(folder: Path) -> int:
     seed = int(os.environ.get("CHAOS_SEED") or random.randrange(1_000_000))
     print(f"CHAOS_SEED={seed}", flush=True)
-    begun = time.monotonic()
+    start = time.monotonic()
     with Endpoint().running() as endpoint, Site(folder) as site:
         assert isinstance(endpoint, Endpoint)
         subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
         identity.run_process_as(identity.WORKER)
         django.setup()
-        print(f"a product of its own: {time.monotonic() - begun:.0f} s", flush=True)
+        print(f"installation started: {time.monotonic() - start:.0f} s", flush=True)
+        from .random_faults import inject_random_faults
         from .run import Report, Run
         from .stages import inject_all
-        from .storm import storm
 
         report = Report()
         precise = Run(site, endpoint, "stages")
@@ -46,16 +46,16 @@ def main(folder: Path) -> int:
         _print("Every stage", precise.report)
         report.add(precise.report)
         if seconds := float(os.environ.get("CHAOS_SECONDS", "120")):
-            random_faults = storm(site, endpoint, seconds=seconds, seed=seed)
+            random_faults = inject_random_faults(site, endpoint, seconds=seconds, seed=seed)
             _print("Random faults", random_faults)
             report.add(random_faults)
-    print(f"{time.monotonic() - begun:.0f} s")
+    print(f"{time.monotonic() - start:.0f} s")
     if path := os.environ.get("CHAOS_REPORT"):
         # A counter is no field that asdict can copy.
-        own = {"faults": dict(report.faults), "mixtures": sorted(report.mixtures)}
+        own = {"faults": dict(report.faults), "mixed_versions": sorted(report.mixed_versions)}
         figures = {**dataclasses.asdict(dataclasses.replace(report, faults=Counter())), **own}
         Path(path).write_text(json.dumps(figures))
-    return 0 if report.good else 1
+    return 0 if report.is_good else 1
 
 
 def _print(title: str, report: "Report") -> None:
@@ -65,15 +65,15 @@ def _print(title: str, report: "Report") -> None:
         print(f"  {count:4}  {name}")
     print(
         f"  documents {verdict.documents}, lost {len(verdict.lost)}, doubled {len(verdict.doubled)}, "
-        f"different {len(verdict.different)}, rows to spare {verdict.spare}, unfinished {report.unfinished}; "
-        f"{report.snapshots} snapshots, mixtures {len(report.mixtures)}",
+        f"different {len(verdict.different)}, surplus rows {verdict.surplus_rows}, unfinished {report.unfinished}; "
+        f"{report.snapshots} snapshots, mixed versions {len(report.mixed_versions)}",
         flush=True,
     )
     for name, paths in (("lost", verdict.lost), ("doubled", verdict.doubled), ("different", verdict.different)):
         if paths:
             print(f"  {name}: {', '.join(paths[:10])}")
-    if report.mixtures:
-        print(f"  mixtures: {', '.join(sorted(report.mixtures)[:10])}")
+    if report.mixed_versions:
+        print(f"  mixed versions: {', '.join(sorted(report.mixed_versions)[:10])}")
 
 
 if __name__ == "__main__":

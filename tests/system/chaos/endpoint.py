@@ -1,4 +1,4 @@
-"""An embedding endpoint that keeps whoever sends a certain word waiting."""
+"""An embedding endpoint that delays requests which contain a marker word."""
 
 import functools
 import hashlib
@@ -14,22 +14,22 @@ from tests.support.provider_server import ProviderServer
 class Endpoint(ProviderServer):
     def __init__(self) -> None:
         super().__init__(dimensions=384)
-        self._server.handle_error = _nothing  # type: ignore[method-assign,assignment]
+        self._server.handle_error = _ignore  # type: ignore[method-assign,assignment]
         self._word = ""
         self._opened = threading.Event()
         self._reached = threading.Event()
-        self.latency = 0.0  # seconds for a request
+        self.latency = 0.0  # seconds
         self.answered: list[int] = []  # texts of each answered request since the last `hold`
 
     def hold(self, word: str) -> None:
-        """From now on requests with this word in a text wait until `release`."""
+        """Delay requests with this word in a text until `release`."""
         self._opened.clear()
         self._reached.clear()
         self.answered.clear()
         self._word = word
 
     def reached(self) -> bool:
-        """Whether such a request waits."""
+        """Whether such a request is waiting."""
         return self._reached.is_set()
 
     def release(self) -> None:
@@ -50,8 +50,8 @@ class Endpoint(ProviderServer):
         return np.sum([_direction(word, self.dimensions) for word in text.split() or [""]], axis=0).round(2)
 
 
-def _nothing(*_: object) -> None:
-    """Clients that are killed break their connections: no news."""
+def _ignore(*_: object) -> None:
+    """Killed clients break their connections: not worth a traceback."""
 
 
 @functools.lru_cache(maxsize=20_000)

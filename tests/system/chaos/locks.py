@@ -1,4 +1,4 @@
-"""A place where a worker stands still: it waits for a row that we hold, and PostgreSQL says so."""
+"""Stops a worker at a known place: it waits for a row lock that the test holds, as pg_blocking_pids() shows."""
 
 import contextlib
 import time
@@ -8,9 +8,9 @@ from uuid import UUID
 
 import psycopg
 
-from .images import connect
+from .snapshots import connect
 
-# Who waits for us, and who waits behind them: a worker's heartbeat may have come first.
+# Sessions that wait for the lock, directly or behind another waiting session such as a worker's heartbeat.
 _WAITING = """
 WITH RECURSIVE waiting AS (
     SELECT pid, query FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))
@@ -26,43 +26,43 @@ FROM waiting
 """
 
 
-class NotReached(AssertionError):
-    """The worker never came to the place where it was to be killed: nothing was tested."""
+class PlaceNotReached(AssertionError):
+    """The worker did not reach the place where the fault was to be injected, so nothing was tested."""
 
 
-def eventually(question: Callable[[], Any], what: str, *, seconds: float = 60) -> Any:
-    """The first answer that is true. Raises NotReached."""
+def eventually(condition: Callable[[], Any], failure: str, *, seconds: float = 60) -> Any:
+    """Wait until the condition is true and return its value. Raises PlaceNotReached."""
     deadline = time.monotonic() + seconds
-    while not (answer := question()):
+    while not (value := condition()):
         if time.monotonic() > deadline:
-            raise NotReached(what)
+            raise PlaceNotReached(failure)
         time.sleep(0.03)
-    return answer
+    return value
 
 
-class Holder:
-    """Rows locked by us, in a transaction that changes nothing."""
+class RowLock:
+    """A transaction that holds row locks and changes nothing."""
 
     def __init__(self, connection: "psycopg.Connection[Any]") -> None:
         self._connection = connection
 
     def wait_for(self, statement: str, *, chunks_written: bool = False) -> None:
-        """Until somebody who runs such a statement (a part of its text) waits for us. Raises NotReached."""
+        """Wait until a session whose statement contains this text waits for the lock. Raises PlaceNotReached."""
 
-        def waits() -> bool:
+        def is_waited_for() -> bool:
             with connect() as observer:
-                found = observer.execute(_WAITING, [self._connection.info.backend_pid]).fetchall()
-            return any(statement in query and (wrote or not chunks_written) for query, wrote in found)
+                sessions = observer.execute(_WAITING, [self._connection.info.backend_pid]).fetchall()
+            return any(statement in query and (wrote or not chunks_written) for query, wrote in sessions)
 
-        eventually(waits, f"nobody waits with: {statement}")
+        eventually(is_waited_for, f"no session waits with: {statement}")
 
 
 @contextlib.contextmanager
-def locked(table: str, ids: list[UUID], *, key: str = "id") -> Iterator[Holder]:
+def lock_rows(table: str, ids: list[UUID], *, key: str = "id") -> Iterator[RowLock]:
     connection = connect()
     try:
         connection.execute("BEGIN")
         connection.execute(f"SELECT FROM {table} WHERE {key} = ANY(%s) FOR UPDATE", [ids])
-        yield Holder(connection)
+        yield RowLock(connection)
     finally:
-        connection.close()  # and with it, or with the server, the locks
+        connection.close()  # which releases the locks

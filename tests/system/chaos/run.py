@@ -1,4 +1,4 @@
-"""A run: the documents in an undisturbed source, the same ones in another while faults happen, and the comparison."""
+"""Ingests the same documents twice, once undisturbed and once while faults are injected, and compares the results."""
 
 import contextlib
 import time
@@ -16,48 +16,48 @@ from rag.services.ingestion import inputs
 from rag.services.jobs import submit as job_submit
 from rag.types import Submission
 
-from . import images
+from . import snapshots
+from .documents import DocumentHistory, submission_rounds
 from .endpoint import Endpoint
-from .images import Image, Reading, Verdict
-from .library import Book, waves
 from .site import Site
+from .snapshots import Observation, StoredDocument, Verdict
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 
 
 @dataclass
 class Report:
-    """What was done to the product and what became of it."""
+    """The injected faults and their effect on the stored documents."""
 
     faults: Counter[str] = field(default_factory=Counter)
     verdict: Verdict = field(default_factory=Verdict)
     snapshots: int = 0
-    mixtures: set[str] = field(default_factory=set)
+    mixed_versions: set[str] = field(default_factory=set)
     unfinished: int = 0
     seconds: float = 0
 
     @property
-    def good(self) -> bool:
-        return self.verdict.good and not self.mixtures and not self.unfinished
+    def is_good(self) -> bool:
+        return self.verdict.is_good and not self.mixed_versions and not self.unfinished
 
     def add(self, other: "Report") -> None:
         self.faults += other.faults
-        own, more = self.verdict, other.verdict
+        total, added = self.verdict, other.verdict
         self.verdict = Verdict(
-            own.documents + more.documents,
-            own.lost + more.lost,
-            own.doubled + more.doubled,
-            own.different + more.different,
-            own.spare + more.spare,
+            total.documents + added.documents,
+            total.lost + added.lost,
+            total.doubled + added.doubled,
+            total.different + added.different,
+            total.surplus_rows + added.surplus_rows,
         )
         self.snapshots += other.snapshots
-        self.mixtures |= other.mixtures
+        self.mixed_versions |= other.mixed_versions
         self.unfinished += other.unfinished
         self.seconds += other.seconds
 
 
 class Run:
-    """Two sources of one organisation; `disturbed` is where faults are injected, by whoever is given this run."""
+    """Two data sources of one organisation: faults are injected while `disturbed` is filled."""
 
     def __init__(self, site: Site, endpoint: Endpoint, name: str) -> None:
         self.site, self.endpoint = site, endpoint
@@ -67,7 +67,7 @@ class Run:
         model, _ = EmbeddingModel.objects.get_or_create(
             name="chaos", defaults={"provider": "openai", "dimensions": 384, "base_url": endpoint.base_url}
         )
-        self.calm, self.disturbed = (
+        self.undisturbed, self.disturbed = (
             DataSource.objects.create(
                 organization=organization,
                 slug=slug,
@@ -76,7 +76,7 @@ class Run:
                 owner=self._user,
                 embedding_model=model,
             )
-            for slug in ("calm", "disturbed")
+            for slug in ("undisturbed", "disturbed")
         )
 
     def submit(self, submissions: Sequence[Submission], *, source: DataSource | None = None) -> IngestionJob:
@@ -88,7 +88,7 @@ class Run:
         )
 
     def wait_for(self, *wanted: IngestionJob, seconds: float = 120) -> bool:
-        """Until the jobs are finished and every document of them is done."""
+        """Wait until the jobs are finished; return whether every document of them is done."""
         ids = [job.pk for job in wanted]
         deadline = time.monotonic() + seconds
         while IngestionJob.objects.filter(pk__in=ids, finished_at=None).exists():
@@ -101,60 +101,65 @@ class Run:
         return closed and not documents.exclude(state=State.DONE).exists()
 
     def keep_worker_running(self) -> None:
-        """What systemd does."""
+        """Restart the worker if it has ended, as systemd does."""
         if not self.site.worker_runs():
             self.site.start_worker()
 
     @contextlib.contextmanager
-    def judged(self, books: Sequence[Book]) -> Iterator[None]:
-        """The block injects faults while it sends the books to the disturbed source; then the sources are compared."""
-        begun = time.monotonic()
-        versions = self._undisturbed(books)
-        print(f"{len(books)} documents undisturbed: {time.monotonic() - begun:.0f} s", flush=True)
-        self._ingest([book.before for book in books if book.before], self.disturbed)
+    def compared_with_undisturbed(self, documents: Sequence[DocumentHistory]) -> Iterator[None]:
+        """Compare both sources after the block, which sends the documents to `disturbed` and injects faults."""
+        start = time.monotonic()
+        versions = self._undisturbed(documents)
+        print(f"{len(documents)} documents undisturbed: {time.monotonic() - start:.0f} s", flush=True)
+        self._ingest([document.before for document in documents if document.before], self.disturbed)
 
-        def allowed(path: str, image: Image | None) -> bool:
+        def allowed(path: str, image: StoredDocument | None) -> bool:
             return image in versions[path]
 
-        with images.reader(self.disturbed.pk, allowed) as reading:
+        with snapshots.observer(self.disturbed.pk, allowed) as observation:
             yield
             self._finish()
-        self._judge(reading)
-        self.report.seconds = time.monotonic() - begun
+        self._judge(observation)
+        self.report.seconds = time.monotonic() - start
 
-    def _undisturbed(self, books: Sequence[Book]) -> dict[str, list[Image]]:
-        """Every version of every document as it is stored when nothing happens."""
-        found: dict[str, list[Image]] = {book.path: [] for book in books}
-        for submissions in [[book.before for book in books if book.before], *waves(books)]:
-            self._ingest(submissions, self.calm)
-            with images.connect() as database:
-                for path, (image,) in images.images(database, self.calm.pk).items():
-                    found[path].append(image)
-        return found
+    def _undisturbed(self, documents: Sequence[DocumentHistory]) -> dict[str, list[StoredDocument]]:
+        """Ingest all versions without faults; return every stored version of every document."""
+        stored: dict[str, list[StoredDocument]] = {document.path: [] for document in documents}
+        for submissions in [
+            [document.before for document in documents if document.before],
+            *submission_rounds(documents),
+        ]:
+            self._ingest(submissions, self.undisturbed)
+            with snapshots.connect() as database:
+                for path, (image,) in snapshots.stored_documents(database, self.undisturbed.pk).items():
+                    stored[path].append(image)
+        return stored
 
     def _ingest(self, submissions: Sequence[Submission], source: DataSource) -> None:
         if not submissions:
             return
         self.keep_worker_running()
         job = self.submit(submissions, source=source)
-        assert self.wait_for(job), "the undisturbed run did not end"
+        assert self.wait_for(job), "the undisturbed run did not finish"
 
     def _finish(self) -> None:
-        """The faults are over; the product has its time to recover."""
+        """Stop injecting faults and give the product time to recover."""
         self.endpoint.release()
         open_jobs = list(IngestionJob.objects.filter(source=self.disturbed))
         if not self.wait_for(*open_jobs):
             documents = IngestionDocument.objects.filter(job__source=self.disturbed)
             self.report.unfinished = documents.exclude(state=State.DONE).count() or 1
 
-    def _judge(self, reading: Reading) -> None:
-        with images.connect() as database:
-            found, expected = (images.images(database, source.pk) for source in (self.disturbed, self.calm))
-            sizes = [images.rows(database, source.pk) for source in (self.disturbed, self.calm)]
-        spare = sum(max(0, own - wanted) for own, wanted in zip(*sizes, strict=True))
-        self.report.verdict = images.compare(found, expected, spare)
-        self.report.snapshots, self.report.mixtures = reading.snapshots, set(reading.mixtures)
+    def _judge(self, observation: Observation) -> None:
+        with snapshots.connect() as database:
+            stored, expected = (
+                snapshots.stored_documents(database, source.pk) for source in (self.disturbed, self.undisturbed)
+            )
+            sizes = [snapshots.rows(database, source.pk) for source in (self.disturbed, self.undisturbed)]
+        surplus_rows = sum(max(0, count - expected_count) for count, expected_count in zip(*sizes, strict=True))
+        self.report.verdict = snapshots.compare(stored, expected, surplus_rows)
+        self.report.snapshots, self.report.mixed_versions = observation.snapshots, set(observation.mixed_versions)
 
-    def struck(self, fault: str) -> None:
+    def count_fault(self, fault: str) -> None:
         self.report.faults[fault] += 1
         connection.close()  # the server may be another one now

@@ -1,4 +1,4 @@
-"""A product of its own to break: the embedded services of a folder, and a worker on them."""
+"""An installation of its own to break: embedded services in a folder, and worker processes."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ from ragsite.run import processes
 
 
 class Site:
-    """Its services run while it is entered; the folder is removed before and after."""
+    """Runs the services while the context is entered; removes the folder before and after."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -25,8 +25,8 @@ class Site:
 
     def __enter__(self) -> "Site":
         self._remove()
-        # For this process and its children. Short leases: a dead worker's documents come back soon. Attempts without
-        # end: whoever kills a worker at every step must not be told that the document is poison.
+        # For this process and its children. Leases are short, so that a dead worker's documents are requeued soon.
+        # Attempts are practically unlimited: documents whose worker is killed at every stage must not be set aside.
         os.environ.update(
             self._started(),
             SECRET_KEY=secrets.token_urlsafe(64),
@@ -45,7 +45,7 @@ class Site:
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.kill_worker()
         services.stop(self.folder)
-        if error is None:  # else the worker's log says more
+        if error is None:  # else keep the worker's log
             self._remove()
 
     def _remove(self) -> None:
@@ -55,7 +55,7 @@ class Site:
     def _started(self) -> dict[str, str]:
         return services.start(self.folder, environment={})
 
-    # The workers: the one for documents with a child for each core, and the keeper; each is a process group.
+    # The ingestion worker with one child for each core, and the scheduler. Each is a process group.
 
     def start_worker(self) -> None:
         self.kill_worker()
@@ -69,7 +69,7 @@ class Site:
         return bool(self._workers) and all(worker.poll() is None for worker in self._workers)
 
     def kill_worker(self) -> None:
-        """SIGKILL to both families at once, as when the machine dies."""
+        """Send SIGKILL to both process groups, as when the machine loses power."""
         for worker in self._workers:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(worker.pid, signal.SIGKILL)
@@ -77,7 +77,7 @@ class Site:
         self._workers = []
 
     def kill_child(self) -> bool:
-        """One of the processes that do the work, as when the kernel runs out of memory. False if there is none yet."""
+        """Kill one child of the worker, as the kernel's OOM killer does; False if there is none yet."""
         if not self.worker_runs():
             return False
         children = psutil.Process(self._workers[0].pid).children()
@@ -89,18 +89,18 @@ class Site:
     # The services.
 
     def restart_postgres(self) -> None:
-        """In order: open transactions are rolled back, what was committed is written to disk."""
+        """Restart in order: open transactions are rolled back and committed data is on disk."""
         postgres.stop(self.folder)
         self._started()
 
     def crash_postgres(self) -> None:
-        """SIGKILL to all its processes: what was not written yet is gone, and the next start recovers from the log."""
+        """Send SIGKILL to all its processes; the next start recovers from the write-ahead log."""
         postmaster = psutil.Process(int((self.folder / "postgres" / "postmaster.pid").read_text().split("\n")[0]))
-        family = [postmaster, *postmaster.children()]
-        for process in family:
+        server_processes = [postmaster, *postmaster.children()]
+        for process in server_processes:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(family, timeout=10)
+        psutil.wait_procs(server_processes, timeout=10)
         self._started()
 
     def redis(self) -> redis.Redis:

@@ -1,4 +1,4 @@
-"""Faults at a precise place. Each is seen to be there before it is struck: a fault that misses fails the run."""
+"""Injects a fault at a precise stage of ingestion. A fault that misses its stage fails the run."""
 
 import json
 import time
@@ -11,26 +11,33 @@ from django.db import connection
 
 from rag.models import Document, IngestionDocument, IngestionJob
 
-from .library import Author
-from .locks import NotReached, eventually, locked
+from .documents import DocumentGenerator
+from .locks import PlaceNotReached, eventually, lock_rows
 from .run import Run, State, Status
 
 _DOCUMENTS = "rag_ingestiondocument"
 _QUEUE, _UNACKED = "ragsite:ingestion", "ragsite:unacked"
 
 
-class Scene:
-    """A job of a few documents; the last one, whose new version has the scene's word in it, is where it happens."""
+class Scenario:
+    """A job of a few documents. The fault hits the last one, whose new version contains the scenario's marker word."""
 
     def __init__(
-        self, run: Run, name: str, author: Author, *, count: int = 4, sections: int = 2, everywhere: bool = False
+        self,
+        run: Run,
+        name: str,
+        generator: DocumentGenerator,
+        *,
+        count: int = 4,
+        sections: int = 2,
+        everywhere: bool = False,
     ) -> None:
-        """sections: of the last document. everywhere: the word is in all of them."""
+        """Create the documents: the last one has `sections` sections; `everywhere` puts the marker into all of them."""
         self.run, self.name, self.word = run, name, "halt" + "".join(word[0].lower() for word in name.split())
         self._everywhere = everywhere
-        # Half of them exist already, the last one among these.
-        self.books = [
-            author.book(
+        # Every second document exists already, the last one included.
+        self.documents = [
+            generator.document(
                 f"{name}/{number}.md",
                 exists=number % 2 == 1,
                 mark=self.word if everywhere or number == count - 1 else "",
@@ -47,7 +54,7 @@ class Scene:
         return self._job
 
     def submit(self) -> None:
-        self._job = self.run.submit([book.sent[0] for book in self.books])
+        self._job = self.run.submit([document.sent[0] for document in self.documents])
 
     def ids(self) -> list[UUID]:
         return [row.pk for row in self.rows()]
@@ -56,12 +63,12 @@ class Scene:
         return list(IngestionDocument.objects.filter(job=self.job).order_by("index"))
 
     @contextmanager
-    def embedding_held(self) -> Iterator[None]:
-        """In the block the last document's embedding was asked for, and is not answered."""
+    def embedding_blocked(self) -> Iterator[None]:
+        """Run the block while the endpoint does not answer the request to embed the last document."""
         self.run.endpoint.hold(self.word)
         try:
             self.submit()
-            eventually(self.run.endpoint.reached, f"{self.name}: no embedding was asked for")
+            eventually(self.run.endpoint.reached, f"{self.name}: no embedding was requested")
             if not self._everywhere:
                 eventually(lambda: {row.state for row in self.rows()[:-1]} == {State.DONE}, f"{self.name}: the others")
                 self.require(self.rows()[-1].state == State.RUNNING, "the document is not held")
@@ -69,122 +76,124 @@ class Scene:
         finally:
             self.run.endpoint.release()
 
-    def require(self, holds: bool, otherwise: str) -> None:
-        if not holds:
-            raise NotReached(f"{self.name}: {otherwise}")
+    def require(self, condition: bool, failure: str) -> None:
+        if not condition:
+            raise PlaceNotReached(f"{self.name}: {failure}")
 
     def is_old(self) -> bool:
-        """Whether readers have the last document's old version still."""
-        document = Document.objects.live().get(source=self.run.disturbed, path=self.books[-1].path)
+        """Whether readers still get the old version of the last document."""
+        document = Document.objects.live().get(source=self.run.disturbed, path=self.documents[-1].path)
         return self.word not in document.text
 
 
-def before_the_claim(scene: Scene) -> None:
-    """Its rows are chosen, and its organisation's turn is being written down; nothing of it is committed."""
-    scene.run.site.kill_worker()  # or it would be quicker than our lock
-    scene.submit()
-    organization = scene.run.disturbed.organization_id
-    with locked("rag_ingestionturn", [organization], key="organization_id") as holder:
-        scene.run.site.start_worker()
-        holder.wait_for("rag_ingestionturn")
-        rows = scene.rows()
-        scene.require({(row.state, row.attempts) for row in rows} == {(State.QUEUED, 0)}, "something is claimed")
-        scene.run.site.kill_worker()
+def before_the_claim(scenario: Scenario) -> None:
+    """The worker has selected rows and updates the fairness record; nothing is committed."""
+    scenario.run.site.kill_worker()  # else it could claim before the lock is taken
+    scenario.submit()
+    organization = scenario.run.disturbed.organization_id
+    with lock_rows("rag_ingestionturn", [organization], key="organization_id") as row_lock:
+        scenario.run.site.start_worker()
+        row_lock.wait_for("rag_ingestionturn")
+        rows = scenario.rows()
+        scenario.require({(row.state, row.attempts) for row in rows} == {(State.QUEUED, 0)}, "something is claimed")
+        scenario.run.site.kill_worker()
 
 
-def after_parsing(scene: Scene) -> None:
-    with scene.embedding_held():
-        scene.require(scene.is_old(), "it is written already")
-        scene.run.site.kill_worker()
+def after_parsing(scenario: Scenario) -> None:
+    with scenario.embedding_blocked():
+        scenario.require(scenario.is_old(), "it is written already")
+        scenario.run.site.kill_worker()
 
 
-def in_the_middle_of_embedding(scene: Scene) -> None:
-    """The document has several batches of passages; its word is in the last one."""
-    with scene.embedding_held():
-        scene.require(max(scene.run.endpoint.answered, default=0) >= 128, "no batch of it was answered")
-        scene.require(scene.is_old(), "it is written already")
-        scene.run.site.kill_worker()
+def in_the_middle_of_embedding(scenario: Scenario) -> None:
+    """The document has several batches of chunks; the marker is in the last batch."""
+    with scenario.embedding_blocked():
+        scenario.require(max(scenario.run.endpoint.answered, default=0) >= 128, "no batch of it was answered")
+        scenario.require(scenario.is_old(), "it is written already")
+        scenario.run.site.kill_worker()
 
 
-def before_the_first_write(scene: Scene) -> None:
-    """The transaction that indexes has begun and waits for its source."""
-    with scene.embedding_held(), locked("rag_datasource", [scene.run.disturbed.pk]) as holder:
-        scene.run.endpoint.release()
-        holder.wait_for("rag_datasource")
-        scene.require(scene.rows()[-1].state == State.RUNNING, "it is done already")
-        scene.run.site.kill_worker()
+def before_the_first_write(scenario: Scenario) -> None:
+    """The transaction that indexes has start and waits for its source."""
+    with scenario.embedding_blocked(), lock_rows("rag_datasource", [scenario.run.disturbed.pk]) as row_lock:
+        scenario.run.endpoint.release()
+        row_lock.wait_for("rag_datasource")
+        scenario.require(scenario.rows()[-1].state == State.RUNNING, "it is done already")
+        scenario.run.site.kill_worker()
 
 
-def in_the_middle_of_the_commit(scene: Scene) -> None:
-    """Old chunks are removed, new ones written, and nothing of it is committed."""
-    with scene.embedding_held(), locked(_DOCUMENTS, [scene.ids()[-1]]) as holder:
-        scene.run.endpoint.release()
-        holder.wait_for(f'"{_DOCUMENTS}"', chunks_written=True)
-        scene.require(scene.is_old(), "it is committed already")
-        scene.run.site.kill_worker()
+def in_the_middle_of_the_commit(scenario: Scenario) -> None:
+    """Old chunks are deleted and new ones written; nothing is committed."""
+    with scenario.embedding_blocked(), lock_rows(_DOCUMENTS, [scenario.ids()[-1]]) as row_lock:
+        scenario.run.endpoint.release()
+        row_lock.wait_for(f'"{_DOCUMENTS}"', chunks_written=True)
+        scenario.require(scenario.is_old(), "it is committed already")
+        scenario.run.site.kill_worker()
 
 
-def before_the_acknowledgement(scene: Scene) -> None:
-    """Everything of the job is committed, its message is not acknowledged."""
-    with scene.embedding_held(), locked("rag_ingestionjob", [scene.job.pk]) as holder:
-        scene.run.endpoint.release()
-        eventually(lambda: {row.state for row in scene.rows()} == {State.DONE}, f"{scene.name}: not done")
-        holder.wait_for("rag_ingestionjob")
-        scene.require(not scene.is_old(), "it is not written")
-        scene.require(_unacknowledged(scene), "its message is acknowledged already")
-        scene.run.site.kill_worker()
-    scene.job.refresh_from_db()
-    scene.require(scene.job.status == Status.PROCESSING, "the job was closed")
+def before_the_acknowledgement(scenario: Scenario) -> None:
+    """The job's documents are committed; its message is not acknowledged."""
+    with scenario.embedding_blocked(), lock_rows("rag_ingestionjob", [scenario.job.pk]) as row_lock:
+        scenario.run.endpoint.release()
+        eventually(lambda: {row.state for row in scenario.rows()} == {State.DONE}, f"{scenario.name}: not done")
+        row_lock.wait_for("rag_ingestionjob")
+        scenario.require(not scenario.is_old(), "it is not written")
+        scenario.require(_unacknowledged(scenario), "its message is acknowledged already")
+        scenario.run.site.kill_worker()
+    scenario.job.refresh_from_db()
+    scenario.require(scenario.job.status == Status.PROCESSING, "the job was closed")
 
 
-def while_postgres_restarts(scene: Scene) -> None:
-    with scene.embedding_held():
-        scene.run.site.restart_postgres()
+def while_postgres_restarts(scenario: Scenario) -> None:
+    with scenario.embedding_blocked():
+        scenario.run.site.restart_postgres()
         connection.close()
-        scene.require(scene.is_old(), "it is written already")
+        scenario.require(scenario.is_old(), "it is written already")
 
 
-def while_postgres_crashes(scene: Scene) -> None:
-    """In the middle of the commit. The worker lives."""
-    with scene.embedding_held(), locked(_DOCUMENTS, [scene.ids()[-1]]) as holder:
-        scene.run.endpoint.release()
-        holder.wait_for(f'"{_DOCUMENTS}"', chunks_written=True)
-        scene.run.site.crash_postgres()
+def while_postgres_crashes(scenario: Scenario) -> None:
+    """In the middle of the commit. The worker keeps running."""
+    with scenario.embedding_blocked(), lock_rows(_DOCUMENTS, [scenario.ids()[-1]]) as row_lock:
+        scenario.run.endpoint.release()
+        row_lock.wait_for(f'"{_DOCUMENTS}"', chunks_written=True)
+        scenario.run.site.crash_postgres()
         connection.close()
 
 
-def while_redis_forgets(scene: Scene) -> None:
-    """The worker is at work, and the messages of all other documents wait in the queue."""
-    with scene.embedding_held(), scene.run.site.redis() as client:
-        scene.require(client.llen(_QUEUE) > 0, "nothing is queued")
-        scene.run.site.flush_redis()
-        scene.require(client.llen(_QUEUE) == 0, "the queue is still there")
-        scene.require(State.QUEUED in {row.state for row in scene.rows()}, "every document is taken")
+def while_redis_forgets(scenario: Scenario) -> None:
+    """The worker processes a document; the messages of all others wait in the queue."""
+    with scenario.embedding_blocked(), scenario.run.site.redis() as client:
+        scenario.require(client.llen(_QUEUE) > 0, "nothing is queued")
+        scenario.run.site.flush_redis()
+        scenario.require(client.llen(_QUEUE) == 0, "the queue is still there")
+        scenario.require(State.QUEUED in {row.state for row in scenario.rows()}, "every document is taken")
 
 
-def _unacknowledged(scene: Scene) -> bool:
-    with scene.run.site.redis() as client:
+def _unacknowledged(scenario: Scenario) -> bool:
+    with scenario.run.site.redis() as client:
         messages = [json.loads(value)[0] for value in client.hvals(_UNACKED)]
     return any(message["headers"]["task"] == "rag.ingest_documents" for message in messages)
 
 
 def inject_all(run: Run) -> None:
-    """Every stage once, each on documents of its own."""
-    author = Author(seed=4)
-    scenes = {name: Scene(run, name, author, **options) for name, (_, options) in STAGES.items()}
-    with run.judged([book for scene in scenes.values() for book in scene.books]):
-        for name, scene in scenes.items():
-            begun = time.monotonic()
+    """Inject one fault at every stage, each with its own documents."""
+    generator = DocumentGenerator(seed=4)
+    scenarios = {name: Scenario(run, name, generator, **options) for name, (_, options) in STAGES.items()}
+    with run.compared_with_undisturbed(
+        [document for scenario in scenarios.values() for document in scenario.documents]
+    ):
+        for name, scenario in scenarios.items():
+            start = time.monotonic()
             run.keep_worker_running()
-            STAGES[name][0](scene)
-            run.struck(name)
+            STAGES[name][0](scenario)
+            run.count_fault(name)
             run.keep_worker_running()
-            scene.require(run.wait_for(scene.job), "its job did not end as it should")
-            print(f"  {name}: recovered, {time.monotonic() - begun:.0f} s", flush=True)
+            scenario.require(run.wait_for(scenario.job), "its job did not complete")
+            print(f"  {name}: recovered, {time.monotonic() - start:.0f} s", flush=True)
 
 
 Options = dict[str, Any]
-STAGES: dict[str, tuple[Callable[[Scene], None], Options]] = {
+STAGES: dict[str, tuple[Callable[[Scenario], None], Options]] = {
     "killed before the claim": (before_the_claim, {}),
     "killed after parsing": (after_parsing, {}),
     "killed in the middle of embedding": (in_the_middle_of_embedding, {"sections": 40}),

@@ -34,7 +34,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_fault_at_this_stage_was_injected(figures: dict[str, Any], stage: str) -> None:
-    """It was seen to be there before it was struck (tests/system/chaos/stages.py); else the run ends without
+    """It was seen to be there before it was count_fault (tests/system/chaos/stages.py); else the run ends without
     figures."""
     assert figures["faults"][stage] == 1
 
@@ -47,9 +47,9 @@ def test_nothing_is_lost_doubled_or_different(figures: dict[str, Any]) -> None:
         "doubled": [],
         "different": [],
     }, figures["output"]
-    assert (verdict["spare"], figures["unfinished"], figures["code"]) == (0, 0, 0)
+    assert (verdict["surplus_rows"], figures["unfinished"], figures["code"]) == (0, 0, 0)
 
 
 def test_readers_saw_the_old_or_the_new_version_and_never_a_mixture(figures: dict[str, Any]) -> None:
     assert figures["snapshots"] >= 10
-    assert figures["mixtures"] == []
+    assert figures["mixed_versions"] == []

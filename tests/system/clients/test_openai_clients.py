@@ -23,7 +23,9 @@ QUESTION = "Where are the bicycles parked?"
 def key(live_world: World) -> str:
     """A member's API key, in a world with one document that they may read and one that they may not."""
     ingest_text(live_world.source("library"), "/bikes", "Bicycles are parked in the yard.", title="Bicycles")
-    ingest_text(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden")
+    ingest_text(
+        live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden"
+    )
     return live_world.key("member", "query").secret
 
 

@@ -27,7 +27,7 @@ _DEPENDS = {
 _BOUNDED = (
     "must have at most",
     "must not be nested deeper",
-    "nobody may have more",
+    "API keys, which is the maximum",
     "is not valid JSON",
     "documents must be an array",
     "is revoked or expired",
