@@ -13,7 +13,7 @@ from .flood import flood
 from .ledger import Findings, Ledger
 from .oversized import cases, tried
 from .product import Product
-from .slow_clients import SlowClients, answer_times
+from .slow_clients import NO_ANSWER_SECONDS, SlowClients, answer_times
 from .traffic import Call, Person, day
 from .under_faults import finish, strike
 from .world import people
@@ -166,8 +166,8 @@ def oversized(product: Product, person: Person) -> Row:
     row.notes = f"memory of the web processes {before / 2**20:.0f} MB before, {most / 2**20:.0f} MB at most"
     if most - before > _GROWTH:
         row.broken[f"they grew by {(most - before) / 2**20:.0f} MB"] += 1
-    if max(times := answer_times(product.port, "/readyz", 3)) > _SHORT:
-        row.broken[f"not ready afterwards: {times}"] += 1
+    if NO_ANSWER_SECONDS in answer_times(product.port, "/readyz", 3):
+        row.broken["not ready afterwards"] += 1
     return row
 
 

@@ -91,6 +91,10 @@ class SlowClients:
             self._sockets = left
 
 
+# Seconds that stand for a request without an answer.
+NO_ANSWER_SECONDS = 60.0
+
+
 def answer_times(port: int, path: str, count: int) -> list[float]:
     """Seconds of some short requests one after the other; 60 for one without an answer."""
     times = []
@@ -102,5 +106,5 @@ def answer_times(port: int, path: str, count: int) -> list[float]:
                 good = client.recv(20).startswith(b"HTTP/1.1 200")
         except OSError:
             good = False
-        times.append(time.monotonic() - begun if good else 60.0)
+        times.append(time.monotonic() - begun if good else NO_ANSWER_SECONDS)
     return times
