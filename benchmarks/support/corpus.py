@@ -1,4 +1,4 @@
-"""Real texts: an evaluation set beside the checkout where there is one, else the handbooks."""
+"""Real texts: an evaluation set beside the checkout where there is one, else the documentation."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ SQUAD = ROOT.parent / "shared" / "datasets" / "retrieval" / "squad"
 
 
 def origin() -> str:
-    return "the squad set" if SQUAD.exists() else "the handbooks"
+    return "the squad set" if SQUAD.exists() else "the documentation"
 
 
 def documents(limit: int) -> list[dict[str, str]]:
@@ -17,8 +17,8 @@ def documents(limit: int) -> list[dict[str, str]]:
         rows = _lines(SQUAD / "corpus.jsonl", limit)
         return [{"path": row["id"], "title": row["title"], "text": row["text"]} for row in rows]
     paragraphs = [
-        {"path": f"{file.name}#{number}", "title": file.stem, "text": paragraph}
-        for file in sorted((ROOT / "docs").glob("*.md"))
+        {"path": f"{file.relative_to(ROOT)}#{number}", "title": file.stem, "text": paragraph}
+        for file in sorted((ROOT / "docs").rglob("*.md"))
         for number, paragraph in enumerate(file.read_text().split("\n\n"))
         if len(paragraph) > 200
     ]
@@ -40,7 +40,7 @@ def longer(documents: list[dict[str, str]], paragraphs: int = 40) -> list[dict[s
 def questions(limit: int) -> list[str]:
     if SQUAD.exists():
         return [row["text"] for row in _lines(SQUAD / "queries.jsonl", limit)]
-    return [f"What does the handbook say about {document['title']}?" for document in documents(limit)]
+    return [f"What does the documentation say about {document['title']}?" for document in documents(limit)]
 
 
 def _lines(file: Path, limit: int) -> list[dict[str, str]]:

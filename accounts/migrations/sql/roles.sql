@@ -1,5 +1,5 @@
 -- Whoever migrates owns the tables and becomes these roles; if that is no superuser, it needs CREATEROLE, or somebody
--- makes the roles beforehand (docs/operations.md). Roles are the whole cluster's: another database may have made them.
+-- makes the roles beforehand (docs/operations/install.md). Roles are the whole cluster's: another database may have made them.
 DO $$
 DECLARE name text;
 BEGIN

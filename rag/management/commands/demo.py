@@ -14,7 +14,7 @@ class Command(BaseCommand):
     help = "Make the demo organisations, accounts and data sources. Run again, it changes nothing that exists."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--wait", action="store_true", help="until the handbooks can be searched")
+        parser.add_argument("--wait", action="store_true", help="until the documentation can be searched")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.RAG_LOCAL:
@@ -32,4 +32,4 @@ class Command(BaseCommand):
                 raise CommandError("The demo's jobs did not finish within five minutes: does a worker run?")
             time.sleep(0.2)
         if IngestionJob.objects.filter(pk__in=ids, status=IngestionJob.Status.FAILED).exists():
-            raise CommandError("The handbooks could not be ingested: the worker's log says why.")
+            raise CommandError("The documentation could not be ingested: the worker's log says why.")

@@ -23,7 +23,7 @@ class Command(BaseCommand):
     help = "Send a folder of text files to the running product and show the progress of the job."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", nargs="?", type=Path, help="default: the evaluation data, else the handbooks")
+        parser.add_argument("folder", nargs="?", type=Path, help="default: the evaluation data, else the documentation")
         parser.add_argument("--source", default="sample", help="slug of the data source (made when it is missing)")
         parser.add_argument("--address", default=f"127.0.0.1:{os.environ.get('PORT') or 3080}")
         parser.add_argument("--email", default="editor@acme.example")

@@ -1,5 +1,5 @@
 -- Which sources are open to the transaction's user, by the transaction's key if there is one: the access rule of
--- docs/contracts.md, from the rows as they are now. wanted: query, ingest, manage, write (either of the two) or view
+-- docs/contracts/access.md, from the rows as they are now. wanted: query, ingest, manage, write (either of the two) or view
 -- (any of the three).
 CREATE FUNCTION rag_open_sources(wanted text) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
