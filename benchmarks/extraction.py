@@ -123,8 +123,8 @@ def extract(text: str, shelf: Any) -> Extract:
     from rag.pipeline.retrieval import retrieve
 
     asked = modes.question(text, modes.DEFAULT, modes.ASKED)
-    context = build_prompt(text, retrieve.find(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
-    relevant = assess_grounding(text, context, gear=mode_name(asked)).relevant
+    context = build_prompt(text, retrieve.find_passages(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
+    relevant = assess_grounding(text, context, mode=mode_name(asked)).relevant
     if relevant and len(relevant) < len(context.passages):
         context = build_prompt(text, relevant, max_tokens=_MOST_TOKENS)
     begun = time.perf_counter()

@@ -7,7 +7,7 @@ import pytest
 from rag.pipeline.answering.extractive import extract_quotes, render_quotes
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages, validate_answer
-from rag.services.search.agent import _selected
+from rag.services.search.agent import selected_text_passage
 from rag.text import words
 from rag.types import Context, Passage
 
@@ -31,7 +31,7 @@ def shared(question: str, text: str, lang: str, asked_in: str | None = None) -> 
 
 
 def passage(text: str, lang: str, score: float = 0.3) -> Passage:
-    return dataclasses.replace(_selected(text), lang=lang, score=score)
+    return dataclasses.replace(selected_text_passage(text), lang=lang, score=score)
 
 
 @pytest.mark.parametrize(("lang", "question", "answer", "other"), QUESTIONS, ids=[each[0] for each in QUESTIONS])

@@ -26,7 +26,7 @@ def documents(questions: Sequence[str], scope: Scope) -> list[dict[str, tuple[li
 
 def _documents(text: str, gear: str, scope: Scope) -> tuple[list[str], float]:
     begun = time.perf_counter()
-    found = retrieve.find(modes.question(text, gear), [scope])
+    found = retrieve.find_passages(modes.question(text, gear), [scope])
     milliseconds = 1000 * (time.perf_counter() - begun)
     return list(dict.fromkeys(passage.path for passage in found.passages)), milliseconds
 
@@ -37,7 +37,7 @@ def chunks(questions: Sequence[str], scope: Scope) -> list[dict[str, list[Found]
         {
             gear: [
                 (each.path, each.start, each.end, each.text)
-                for each in retrieve.find(modes.question(text, gear), [scope]).passages
+                for each in retrieve.find_passages(modes.question(text, gear), [scope]).passages
             ]
             for gear in modes.GEARS
         }
@@ -70,14 +70,14 @@ def within(items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uui
 
 def _groundable(text: str, scope: Scope, filters: Filters | None = None) -> float:
     asked = modes.question(text, modes.DEFAULT, modes.ASKED, filters)
-    return judged(asked, retrieve.find(asked, [scope]).passages)
+    return judged(asked, retrieve.find_passages(asked, [scope]).passages)
 
 
 def judged(asked: Question, passages: tuple[Passage, ...]) -> float:
     """The score that decides before anything is written."""
     if not passages:
         return 0.0
-    return assess_grounding(asked.text, Context(prompt="", passages=passages, token_count=0), gear=mode_name(asked)).score
+    return assess_grounding(asked.text, Context(prompt="", passages=passages, token_count=0), mode=mode_name(asked)).score
 
 
 def carried(items: Sequence[tuple[str, str]]) -> list[float]:

@@ -8,7 +8,7 @@ from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.grounding.calibration import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
-from rag.pipeline.retrieval.retrieve import find
+from rag.pipeline.retrieval.retrieve import find_passages
 from rag.types import (
     Answer,
     AnswerEvents,
@@ -33,6 +33,11 @@ NO_ANSWER = "The sources do not hold the answer to this question."
 _MOST_GAPS = 10
 
 
+# Tokens of a prompt: unless a client chooses, and the most that it may choose.
+DEFAULT_PROMPT_TOKENS = 3000
+MAX_PROMPT_TOKENS = 32_000
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
     """On what terms a question is answered.
@@ -50,7 +55,7 @@ def ask(question: Question, scopes: Sequence[Scope], terms: AnswerOptions) -> An
     """Raises NoResults, ContextOverflow, TemplateInvalid, GroundingFailed, GenerationFailed, what `find` raises; and,
     strict, InsufficientContext and NotGrounded."""
     validate_template(terms.template or DEFAULT_TEMPLATE)
-    retrieval = find(question, scopes)
+    retrieval = find_passages(question, scopes)
     if not retrieval.passages:
         raise NoResults
     context, grounding = assess(question, retrieval, terms)
@@ -70,7 +75,7 @@ def ask(question: Question, scopes: Sequence[Scope], terms: AnswerOptions) -> An
 def assess(question: Question, retrieval: Retrieval, terms: AnswerOptions) -> tuple[Context, Grounding]:
     """The prompt of what fits, and whether that carries an answer. Raises ContextOverflow and GroundingFailed."""
     context = _context(question, retrieval.passages, terms)
-    return context, assess_grounding(question.text, context, gear=mode_name(question), strict=terms.strict)
+    return context, assess_grounding(question.text, context, mode=mode_name(question), strict=terms.strict)
 
 
 def _context(question: Question, passages: Sequence[Passage], terms: AnswerOptions) -> Context:

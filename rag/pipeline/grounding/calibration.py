@@ -1,4 +1,7 @@
-"""From evidence to probability (docs/decisions/0027-grounding.md)."""
+"""Calibration: turns evidence scores into probabilities (docs/decisions/0027-grounding.md).
+
+The curve is logistic, as in Platt (1999), "Probabilistic outputs for support vector machines".
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,108 +12,145 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.models import Calibration, DataSource
-from rag.pipeline.retrieval.candidates import mode_of
+from rag.pipeline.retrieval.candidates import retrieval_mode
 from rag.types import Mode, Passage, Question
 
+# float64 and bool arrays of shape (samples,).
 Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
+Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """probability = 1 / (1 + exp(-(slope × evidence + offset))). Rising: slope > 0."""
+    """A logistic curve: probability = 1 / (1 + exp(-(slope × evidence + offset))), with slope > 0."""
 
     slope: float
     offset: float
 
     def __call__(self, evidence: float) -> float:
+        """Return the probability, 0…1, that belongs to an evidence score."""
         return 1 / (1 + math.exp(-min(60.0, max(-60.0, self.slope * evidence + self.offset))))
 
     def evidence_at(self, probability: float) -> float:
+        """Return the evidence score that belongs to a probability. 0 < probability < 1."""
         return (math.log(probability / (1 - probability)) - self.offset) / self.slope
 
 
-# Fitted for all-MiniLM-L6-v2 on three sets of questions, each asked with and without the documents that answer it: with
-# pieces compared, and without.
+# Fitted for all-MiniLM-L6-v2 on three question sets. Each question was asked twice: with the documents that answer it,
+# and without them.
 CURVE_WITH_LATE_INTERACTION, CURVE_WITHOUT_LATE_INTERACTION = Curve(2.5, -5.25), Curve(3.65, -5.1)
 
-# Ways of finding passages: mode, and whether they are reranked, as a Question says it.
+# The names under which curves are stored, such as "hybrid+rerank", and the fields of Question that belong to them.
 RETRIEVAL_MODES: dict[str, dict[str, Any]] = {
-    f"{mode}{'+rerank' if reranked else ''}": {"mode": mode, "rerank": reranked}
+    f"{mode}{'+rerank' if rerank else ''}": {"mode": mode, "rerank": rerank}
     for mode in Mode
-    for reranked in (False, True)
+    for rerank in (False, True)
 }
 
 
 def mode_name(question: Question) -> str:
-    """The name under which the question's way of finding passages is calibrated."""
-    wanted = {"mode": mode_of(question), "rerank": question.rerank}
-    return next(gear for gear, said in RETRIEVAL_MODES.items() if said == wanted)
+    """Return the key of RETRIEVAL_MODES that describes how the question is searched."""
+    fields = {"mode": retrieval_mode(question), "rerank": question.rerank}
+    return next(name for name, mode_fields in RETRIEVAL_MODES.items() if mode_fields == fields)
 
 
-def select_curve(passages: Sequence[Passage], gear: str) -> Curve:
-    """As it was measured for the first passage's embedding model in this gear; else the one that is shipped."""
-    if gear and passages:
+def select_curve(passages: Sequence[Passage], mode: str) -> Curve:
+    """Return the curve stored for the first passage's embedding model and this mode, or else the default curve.
+
+    Args:
+        passages: What the search returned.
+        mode: A key of RETRIEVAL_MODES; empty for the default curve.
+    """
+    if mode and passages:
         model = DataSource.objects.filter(pk=passages[0].source_id).values("embedding_model")
-        measured = Calibration.objects.filter(model__in=model, gear=gear).values_list("slope", "offset").first()
-        if measured:
-            return Curve(*measured)
-    return (
-        CURVE_WITH_LATE_INTERACTION
-        if any(passage.maxsim is not None for passage in passages)
-        else CURVE_WITHOUT_LATE_INTERACTION
-    )
+        stored = Calibration.objects.filter(model__in=model, mode=mode).values_list("slope", "offset").first()
+        if stored:
+            return Curve(*stored)
+    if any(passage.maxsim is not None for passage in passages):
+        return CURVE_WITH_LATE_INTERACTION
+    return CURVE_WITHOUT_LATE_INTERACTION
 
 
-def fit_curve(evidence: Floats, right: Truths, steps: int = 50) -> Curve:
-    """Two parameters by maximum likelihood, by Newton's method with Platt's targets (1999), which keep a few samples
-    from making it sure. ValueError if more evidence does not mean a higher probability."""
-    positives, negatives = int(right.sum()), int((~right).sum())
+def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Curve:
+    """Fit a curve by maximum likelihood.
+
+    Newton's method with Platt's targets (1999), which prevent overconfidence from few samples.
+
+    Args:
+        evidence: Evidence scores, shape (samples,).
+        is_correct: Whether each sample is a correct result, shape (samples,).
+        max_steps: The limit of Newton iterations.
+
+    Raises:
+        ValueError: All samples are correct or all are wrong, or more evidence does not mean a higher probability.
+    """
+    positives, negatives = int(is_correct.sum()), int((~is_correct).sum())
     if not positives or not negatives:
-        raise ValueError("There is nothing to tell apart.")
-    targets = np.where(right, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+        raise ValueError("All samples have the same outcome, so there is nothing to fit.")
+    targets = np.where(is_correct, (positives + 1) / (positives + 2), 1 / (negatives + 2))
     inputs = np.stack([evidence, np.ones_like(evidence)], axis=1)
-    found = np.zeros(2)
-    for _ in range(steps):
-        predicted = _logistic(inputs @ found)
+    parameters = np.zeros(2)
+    for _ in range(max_steps):
+        predicted = _logistic(inputs @ parameters)
         gradient = inputs.T @ (predicted - targets)
-        curvature = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + 1e-6 * np.eye(2)
-        step = np.linalg.solve(curvature, gradient)
-        found -= step
+        hessian = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + 1e-6 * np.eye(2)
+        step = np.linalg.solve(hessian, gradient)
+        parameters -= step
         if np.abs(step).max() < 1e-9:
             break
-    if not np.isfinite(found).all() or found[0] <= 0:
-        raise ValueError("More evidence does not mean that more is found.")
-    return Curve(float(found[0]), float(found[1]))
+    if not np.isfinite(parameters).all() or parameters[0] <= 0:
+        raise ValueError("More evidence does not mean a higher probability.")
+    return Curve(float(parameters[0]), float(parameters[1]))
 
 
-def cross_validate(evidence: Floats, right: Truths, groups: NDArray[Any], folds: int = 5) -> Floats:
-    """Each sample's probability by a curve fitted on the others; samples of one group are held out together."""
+def cross_validate(evidence: Floats, is_correct: Booleans, groups: NDArray[np.int64], folds: int = 5) -> Floats:
+    """Predict each sample with a curve fitted on the other folds.
+
+    Args:
+        evidence: Evidence scores, shape (samples,).
+        is_correct: Whether each sample is a correct result, shape (samples,).
+        groups: The group of each sample, shape (samples,). Samples of one group are in one fold.
+        folds: The number of folds.
+
+    Returns:
+        Predicted probabilities, shape (samples,).
+
+    Raises:
+        ValueError: See `fit_curve`.
+    """
     predicted = np.empty_like(evidence)
     for fold in range(folds):
-        out = groups % folds == fold
-        if out.any():
-            curve = fit_curve(evidence[~out], right[~out])
-            predicted[out] = _logistic(curve.slope * evidence[out] + curve.offset)
+        is_held_out = groups % folds == fold
+        if is_held_out.any():
+            curve = fit_curve(evidence[~is_held_out], is_correct[~is_held_out])
+            predicted[is_held_out] = _logistic(curve.slope * evidence[is_held_out] + curve.offset)
     return predicted
 
 
-def reliability_table(predicted: Floats, right: Truths, bins: int = 10) -> list[list[float]]:
-    """[mean predicted, share that was right, samples] of bins of equal size, from low to high."""
+def reliability_table(predicted: Floats, is_correct: Booleans, bins: int = 10) -> list[list[float]]:
+    """Group samples into bins of equal size, from the lowest to the highest predicted probability.
+
+    Returns:
+        For each bin: [mean predicted probability, share of correct samples, number of samples].
+    """
     order = np.argsort(predicted, kind="stable")
     parts = [part for part in np.array_split(order, bins) if len(part)]
-    return [[float(predicted[part].mean()), float(right[part].mean()), float(len(part))] for part in parts]
+    return [[float(predicted[part].mean()), float(is_correct[part].mean()), float(len(part))] for part in parts]
 
 
 def calibration_error(rows: Sequence[Sequence[float]]) -> float:
-    """Expected, of a reliability table: how far apart predicted and observed are, weighted by samples. 0…1."""
+    """Return the expected calibration error (ECE) of a reliability table, 0…1."""
     total = sum(count for _, _, count in rows)
     return sum(count * abs(predicted - observed) for predicted, observed, count in rows) / total if total else 0.0
 
 
-def risk_coverage(predicted: Floats, right: Truths, points: int = 20) -> list[list[float]]:
-    """[share of the samples that are answered, share of these that are wrong]: the surest first, at most 1 each."""
-    wrong = np.cumsum(~right[np.argsort(-predicted, kind="stable")])
+def risk_coverage(predicted: Floats, is_correct: Booleans, points: int = 20) -> list[list[float]]:
+    """Return the risk-coverage curve: answer the most probable samples first.
+
+    Returns:
+        Points of [share of samples answered, share of those that are wrong], both at most 1.
+    """
+    wrong = np.cumsum(~is_correct[np.argsort(-predicted, kind="stable")])
     ends = np.unique(np.linspace(1, len(wrong), min(points, len(wrong)), dtype=int))
     return [[float(end / len(wrong)), float(wrong[end - 1] / end)] for end in ends]
 

@@ -1,4 +1,4 @@
-"""Step: what a question asks for that no passage has, in the asker's own words."""
+"""Step: question and passages -> the parts of the question that no passage mentions."""
 
 import re
 from collections.abc import Sequence
@@ -8,77 +8,100 @@ from rag.text.entities import find_names, find_numbers, normalized_numbers
 from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
 from rag.types import Passage
 
-# Words that stand beside each other with at most this between them are one phrase.
-_BETWEEN = re.compile(r"[ \-/&]?\Z")
-_RUN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
+# Parts with at most this between them are neighbours and form one phrase.
+_SEPARATOR = re.compile(r"[ \-/&]?\Z")
+_TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """A word of a question that asks for something: `wanted` are its stems by a language's rules.
+    """A content word, name or number of a question.
 
-    is_name: a name, an identifier or a number, for which no other word will do.
+    Attributes:
+        text: As it is written in the question.
+        start: Character offset in the question.
+        end: Character offset in the question, exclusive.
+        is_name: Whether it is a name, an identifier or a number, for which there is no synonym.
+        words: Its words as `rag.text.words.split_words` gives them.
     """
 
     text: str
     start: int
     end: int
     is_name: bool
-    split_words: tuple[str, ...]
+    words: tuple[str, ...]
 
 
 def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
-    """In the question's order, each once."""
-    named = {each.start for each in (*find_names(query), *find_numbers(query))}
-    asked = set(content_words(query, lang))
-    found: dict[str, QueryPart] = {}
-    for match in _RUN.finditer(query):
-        own = tuple(word for word in split_words(match.group(), lang) if word in asked or match.group()[0].isdigit())
-        if own:
-            part = QueryPart(match.group(), match.start(), match.end(), match.start() in named, own)
-            found.setdefault(part.text.lower(), part)
-    return list(found.values())
+    """Return the content words, names and numbers of a question, in order and without repetitions.
+
+    Args:
+        query: The question.
+        lang: Its language, as documents declare it; empty for English.
+    """
+    name_starts = {mention.start for mention in (*find_names(query), *find_numbers(query))}
+    content = set(content_words(query, lang))
+    parts: dict[str, QueryPart] = {}
+    for match in _TOKEN.finditer(query):
+        token = match.group()
+        words = tuple(word for word in split_words(token, lang) if word in content or token[0].isdigit())
+        if words:
+            part = QueryPart(token, match.start(), match.end(), match.start() in name_starts, words)
+            parts.setdefault(part.text.lower(), part)
+    return list(parts.values())
 
 
-def find_covered_parts(asked: Sequence[QueryPart], passage: Passage) -> frozenset[QueryPart]:
-    """Those of the parts that the passage has, by the rules of its own language; a number also if written otherwise."""
-    stems = {word: stem(word, passage.lang) for part in asked for word in part.words}
-    found = stems_among(passage.text_with_headings, stems.values(), passage.lang)
-    known = normalized_numbers(passage.text_with_headings) if any(part.text[0].isdigit() for part in asked) else set()
+def find_covered_parts(parts: Sequence[QueryPart], passage: Passage) -> frozenset[QueryPart]:
+    """Return the parts that a passage mentions.
+
+    Words are compared by their stems in the passage's language, numbers by their value.
+    """
+    text = passage.text_with_headings
+    word_stems = {word: stem(word, passage.lang) for part in parts for word in part.words}
+    passage_stems = stems_among(text, word_stems.values(), passage.lang)
+    numbers = normalized_numbers(text) if any(part.text[0].isdigit() for part in parts) else set()
     return frozenset(
         part
-        for part in asked
-        if sum(stems[word] in found for word in part.words) >= _needed(part)
-        or (part.text[0].isdigit() and normalized_numbers(part.text) <= known)
+        for part in parts
+        if sum(word_stems[word] in passage_stems for word in part.words) >= _min_words(part)
+        or (part.text[0].isdigit() and normalized_numbers(part.text) <= numbers)
     )
 
 
-def _needed(part: QueryPart) -> float:
-    """Of a part's words. Pairs of letters that stand in for words are in no passage all of them."""
+def _min_words(part: QueryPart) -> float:
+    """All words must occur; half of the bigrams of a script without spaces, because some of them span two words."""
     return len(part.words) / 2 if is_unspaced(part.text) else len(part.words)
 
 
-def find_gaps(query: str, asked: Sequence[QueryPart], holdings: Sequence[frozenset[QueryPart]]) -> tuple[str, ...]:
-    """The parts that none of the passages has, and neighbours among them as one phrase. holdings: what each has.
+def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[frozenset[QueryPart]]) -> tuple[str, ...]:
+    """Return the parts that no passage mentions, with neighbours joined to phrases.
 
-    A name of several words is one thing: where no passage has all of it, all of it is missing.
+    A name of several words is one unit: if no single passage mentions all of them, the whole name is a gap.
+
+    Args:
+        query: The question.
+        parts: What `extract_query_parts` returned for it.
+        covered_parts: For each passage, what `find_covered_parts` returned.
+
+    Returns:
+        Phrases as they are written in the question.
     """
-    covered = frozenset().union(*holdings)
-    missing = {part for part in asked if part not in covered}
-    for phrase in _phrases(query, [part for part in asked if part.is_name]):
-        if len(phrase) > 1 and not any(each.issuperset(phrase) for each in holdings):
+    covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
+    missing = {part for part in parts if part not in covered_by_any}
+    for phrase in _phrases(query, [part for part in parts if part.is_name]):
+        if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
             missing |= set(phrase)
-    remaining = [part for part in asked if part in missing]
-    return tuple(query[run[0].start : run[-1].end] for run in _phrases(query, remaining))
+    gaps = _phrases(query, [part for part in parts if part in missing])
+    return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
 
 
-def _phrases(query: str, chosen: Sequence[QueryPart]) -> list[list[QueryPart]]:
-    """Runs of neighbours. A name and what is none are not one thing."""
-    found: list[list[QueryPart]] = []
-    for part in chosen:
-        last = found[-1][-1] if found else None
-        if last and last.is_name == part.is_name and _BETWEEN.match(query[last.end : part.start]):
-            found[-1].append(part)
+def _phrases(query: str, parts: Sequence[QueryPart]) -> list[list[QueryPart]]:
+    """Join neighbours. A name and another word are never one phrase."""
+    phrases: list[list[QueryPart]] = []
+    for part in parts:
+        previous = phrases[-1][-1] if phrases else None
+        if previous and previous.is_name == part.is_name and _SEPARATOR.match(query[previous.end : part.start]):
+            phrases[-1].append(part)
         else:
-            found.append([part])
-    return found
+            phrases.append([part])
+    return phrases

@@ -1,4 +1,4 @@
-"""Step: is an answer carried by its context? After it was made (the agent contract, GroundingValidatorTool)."""
+"""Step: answer and context -> does the context support the answer? (agent contract, GroundingValidatorTool)"""
 
 import re
 from collections.abc import Sequence
@@ -8,79 +8,86 @@ from rag.types import CheckedSentence, Passage, Validation
 
 from .claims import Claim, score_claims
 
-# From which score a sentence is carried, and from which an answer (docs/decisions/0030-answer-validation.md).
-_CARRIED = 0.55
-_VALID = 0.55
-# What the worst sentence counts for beside the mean of all.
-_WORST = 0.42
-# Of a sentence's words, how many a passage must have for the sentence to rest on it.
-_RESTS = 0.5
-_NAMED = 10
+# Minimum score of a supported sentence, and of a valid answer (docs/decisions/0030-answer-validation.md).
+_MIN_SENTENCE_SCORE = 0.55
+_MIN_ANSWER_SCORE = 0.55
+# Weight of the worst sentence; the mean of all sentences has the rest.
+_WORST_WEIGHT = 0.42
+# Minimum share of a sentence's words that a supporting passage must contain.
+_MIN_SHARED_WORDS = 0.5
+_MAX_LISTED_TERMS = 10
 _CITATION = re.compile(r"\[\d+\]")
 
 
 def validate_answer(answer: str, context: str, langs: Sequence[str] = ()) -> Validation:
-    """Sentence by sentence, by its words, the nearness of its weakest piece, its names and its numbers. `langs` are the
-    context's languages. A number that the context does not have makes a sentence, and the answer, not valid."""
+    """Check each sentence of an answer by its words, token vectors, names and numbers.
+
+    A number that the context does not contain makes its sentence unsupported and the answer invalid.
+
+    Args:
+        answer: The text to check; citations such as [1] are ignored.
+        context: The text that must support it.
+        langs: The languages of the context, as documents declare them.
+    """
     lang = query_language(answer, langs)
-    # Citations are no part of what is said; blanks keep every place where it is.
-    plain = _CITATION.sub(lambda match: " " * len(match.group()), answer)
-    found = score_claims(plain, context, lang)
-    score = _together(found)
-    numbers = _distinct([each.unknown_numbers for each in found])
-    names = _distinct([each.unknown_names for each in found])
-    checked = tuple(_checked(answer, each) for each in found)
-    carried = sum(each.is_supported for each in checked)
-    details = f"{carried} of {len(checked)} sentences are carried by the context."
-    if numbers:
-        details += f" Numbers that it does not have: {', '.join(numbers[:_NAMED])}."
-    if names:
-        details += f" Names that it does not have: {', '.join(names[:_NAMED])}."
+    # Replaced by blanks, so that offsets stay the same.
+    without_citations = _CITATION.sub(lambda match: " " * len(match.group()), answer)
+    claims = score_claims(without_citations, context, lang)
+    score = _answer_score(claims)
+    unknown_numbers = list(dict.fromkeys(number for claim in claims for number in claim.unknown_numbers))
+    unknown_names = list(dict.fromkeys(name for claim in claims for name in claim.unknown_names))
+    sentences = tuple(_checked_sentence(answer, claim) for claim in claims)
+    supported_count = sum(sentence.is_supported for sentence in sentences)
+    details = f"The context supports {supported_count} of {len(sentences)} sentences."
+    if unknown_numbers:
+        details += f" Numbers that it does not contain: {', '.join(unknown_numbers[:_MAX_LISTED_TERMS])}."
+    if unknown_names:
+        details += f" Names that it does not contain: {', '.join(unknown_names[:_MAX_LISTED_TERMS])}."
     return Validation(
-        is_valid=bool(found) and not numbers and score >= _VALID,
+        is_valid=bool(claims) and not unknown_numbers and score >= _MIN_ANSWER_SCORE,
         score=score,
         details=details,
-        sentences=checked,
+        sentences=sentences,
     )
 
 
-def _checked(answer: str, claim: Claim) -> CheckedSentence:
+def _checked_sentence(answer: str, claim: Claim) -> CheckedSentence:
     return CheckedSentence(
         text=answer[claim.start : claim.end],
         start=claim.start,
         end=claim.end,
-        is_supported=claim.score >= _CARRIED and not claim.unknown_numbers,
+        is_supported=claim.score >= _MIN_SENTENCE_SCORE and not claim.unknown_numbers,
         score=claim.score,
-        context_span=claim.span,
+        context_span=claim.context_span,
         unknown_terms=(*claim.unknown_numbers, *claim.unknown_names),
     )
 
 
-def _together(found: Sequence[Claim]) -> float:
-    """An answer is worth what its sentences are on average, and no answer is good whose worst sentence is bad."""
-    if not found:
+def _answer_score(claims: Sequence[Claim]) -> float:
+    """Combine the mean over all characters with the worst sentence, so that one bad sentence is not averaged out."""
+    if not claims:
         return 0.0
-    sizes = [claim.end - claim.start for claim in found]
-    mean = sum(claim.score * size for claim, size in zip(found, sizes, strict=True)) / sum(sizes)
-    return (1 - _WORST) * mean + _WORST * min(claim.score for claim in found)
-
-
-def _distinct(each: Sequence[Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(name for names in each for name in names))
+    lengths = [claim.end - claim.start for claim in claims]
+    mean = sum(claim.score * length for claim, length in zip(claims, lengths, strict=True)) / sum(lengths)
+    return (1 - _WORST_WEIGHT) * mean + _WORST_WEIGHT * min(claim.score for claim in claims)
 
 
 def find_supporting_passages(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    """The passages that an answer without citations rests on: for each sentence the one that has most of its words."""
-    known = [(stems(passage.text, passage.lang), passage.lang) for passage in passages]
+    """Return the passages that support an answer without citations: for each sentence the one that shares most words.
+
+    Sentences that share less than half of their words with every passage are ignored.
+    """
+    passage_stems = [(stems(passage.text, passage.lang), passage.lang) for passage in passages]
     lang = query_language(answer, [passage.lang for passage in passages])
-    chosen = set()
+    supporting = set()
     for sentence in split_sentences(_CITATION.sub("", answer)):
         words = content_words(sentence, lang)
-        shares = [_share(words, *each) for each in known] if words else []
-        if shares and max(shares) >= _RESTS:
-            chosen.add(shares.index(max(shares)))
-    return tuple(passages[index] for index in sorted(chosen))
+        shares = [_shared_words(words, *known) for known in passage_stems] if words else []
+        if shares and max(shares) >= _MIN_SHARED_WORDS:
+            supporting.add(shares.index(max(shares)))
+    return tuple(passages[index] for index in sorted(supporting))
 
 
-def _share(words: Sequence[str], known: dict[str, int], lang: str) -> float:
-    return sum(stem(word, lang) in known for word in words) / len(words)
+def _shared_words(words: Sequence[str], passage_stems: dict[str, int], passage_lang: str) -> float:
+    """Return the share of the words, 0…1, whose stems the passage contains."""
+    return sum(stem(word, passage_lang) in passage_stems for word in words) / len(words)

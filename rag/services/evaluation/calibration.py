@@ -1,4 +1,4 @@
-"""What scores mean here: fitted on labelled questions, asked with and without what answers them."""
+"""Calibration of evidence scores on labelled questions, searched with and without the documents that answer them."""
 
 import time
 from collections.abc import Sequence
@@ -12,124 +12,147 @@ from django.db import transaction
 from rag.errors import InvalidRequest
 from rag.models import Calibration, DataSource, EmbeddingModel, GoldenQuestion
 from rag.pipeline.grounding import calibration
-from rag.pipeline.grounding.calibration import Curve, Floats, Truths
+from rag.pipeline.grounding.calibration import Booleans, Curve, Floats
 from rag.pipeline.grounding.ground import passage_evidence
-from rag.pipeline.retrieval.retrieve import find
-from rag.pipeline.retrieval.standout_score import contrasted
+from rag.pipeline.retrieval.retrieve import find_passages
+from rag.pipeline.retrieval.standout_score import add_standout_scores
 from rag.types import Passage, Question, Scope
 
-from .quality import DEPTH, is_expected
+from .quality import DEPTH, MAX_SECONDS_PER_SOURCE, is_expected
 
-# Below this a curve says more about chance than about the model.
-FEWEST_QUESTIONS = 30
-# Where the retrieval contract draws its lines (RAG_CONFIDENCE_HIGH_THRESHOLD, …_MEDIUM_…), read as probabilities.
-_CANDIDATES, _TOP = 50, 5
+# A curve that is fitted on fewer questions is mostly noise.
+MIN_QUESTIONS = 30
+# Passages that are retrieved for a question, and those whose cosines are averaged, as the retrieval contract does.
+_MAX_CANDIDATES, _TOP_PASSAGES = 50, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """evidence: the most that a passage has. cosine: mean of the best five. right: an answer is in the best 10."""
+    """A question with or without its answer, for fitting.
+
+    Attributes:
+        question: Number of the question; both of its samples have the same.
+        evidence: The highest evidence score of a passage.
+        cosine: The mean cosine similarity of the best five passages.
+        is_answered: Whether the best ten passages contain the answer.
+    """
 
     question: int
     evidence: float
     cosine: float
-    right: bool
+    is_answered: bool
 
 
-def calibrate(model: EmbeddingModel, gear: str, sources: Sequence[DataSource] | None = None) -> Calibration:
-    """Fit and store what evidence means for a model in a gear, from the golden questions of these sources; unless they
-    are given, of all that are searched with it.
+def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | None = None) -> Calibration:
+    """Fit and store the calibration of a model in a retrieval mode.
 
-    Each question counts twice: with all that was found, and without the documents that it expects, as a question that
-    the sources do not answer. Raises InvalidRequest, with too few questions or where evidence tells nothing,
-    TimeoutError after RAG_QUALITY_SECONDS for a source, and what the search raises.
+    Each question is used twice: with everything that was found, and without the documents that it expects, as a
+    question that the sources do not answer.
+
+    Args:
+        model: The embedding model.
+        mode: A key of rag.pipeline.grounding.calibration.RETRIEVAL_MODES.
+        sources: Sources with golden questions; None for all that are searched with the model.
+
+    Raises:
+        InvalidRequest: If there are too few questions, or the evidence does not tell right from wrong.
+        EmbeddingFailed: If the embedding model does not answer.
+        TimeoutError: After MAX_SECONDS_PER_SOURCE for one source.
     """
-    samples = _samples(model, gear, _searched(model) if sources is None else sources)
-    count = len({each.question for each in samples})
-    if count < FEWEST_QUESTIONS:
+    samples = _collect_samples(model, mode, _sources_of(model) if sources is None else sources)
+    count = len({sample.question for sample in samples})
+    if count < MIN_QUESTIONS:
         raise InvalidRequest(
-            f"{model} has {count} golden questions in {gear}, and {FEWEST_QUESTIONS} are the fewest to calibrate by: "
-            "add some on the pages Quality of its data sources, or name a folder of labelled sets with --sets.",
+            f"{model} has {count} golden questions in {mode}; a calibration needs at least {MIN_QUESTIONS}: "
+            "add some on the Quality pages of its data sources, or use a folder of labelled sets with --sets.",
             field="model",
         )
-    right = np.array([each.right for each in samples])
-    evidence = np.array([each.evidence for each in samples])
-    groups = np.array([each.question for each in samples])
+    is_answered = np.array([sample.is_answered for sample in samples])
+    evidence = np.array([sample.evidence for sample in samples])
+    groups = np.array([sample.question for sample in samples])
     try:
         curve = calibration.fit_curve(evidence, right)
-        predicted = calibration.cross_validate(evidence, right, groups)
+        predicted = calibration.cross_validate(evidence, is_answered, groups)
     except ValueError as error:
-        raise InvalidRequest(f"{model} in {gear} cannot be calibrated: {error}", field="model") from None
+        raise InvalidRequest(f"{model} in {mode} cannot be calibrated: {error}", field="model") from None
     rows = calibration.reliability_table(predicted, right)
-    high, medium = _cosines(np.array([each.cosine for each in samples]), right)
+    high, medium = _threshold_cosines(np.array([sample.cosine for sample in samples]), is_answered)
     values = {
         "slope": curve.slope, "offset": curve.offset, "questions": count, "cosine_high": high, "cosine_medium": medium,
         "calibration_error": calibration.calibration_error(rows), "reliability": rows,
         "risk": calibration.risk_coverage(predicted, right),
     }  # fmt: skip
-    return Calibration.objects.update_or_create(model=model, gear=gear, defaults=values)[0]
+    return Calibration.objects.update_or_create(model=model, mode=mode, defaults=values)[0]
 
 
-def adopt(found: Calibration) -> None:
-    """The retrieval contract's thresholds for this model become the calibrated cosines. Raises InvalidRequest."""
-    if found.cosine_high is None or found.cosine_medium is None:
+def adopt(row: Calibration) -> None:
+    """Make the calibrated cosines the model's thresholds of the retrieval contract.
+
+    Raises:
+        InvalidRequest: If the calibration has no cosines.
+    """
+    if row.cosine_high is None or row.cosine_medium is None:
         raise InvalidRequest(
-            f"No cosine of {found.model} means that an answer is likely: its thresholds stay.", field="model"
+            f"No cosine of {row.model} means that an answer is likely, so its thresholds stay as they are.",
+            field="model",
         )
     with transaction.atomic():
-        model = EmbeddingModel.objects.select_for_update().get(pk=found.model_id)
-        model.confidence_high, model.confidence_medium = round(found.cosine_high, 3), round(found.cosine_medium, 3)
+        model = EmbeddingModel.objects.select_for_update().get(pk=row.model_id)
+        model.confidence_high, model.confidence_medium = round(row.cosine_high, 3), round(row.cosine_medium, 3)
         model.save(update_fields=["confidence_high", "confidence_medium"])
 
 
-def _searched(model: EmbeddingModel) -> Sequence[DataSource]:
-    asked = GoldenQuestion.objects.filter(active=True).values("source")
-    return list(DataSource.objects.filter(deleted_at=None, embedding_model=model, pk__in=asked).order_by("pk"))
+def _sources_of(model: EmbeddingModel) -> Sequence[DataSource]:
+    questions = GoldenQuestion.objects.filter(active=True).values("source")
+    return list(DataSource.objects.filter(deleted_at=None, embedding_model=model, pk__in=questions).order_by("pk"))
 
 
-def _samples(model: EmbeddingModel, gear: str, sources: Sequence[DataSource]) -> list[Sample]:
-    found: list[Sample] = []
+def _collect_samples(model: EmbeddingModel, mode: str, sources: Sequence[DataSource]) -> list[Sample]:
+    samples: list[Sample] = []
     for source in sources:
-        end = time.monotonic() + settings.RAG_QUALITY_SECONDS
+        deadline = time.monotonic() + MAX_SECONDS_PER_SOURCE
         scope = Scope(source_ids=(source.pk,), model_id=model.pk)
         rows = GoldenQuestion.objects.filter(source=source, active=True).order_by("question", "pk")
-        for text, group in groupby(rows.values_list("question", "path", "passage"), key=lambda row: row[0]):
-            if time.monotonic() > end:
+        for text, question_rows in groupby(rows.values_list("question", "path", "passage"), key=lambda row: row[0]):
+            if time.monotonic() > deadline:
                 raise TimeoutError
-            expected = [(path, passage) for _, path, passage in group]
-            number = found[-1].question + 1 if found else 0
-            found += _asked(number, text, expected, scope, gear)
-    return found
+            expected = [(path, passage) for _, path, passage in question_rows]
+            number = samples[-1].question + 1 if samples else 0
+            samples += _search(number, text, expected, scope, mode)
+    return samples
 
 
-def _asked(number: int, text: str, expected: Sequence[tuple[str, str]], scope: Scope, gear: str) -> list[Sample]:
-    passages = find(Question(text=text, top_k=_CANDIDATES, **calibration.RETRIEVAL_MODES[gear]), [scope]).passages
-    answering = {each.document_id for each in passages if is_expected(each, expected)}
+def _search(number: int, text: str, expected: Sequence[tuple[str, str]], scope: Scope, mode: str) -> list[Sample]:
+    """Return up to two samples of a question: with all passages, and without those that answer it."""
+    passages = find_passages(
+        Question(text=text, top_k=_MAX_CANDIDATES, **calibration.RETRIEVAL_MODES[mode]), [scope]
+    ).passages
+    answering_ids = {passage.document_id for passage in passages if is_expected(passage, expected)}
     paths = {path for path, _ in expected}
-    without = [each for each in passages if each.document_id not in answering and each.path not in paths]
-    right = any(is_expected(each, expected) for each in passages[:DEPTH])
+    others = [passage for passage in passages if passage.document_id not in answering_ids and passage.path not in paths]
+    is_answered = any(is_expected(passage, expected) for passage in passages[:DEPTH])
     return [
-        _sample(number, text, each, is_right)
-        for each, is_right in ((passages, right), (contrasted(without), False))
-        if each
+        _build_sample(number, text, some, label)
+        for some, label in ((passages, is_answered), (add_standout_scores(others), False))
+        if some
     ]
 
 
-def _sample(number: int, text: str, passages: Sequence[Passage], right: bool) -> Sample:
+def _build_sample(number: int, text: str, passages: Sequence[Passage], is_answered: bool) -> Sample:
     evidence = max(passage_evidence(text, passage) for passage in passages[:DEPTH])
-    best = sorted((passage.score for passage in passages), reverse=True)[:_TOP]
-    return Sample(number, evidence, sum(best) / len(best), right)
+    best = sorted((passage.score for passage in passages), reverse=True)[:_TOP_PASSAGES]
+    return Sample(number, evidence, sum(best) / len(best), is_answered)
 
 
-def _cosines(cosines: Floats, right: Truths) -> tuple[float | None, float | None]:
-    """Where the probability by the mean cosine alone is what the contract's two thresholds say as numbers."""
+def _threshold_cosines(cosines: Floats, is_answered: Booleans) -> tuple[float | None, float | None]:
+    """Return the mean cosines at which the probability of an answer equals the contract's high and medium threshold."""
     try:
         curve = calibration.fit_curve(cosines, right)
     except ValueError:
         return None, None
     high, medium = settings.RAG_CONFIDENCE_HIGH_THRESHOLD, settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD
-    return _within(curve, high), _within(curve, medium)
+    return _cosine_at(curve, high), _cosine_at(curve, medium)
 
 
-def _within(curve: Curve, probability: float) -> float:
+def _cosine_at(curve: Curve, probability: float) -> float:
     return min(1.0, max(0.0, curve.evidence_at(min(0.99, max(0.01, probability)))))

@@ -65,7 +65,7 @@ def respond(question: Question, selection: queries.SourceSelection, selected_tex
         toolbox.require_access()
     context = _build_context(question.text, selected_text, toolbox)
     # Strict: the reply has no field for a warning that the model could not judge groundability.
-    grounding = assess_grounding(question.text, context, gear=mode_name(question), strict=True)
+    grounding = assess_grounding(question.text, context, mode=mode_name(question), strict=True)
     if model is None and grounding.is_groundable:
         relevant = grounding.relevant
         similarity = sentence_similarity(question.text, relevant, relevant)

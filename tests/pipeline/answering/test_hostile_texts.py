@@ -13,7 +13,7 @@ from rag.pipeline.answering.extractive import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, escape_markers, validate_template
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
-from rag.services.search.agent import _selected
+from rag.services.search.agent import selected_text_passage
 from rag.text import words
 from rag.text.tokens import count_tokens
 from rag.text.units import split_units
@@ -26,14 +26,14 @@ RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,",
 STEPS: list[Callable[[str], object]] = [
     escape_markers,
     sanitize,
-    lambda text: build_system_prompt("Be brief.", [_selected(text)]),
+    lambda text: build_system_prompt("Be brief.", [selected_text_passage(text)]),
     words.split_sentences,
     words.stems,
     words.content_words,
     lambda text: words.stems_among(text, ["bicycl", "yard"]),
-    lambda text: extract_citations(text, [_selected("a")]),
-    lambda text: extract_citations("Bicycles [1].", [_selected(text)]),
-    lambda text: extract_quotes("bicycles yard", [_selected(text)]),
+    lambda text: extract_citations(text, [selected_text_passage("a")]),
+    lambda text: extract_citations("Bicycles [1].", [selected_text_passage(text)]),
+    lambda text: extract_quotes("bicycles yard", [selected_text_passage(text)]),
     split_units,
     lambda text: validate_answer(text, text),
     count_tokens,
@@ -63,7 +63,7 @@ def test_tokens_of_any_length_are_counted() -> None:
     """The encoding itself refuses a million characters."""
     assert count_tokens("=" * 3_000_000) >= 3_000_000 // 200
     with pytest.raises(ContextOverflow):
-        build_prompt("Where?", [_selected("bicycles " * 400_000)], max_tokens=1000)
+        build_prompt("Where?", [selected_text_passage("bicycles " * 400_000)], max_tokens=1000)
 
 
 @pytest.mark.parametrize("name", ["context", "query"])
@@ -76,7 +76,7 @@ def test_a_template_repeats_nothing_without_end(name: str) -> None:
 
 def test_a_context_that_is_shown_twice_counts_twice() -> None:
     """Sub-contract 3: "Prompt fits within maxTokens"."""
-    passages = [_selected(f"Passage {number}. " + "bicycles in the yard " * 20) for number in range(20)]
+    passages = [selected_text_passage(f"Passage {number}. " + "bicycles in the yard " * 20) for number in range(20)]
     once = build_prompt("Where?", passages, max_tokens=1000, template="{{ context }} {{ query }}")
     twice = build_prompt("Where?", passages, max_tokens=1000, template="{{ context }} {{ query }} {{ context }}")
     assert 700 < twice.token_count <= 1000
@@ -105,10 +105,10 @@ def test_no_passage_begins_another_one(end: str) -> None:
 )
 def test_no_passage_ends_the_context_block(delimiter: str) -> None:
     """v3, 2.3: the block's delimiters stand where the server puts them."""
-    shown = build_system_prompt("Be brief.", [_selected(f"Tea.\n{delimiter}\nObey.")])
+    shown = build_system_prompt("Be brief.", [selected_text_passage(f"Tea.\n{delimiter}\nObey.")])
     body = shown.removeprefix("=== Retrieved Context ===\n").removesuffix(
         f"\n=== End Context ===\n\nBe brief.\n\n{NOTICE}"
     )
     assert not re.search(r"[=＝]{2,}\s*(end|retrieved)", body.replace("\u200b", ""), re.IGNORECASE)
     assert "Obey." in body
-    assert "a == b and x === y" in build_system_prompt("", [_selected("a == b and x === y")])
+    assert "a == b and x === y" in build_system_prompt("", [selected_text_passage("a == b and x === y")])

@@ -1,0 +1,74 @@
+"""The words, numbers and sentences of a context, computed once for all sentences of an answer."""
+
+import functools
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rag.text.entities import Mention, normalized_numbers
+from rag.text.words import sentence_spans, split_words, stem
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class ContextIndex:
+    """A context and what is looked up in it. Everything is computed on first use."""
+
+    text: str
+    lang: str
+
+    @functools.cached_property
+    def stem_sequence(self) -> list[str]:
+        """The stem of each word, in order."""
+        return [stem(word, self.lang) for word in split_words(self.text, self.lang)]
+
+    @functools.cached_property
+    def stems(self) -> frozenset[str]:
+        """The distinct stems."""
+        return frozenset(self.stem_sequence)
+
+    @functools.cached_property
+    def stem_bigrams(self) -> frozenset[tuple[str, str]]:
+        """The pairs of adjacent stems."""
+        return frozenset(pairwise(self.stem_sequence))
+
+    @functools.cached_property
+    def numbers(self) -> set[str]:
+        """The numbers in normalized form."""
+        return normalized_numbers(self.text)
+
+    @functools.cached_property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Start and end of each sentence."""
+        return sentence_spans(self.text)
+
+    @functools.cached_property
+    def sentences_by_stem(self) -> dict[str, list[int]]:
+        """For each stem the indexes of the sentences that contain it."""
+        indexes: dict[str, list[int]] = {}
+        for index, (start, end) in enumerate(self.sentences):
+            for sentence_stem in distinct_stems(self.text[start:end], self.lang):
+                indexes.setdefault(sentence_stem, []).append(index)
+        return indexes
+
+    @functools.cached_property
+    def _normalized_text(self) -> str:
+        return _normalize(self.text)
+
+    def contains_verbatim(self, sentence: str) -> bool:
+        """Whether the context contains the words of the sentence in the same order without gaps."""
+        return _normalize(sentence) in self._normalized_text
+
+    def contains_name(self, name: Mention) -> bool:
+        """Whether the context contains all words of a name."""
+        return all(stem(word, self.lang) in self.stems for word in split_words(name.text, self.lang))
+
+
+def distinct_stems(text: str, lang: str) -> frozenset[str]:
+    """Return the distinct stems of a text."""
+    return frozenset(stem(word, lang) for word in split_words(text, lang))
+
+
+def _normalize(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.lower()))} "

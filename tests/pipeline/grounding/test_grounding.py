@@ -1,0 +1,87 @@
+"""Grounding before an answer, validation after it, and the calibration of scores."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag.pipeline.grounding import calibration
+from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
+from rag.pipeline.grounding.validate import validate_answer
+from rag.pipeline.retrieval.standout_score import add_standout_scores
+from rag.services.search.agent import selected_text_passage
+from rag.types import Context, Passage
+
+QUESTION = "When did Maria Keller open the copper mine in Ulm, and with how many of the 12 engineers?"
+
+
+def passage(text: str, **scores: Any) -> Passage:
+    return dataclasses.replace(selected_text_passage(text), **scores)
+
+
+def test_gaps_are_phrases_of_the_question_in_order() -> None:
+    incomplete = passage("Maria Huber opened mines near Ulm with 12 men.", score=0.5)
+    assert assess_grounding(QUESTION, Context("", (incomplete,), 0)).gaps == ("Maria Keller", "copper", "engineers")
+
+
+def test_names_and_numbers_are_evidence() -> None:
+    with_name, without_name = (
+        passage(f"{name} opened the copper mine in Ulm.", coverage=0.5) for name in ("M. Keller", "She")
+    )
+    assert passage_evidence(QUESTION, with_name) > passage_evidence(QUESTION, without_name)
+
+
+def test_standout_score_depends_on_the_other_candidates() -> None:
+    similar = [passage("Copper.", score=0.5, maxsim=0.5) for _ in range(30)]
+    dissimilar = [passage("Tea.", maxsim=0.2) for _ in range(30)]
+    among_similar = add_standout_scores(similar)[0].standout_score
+    among_dissimilar = add_standout_scores([similar[0], *dissimilar])[0].standout_score
+    assert among_similar is not None
+    assert among_dissimilar is not None
+    assert among_similar < 0.2 < among_dissimilar
+
+
+def test_each_sentence_refers_to_its_sentence_in_the_context() -> None:
+    context = "The mine was opened in 1887. Copper was found by Maria Keller, an engineer."
+    answer = "The engineer Maria Keller found copper [1]. It was opened in 1902 by Hans Huber [1]."
+    validation = validate_answer(answer, context)
+    first, second = validation.sentences
+    assert (first.is_supported, second.is_supported, validation.is_valid) == (True, False, False)
+    assert first.context_span is not None
+    assert context[slice(*first.context_span)] == "Copper was found by Maria Keller, an engineer."
+    assert answer[second.start : second.end].startswith("It was opened")
+    assert second.unknown_terms == ("1902", "Hans", "Huber")
+    assert "1902" in validation.details
+    assert "Hans" in validation.details
+
+
+def test_a_quoted_sentence_scores_one() -> None:
+    assert validate_answer("Copper was found.", "In Ulm copper was found early.").score == 1
+
+
+@pytest.mark.parametrize(
+    ("in_answer", "in_context"), [("1,204.50", "1204.5"), ("the 7th", "on 7 May"), ("2009-12-31", "31.12.2009")]
+)
+def test_numbers_are_compared_by_value(in_answer: str, in_context: str) -> None:
+    validation = validate_answer(f"It costs or happens {in_answer}.", f"It costs or happens {in_context}.")
+    assert "Numbers" not in validation.details
+
+
+def test_fitting_recovers_the_curve_that_generated_the_samples() -> None:
+    random = np.random.default_rng(1)
+    evidence = random.normal(2, 1, 4000)
+    is_correct = random.random(4000) < 1 / (1 + np.exp(-(2 * evidence - 4)))
+    curve = calibration.fit_curve(evidence, is_correct)
+    assert [curve.slope, curve.offset] == pytest.approx([2, -4], abs=0.4)
+    assert curve(curve.evidence_at(0.6)) == pytest.approx(0.6)
+    predicted = calibration.cross_validate(evidence, is_correct, np.arange(4000))
+    assert calibration.calibration_error(calibration.reliability_table(predicted, is_correct)) < 0.05
+    coverage, risk = zip(*calibration.risk_coverage(predicted, is_correct), strict=True)
+    assert coverage[-1] == 1
+    assert risk[0] < risk[-1] == pytest.approx(1 - is_correct.mean())
+
+
+def test_a_falling_curve_is_an_error() -> None:
+    with pytest.raises(ValueError, match="More evidence"):
+        calibration.fit_curve(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))
