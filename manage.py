@@ -20,4 +20,4 @@ if __name__ == "__main__":
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        sys.exit(f"{error}. (`make run` sets up this checkout; docs/operations.md lists the settings of a deployment.)")
+        sys.exit(f"{error}. (`make run` sets up this checkout; docs/operations/settings.md lists all settings.)")

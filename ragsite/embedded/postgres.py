@@ -18,7 +18,7 @@ from .folder import SYSTEM_USER, EmbeddedError, socket_folder, wheel
 
 _USER = "ragsite"
 _DATABASE = "ragsite"
-# As measured for this product's queries; see docs/operations.md for a production server.
+# As measured for this product's queries; see docs/operations/install.md for a production server.
 _CONFIGURATION = """
 listen_addresses = ''
 unix_socket_permissions = 0700

@@ -1,4 +1,4 @@
-"""All settings, by topic. What a deployment may change is read from the environment; docs/operations.md lists it."""
+"""All settings by topic. Those that a deployment may change come from the environment: docs/operations/settings.md."""
 
 from .base import *
 from .sign_in import *

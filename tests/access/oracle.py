@@ -1,5 +1,5 @@
-"""Who may do what with a data source, said a second time: contracts/RESOLUTION.md and docs/contracts/authentication.md ("Who is
-calling?", "Access") in plain Python.
+"""Who may do what with a data source, said a second time: contracts/RESOLUTION.md and docs/contracts/access.md in
+plain Python.
 
 Nothing here knows the database or the product's own rule. Two statements made apart that agree are the test.
 """

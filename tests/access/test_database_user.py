@@ -1,4 +1,4 @@
-"""The product with a database user that is no superuser (docs/operations/install.md, "The database's users")."""
+"""The product with a database user that is no superuser (docs/operations/install.md)."""
 
 import os
 import subprocess

@@ -173,7 +173,7 @@ def test_roles_and_teams_count_where_they_are_held(world: World, kind: str) -> N
 
 
 def test_whoever_is_in_a_team_is_in_the_teams_above_it(world: World) -> None:
-    """docs/contracts/access.md, “Access”: upwards, within the organisation, and to an end where rows hold a cycle."""
+    """docs/contracts/access.md: upwards, within the organisation, and to an end where rows hold a cycle."""
     support = world.home.teams.get(name="support")
     service, company = (world.home.teams.create(name=name) for name in ("service", "company"))
     elsewhere = world.abroad.teams.create(name="elsewhere", parent=company)
@@ -205,7 +205,7 @@ def test_whoever_is_in_a_team_is_in_the_teams_above_it(world: World) -> None:
 
 @pytest.mark.parametrize("kind", ["role", "team", "user"])
 def test_a_grant_counts_until_it_ends(world: World, kind: str) -> None:
-    """docs/contracts/access.md, “Access”: “An assignment that has come to its end counts for nothing”"""
+    """docs/contracts/access.md: an assignment to a user, role or team that has expired has no effect."""
     visibility = next(fitting for fitting, each in FITTING if each == kind)
     source, supporter = closed_to_most(world, visibility), world.users["supporter"]
     for ahead, expected in ((timedelta(hours=1), {QUERY}), (timedelta(), NOTHING), (-timedelta(days=1), NOTHING)):

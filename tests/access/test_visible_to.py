@@ -70,7 +70,7 @@ def test_content_is_visible_as_its_source_is(world: oracle.World, action: Action
 @given(world=worlds(), address=st.sampled_from(ADDRESSES))
 @settings(max_examples=30, deadline=None, phases=set(Phase) - {Phase.explain})
 def test_keys_count_as_the_contract_says(world: oracle.World, address: str) -> None:
-    """docs/contracts/authentication.md, “Who is calling?”: revoked, expired, inactive, and from where."""
+    """docs/contracts/authentication.md: revoked, expired, inactive, and from where."""
     with rolled_back():
         rows = build(world)
         for key in world.keys:

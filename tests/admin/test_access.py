@@ -82,7 +82,7 @@ def test_a_grant_that_has_ended_is_shown_as_such_and_can_be_renewed(world: World
 
 
 def test_a_list_of_the_api_renews_what_has_ended_and_keeps_what_lasts(world: World, grant: Grant) -> None:
-    """docs/contracts/pipeline.md, "Pipeline: data sources": the lists show whom a source is open to now."""
+    """docs/contracts/pipeline.md: the lists show whom a source is open to now."""
     admin, owner = world.users["admin"], world.users["owner"]
     again = SourceSettings(access=AccessLists(users=("member@home.example",)))
     Grant.objects.update(expires_at=timezone.now() + AHEAD)

@@ -1,4 +1,4 @@
-"""The logs hold nothing of what people ask or send (docs/operations/monitor.md, "How do I read the logs?")."""
+"""The logs hold nothing of what people ask or send (docs/operations/monitor.md)."""
 
 import base64
 import logging
@@ -91,6 +91,6 @@ def test_nothing_of_a_question_or_a_document_is_logged(
     assert editor.post("/api/rag/ingest", {**document, "path": "z"}).status == 503
     content = logged()
     assert "request_finished" in content
-    assert "request_not_served" in content
+    assert "request_failed" in content
     assert MARK not in content
     assert MARK not in str(list(AuditEvent.objects.values()))

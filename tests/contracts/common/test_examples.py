@@ -1,4 +1,4 @@
-"""The contracts' own example requests: scripts/contract-examples sends them, and docs/contracts.md shows the same."""
+"""The contracts' own example requests: scripts/contract-examples sends them, docs/contracts/README.md shows them."""
 
 import os
 import re
@@ -70,7 +70,8 @@ def test_every_contracts_examples_are_answered_as_it_says(api: Callable[..., Cli
 
 def test_the_handbook_shows_the_same_commands() -> None:
     sent = [words(REMEMBER.sub("", example)) for example in examples()]  # expect, status, name, command…
-    section = (ROOT / "docs" / "contracts" / "README.md").read_text().partition("## Can I try the contracts' own examples?")[2]
+    page = (ROOT / "docs" / "contracts" / "README.md").read_text()
+    section = page.partition("## Can I try the contracts' own examples?")[2]
     block = section.partition("```sh\n# v3: ingestion")[2].partition("```")[0]
     shown = ("# v3: ingestion" + block).strip().split("\n\n")
     assert [each.partition("\n")[0] for each in shown] == [f"# {name}: {status}" for _, status, name, *_ in sent]

@@ -1,4 +1,4 @@
-"""The gears of retrieval, over HTTP (docs/contracts/pipeline.md, "Pipeline: retrieval")."""
+"""The gears of retrieval, over HTTP (docs/contracts/pipeline.md)."""
 
 from collections.abc import Callable
 from typing import Any
