@@ -9,4 +9,4 @@ class OrgsConfig(AppConfig):
     def ready(self) -> None:
         from . import audit_registry
 
-        audit_registry.begin()
+        audit_registry.register()

@@ -1,61 +1,65 @@
-"""What this app tells the audit trail: organisations and their people, and what they may do."""
+"""What the audit trail records about organisations: their members, roles, teams and API keys."""
+
+from typing import TypeVar
 
 from django.db import transaction
 
-from accounts.audit.events import Act, Kind
-from accounts.audit.tracking import Watch, watch, watch_lists
+from accounts.audit.events import AuditAction, AuditObject
+from accounts.audit.tracking import TrackedModel, track, track_many_to_many
 
 from .api_keys import service
-from .api_keys.service import ApiKey, Refusal
-from .models.organizations import Membership, Organization, Role, Team
+from .models import ApiKey, Membership, Organization, Role, Team
+from .models.api_keys import RefusalReason
 
-_UNTOLD = {"id", "created_at", "deleted_at"}
-_KEY = Watch(
-    Kind.API_KEY,
-    # Neither the hash, nor what a mere use of the key changes.
+_NamedRow = TypeVar("_NamedRow", Role, Team)
+
+_UNTRACKED_FIELDS = {"id", "created_at", "deleted_at"}
+_API_KEY = TrackedModel[ApiKey](
+    AuditObject.API_KEY,
+    # Neither the hash nor the fields that every use of the key changes.
     fields=("name", "prefix", "scopes", "source_ids", "networks", "expires_at"),
-    ends={"revoked_at": Act.REVOKED},
-    organization=lambda row: row.organization,
-    label=lambda row: row.prefix,
-    subject=lambda row: row.user,
+    end_actions={"revoked_at": AuditAction.REVOKED},
+    organization=lambda key: key.organization,
+    label=lambda key: key.prefix,
+    subject=lambda key: key.user,
 )
 
 
-def begin() -> None:
-    """Called once, when the app is ready."""
-    every = tuple(field.name for field in Organization._meta.concrete_fields if field.name not in _UNTOLD)
-    watch(
+def register() -> None:
+    """Connect the audit trail. Called once, when the app is ready."""
+    fields = [field.name for field in Organization._meta.concrete_fields if field.name not in _UNTRACKED_FIELDS]
+    track(
         Organization,
-        Watch(
-            Kind.ORGANIZATION,
-            fields=every,
-            ends={"deleted_at": Act.DELETED},
-            organization=lambda row: row,
-            unless=lambda row: row.deleted_at is not None,
+        TrackedModel[Organization](
+            AuditObject.ORGANIZATION,
+            fields=fields,
+            end_actions={"deleted_at": AuditAction.DELETED},
+            organization=lambda organization: organization,
+            is_already_recorded=lambda organization: organization.deleted_at is not None,
         ),
     )
-    watch(Role, _of_organization(Kind.ROLE, "name", "permissions"))
-    watch(Team, _of_organization(Kind.TEAM, "name", "parent"))
-    watch(
+    track(Role, _tracked_in_organization(Role, AuditObject.ROLE, "name", "permissions"))
+    track(Team, _tracked_in_organization(Team, AuditObject.TEAM, "name", "parent"))
+    track(
         Membership,
-        Watch(
-            Kind.MEMBERSHIP,
+        TrackedModel[Membership](
+            AuditObject.MEMBERSHIP,
             fields=("organization", "is_active"),
-            organization=lambda row: row.organization,
-            label=lambda row: "",
-            subject=lambda row: row.user,
+            organization=lambda membership: membership.organization,
+            label=lambda membership: "",
+            subject=lambda membership: membership.user,
         ),
     )
-    watch_lists(Membership, "roles", "teams")
-    watch(ApiKey, _KEY)
+    track_many_to_many(Membership, "roles", "teams")
+    track(ApiKey, _API_KEY)
 
 
-def _of_organization(kind: Kind, *fields: str) -> Watch:
-    return Watch(kind, fields=fields, organization=lambda row: row.organization, label=lambda row: row.name)
+def _tracked_in_organization(model: type[_NamedRow], kind: AuditObject, *fields: str) -> TrackedModel[_NamedRow]:
+    return TrackedModel(kind, fields=fields, organization=lambda row: row.organization, label=lambda row: row.name)
 
 
 @transaction.atomic
-def record_refused_key(key: ApiKey, why: Refusal) -> None:
-    """Once an hour for each key: whoever has one can send it as often as they like, also when it counts no more."""
-    if service.note_refusal(key):
-        _KEY.record(Act.REFUSED, key, after={"reason": why})
+def record_refused_key(key: ApiKey, reason: RefusalReason) -> None:
+    """Record that a known key was refused, at most once an hour for each key: its holder may try it endlessly."""
+    if service.record_refusal(key):
+        _API_KEY.record(AuditAction.REFUSED, key, after={"reason": reason})

@@ -21,7 +21,7 @@ class NoOrganization(Exception):
     """The user is not a member of any organisation. Its text is for the caller."""
 
 
-def named_by_header(request: HttpRequest) -> str:
+def read_header(request: HttpRequest) -> str:
     """The slug or id in X-Organization; empty without it."""
     return request.headers.get(HEADER, "").strip()
 
@@ -31,20 +31,20 @@ def organizations_of(user: AnyUser) -> QuerySet[Organization]:
     return Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
 
 
-def organization_named(user: AnyUser, reference: str, *, where: str) -> Organization:
+def get_organization(user: AnyUser, reference: str, *, where: str) -> Organization:
     """The user's organisation with this slug or id. Raises OrganizationUndecided.
 
     where: what holds the reference in the request (`X-Organization`), for the message.
     """
     own = organizations_of(user)
-    found = own.filter(by_reference(reference)).first()
+    found = own.filter(match_reference(reference)).first()
     if found is None:
         choices = ", ".join(own.values_list("slug", flat=True)[:_MOST_CHOICES]) or "none"
         raise OrganizationUndecided(f"{where} names none of your organisations ({choices}).")
     return found
 
 
-def only_organization(user: AnyUser) -> Organization:
+def get_only_organization(user: AnyUser) -> Organization:
     """The only one that the user is a member of. Raises OrganizationUndecided or NoOrganization."""
     own = list(organizations_of(user)[:_MOST_CHOICES])
     if not own:
@@ -55,7 +55,7 @@ def only_organization(user: AnyUser) -> Organization:
     return own[0]
 
 
-def by_reference(reference: str) -> Q:
+def match_reference(reference: str) -> Q:
     """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
     if key := as_uuid(reference):  # never a slug: one could be chosen to look like another thing's id
         return Q(pk=key)

@@ -22,7 +22,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from accounts.audit import events as audit
-from accounts.audit.events import Act, AuditEvent, Kind
+from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from orgs.access.permissions import Permission
 from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
@@ -140,7 +140,7 @@ def _as_file(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse
     text.detach()
     # What was searched for may be a person's address: that something was is enough.
     chosen = {name: value if name != SEARCH_VAR else "…" for name, value in request.GET.items()}
-    audit.record(Act.EXPORTED, Kind.AUDIT_TRAIL, organization=_only_organization(request), after=chosen)
+    audit.record(AuditAction.EXPORTED, AuditObject.AUDIT_TRAIL, organization=_only_organization(request), after=chosen)
     file.seek(0)
     reply = FileResponse(file, as_attachment=True, filename="audit.csv", content_type="text/csv; charset=utf-8")
     reply["X-Content-Type-Options"] = "nosniff"

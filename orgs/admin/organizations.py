@@ -10,11 +10,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import DEFAULT_ROLES, Permission
 from orgs.api_keys import service
-from orgs.api_keys.service import ApiKey, ApiKeyQuerySet
-from orgs.models import Membership, Organization, Role, Team
+from orgs.models import ApiKey, Membership, Organization, Role, Team
+from orgs.models.api_keys import ApiKeyQuerySet
 
 from . import audit_events as _  # noqa: F401  # its page
 from .scoped import ScopedAdmin, organizations_where
@@ -90,11 +91,12 @@ class OrganizationAdmin(ScopedAdmin):
             )
 
 
-def _beyond(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
-    """Those of the permissions that the actor does not hold there. Managing members is no way to more rights."""
+def _not_held(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
+    """The permissions that the actor does not hold there. Whoever manages members cannot give more than they hold."""
     if actor.is_superuser:
         return set()
-    return {each for each in permissions if (organization.pk, each) not in effective_permissions(actor).permissions}
+    held = effective_permissions(Caller(actor)).permissions
+    return {permission for permission in permissions if (organization.pk, permission) not in held}
 
 
 class RoleForm(forms.ModelForm):
@@ -106,7 +108,7 @@ class RoleForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         wanted = {*values.get("permissions", ()), *self.instance.permissions}
-        if (organization := values.get("organization")) and _beyond(self.actor, organization, wanted):
+        if (organization := values.get("organization")) and _not_held(self.actor, organization, wanted):
             self.add_error("permissions", "You can give, and change, only roles of what you may do yourself.")
         return values
 
@@ -145,7 +147,7 @@ class MembershipForm(forms.ModelForm):
                 self.add_error(name, "Choose only what belongs to the organisation of the membership.")
         kept = set() if self.instance._state.adding else set(self.instance.roles.values_list("pk", flat=True))
         given = {each for role in values.get("roles") or () if role.pk not in kept for each in role.permissions}
-        if (organization := values.get("organization")) and _beyond(self.actor, organization, given):
+        if (organization := values.get("organization")) and _not_held(self.actor, organization, given):
             self.add_error("roles", "You can give only roles of what you may do yourself.")
         return values
 
@@ -215,5 +217,5 @@ class ApiKeyAdmin(PeopleAdmin):
     @admin.action(description="End the chosen keys in 24 hours, for their users to replace them", permissions=["view"])
     def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
         """No successor is made here: whoever makes one reads it."""
-        number = service.end_by(keys, timezone.now() + service.OVERLAP)
+        number = service.expire_by(keys, timezone.now() + service.DEFAULT_OVERLAP)
         messages.success(request, f"Ending in 24 hours: {number}. Their users replace them with POST …/rotate.")

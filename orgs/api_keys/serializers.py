@@ -9,11 +9,12 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from orgs.access.permissions import Scope
+from orgs.models import ApiKey
 from ragsite.http import fields
 from ragsite.http.openapi_types import Count, Id
 
 from . import service
-from .service import ApiKey, IssuedKey
+from .service import IssuedKey
 
 
 class FutureTime(fields.Timestamp):
@@ -46,7 +47,7 @@ class KeyIn(serializers.Serializer[Any]):
         "sources",
         child=fields.Text("sources", max_length=100),
         at_least=1,
-        at_most=service.MOST_SOURCES,
+        at_most=service.MAX_SOURCES,
         required=False,
         allow_null=True,
     )
@@ -54,7 +55,7 @@ class KeyIn(serializers.Serializer[Any]):
         "networks",
         child=Network("networks", max_length=43),
         at_least=1,
-        at_most=service.MOST_NETWORKS,
+        at_most=service.MAX_NETWORKS,
         required=False,
         allow_null=True,
     )
@@ -64,8 +65,8 @@ class KeyRotationIn(serializers.Serializer[Any]):
     overlap_hours = fields.Integer(
         "overlap_hours",
         min_value=0,
-        max_value=int(service.MOST_OVERLAP / timedelta(hours=1)),
-        default=int(service.OVERLAP / timedelta(hours=1)),
+        max_value=int(service.MAX_OVERLAP / timedelta(hours=1)),
+        default=int(service.DEFAULT_OVERLAP / timedelta(hours=1)),
     )
 
 

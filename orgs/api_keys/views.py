@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from orgs import organization_resolver
 from orgs.access.caller import Caller, get_caller
 from orgs.access.permissions import Action
-from orgs.models import Organization
+from orgs.models import ApiKey, Organization
 from ragsite.http import pagination
 from ragsite.http.openapi import COMMON_STATUSES, answered, sent
 from ragsite.http.parsers import CredentialsParser
@@ -22,7 +22,7 @@ from ragsite.postgres.models import as_uuid
 
 from . import service
 from .serializers import KeyIn, KeyRotationIn, KeysOut, NewKeyOut, key_out, new_key_out
-from .service import ApiKey, IssuedKey
+from .service import IssuedKey
 
 _NEW_KEY: dict[str, Any] = {
     "id": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
@@ -132,7 +132,7 @@ class Rotation(KeyView):
         key = _own(request, key_id)
         try:
             issued = service.rotate(key, overlap=timedelta(hours=form.validated_data["overlap_hours"]))
-        except (service.SpentKey, service.TooManyKeys) as error:
+        except (service.InactiveKey, service.TooManyKeys) as error:
             raise ValidationError({"body": str(error)}) from None
         return _told_once(issued)
 
@@ -155,7 +155,7 @@ def _sources(caller: Caller, organization: Organization, references: list[str] |
         return None
     seen = organization.sources.visible_to(caller, Action.VIEW)
     found = [
-        seen.filter(organization_resolver.by_reference(each)).values_list("pk", flat=True).first()
+        seen.filter(organization_resolver.match_reference(each)).values_list("pk", flat=True).first()
         for each in references
     ]
     if None in found:
@@ -167,13 +167,13 @@ def _sources(caller: Caller, organization: Organization, references: list[str] |
 def _organization(request: Request, field: str) -> Organization:
     """The one that the body names, else the header's, else the caller's only one."""
     where = "organization" if field else organization_resolver.HEADER
-    reference = field or organization_resolver.named_by_header(request)
+    reference = field or organization_resolver.read_header(request)
     try:
         if reference:
-            return organization_resolver.organization_named(
+            return organization_resolver.get_organization(
                 get_caller(request).authenticated_user, reference, where=where
             )
-        return organization_resolver.only_organization(get_caller(request).authenticated_user)
+        return organization_resolver.get_only_organization(get_caller(request).authenticated_user)
     except organization_resolver.OrganizationUndecided as error:
         raise ValidationError({where: str(error)}) from None
     except organization_resolver.NoOrganization as error:

@@ -12,15 +12,17 @@ from ragsite.http.transport import require_https
 from .base import authenticated
 
 
-class AccessTokenAuthentication(JWTAuthentication[User]):
+class AccessTokenAuthentication(JWTAuthentication):
     """`Authorization: Bearer <JWT>`. A token that was sent over plain HTTP is refused."""
 
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:  # type: ignore[override]
-        result = super().authenticate(request)
-        if result is None:
+        authentication = super().authenticate(request)
+        if authentication is None:
             return None
         require_https(request)
-        return authenticated(Caller(result[0]))
+        user, _ = authentication
+        assert isinstance(user, User)
+        return authenticated(Caller(user))
 
     def get_validated_token(self, raw_token: bytes) -> Token:
         try:

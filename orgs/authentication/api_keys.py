@@ -27,7 +27,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         try:
             require_https(request)
         except PermissionDenied:
-            service.flag(secret)
+            service.flag_insecure_use(secret)
             raise
         address = client_address(request)
         key = service.find_usable(secret, address=address)
@@ -35,7 +35,7 @@ class ApiKeyAuthentication(BaseAuthentication):
             if refused := service.find_refused(secret, address=address):
                 audit_registry.record_refused_key(*refused)
             raise AuthenticationFailed("This API key is invalid, expired or revoked.")
-        service.note_use(key)
+        service.record_use(key)
         return authenticated(Caller.from_key(key))
 
     def authenticate_header(self, request: Request) -> str:

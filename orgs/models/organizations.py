@@ -10,10 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from accounts.audit.tracking import Watched, WatchedQuerySet
+from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from accounts.models import User
 from orgs.access.permissions import Permission, QueryHistory, Visibility
-from orgs.api_keys.service import ApiKey as ApiKey
 from ragsite.postgres.models import UUIDModel
 
 AnyUser = User | AnonymousUser
@@ -25,7 +24,7 @@ def _own_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None
     )
 
 
-class Organization(Watched, UUIDModel):
+class Organization(TrackedModelMixin, UUIDModel):
     """A tenant. Nothing in one organisation is ever visible through another."""
 
     name = models.CharField(max_length=150)
@@ -71,7 +70,7 @@ class Organization(Watched, UUIDModel):
     # Being removed: closed for good, and shown to nobody.
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    objects = WatchedQuerySet["Organization"].as_manager()
+    objects = TrackedQuerySet["Organization"].as_manager()
 
     class Meta:
         verbose_name = "organisation"
@@ -81,14 +80,14 @@ class Organization(Watched, UUIDModel):
         return self.name
 
 
-class Role(Watched, UUIDModel):
+class Role(TrackedModelMixin, UUIDModel):
     """A named set of permissions in one organisation; also something a data source can be opened to."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles", verbose_name="organisation")
     name = models.SlugField(max_length=60)
     permissions = ArrayField(models.CharField(max_length=30, choices=Permission.choices), default=list, blank=True)
 
-    objects = WatchedQuerySet["Role"].as_manager()
+    objects = TrackedQuerySet["Role"].as_manager()
 
     class Meta:
         ordering = ("organization", "name")
@@ -98,7 +97,7 @@ class Role(Watched, UUIDModel):
         return f"{self.name} · {self.organization}"
 
 
-class Team(Watched, UUIDModel):
+class Team(TrackedModelMixin, UUIDModel):
     """A group of members of one organisation. Members of a team belong to the teams above it, too."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
@@ -107,7 +106,7 @@ class Team(Watched, UUIDModel):
         "self", models.SET_NULL, null=True, blank=True, related_name="children", verbose_name="part of"
     )
 
-    objects = WatchedQuerySet["Team"].as_manager()
+    objects = TrackedQuerySet["Team"].as_manager()
 
     class Meta:
         ordering = ("organization", "name")
@@ -131,7 +130,7 @@ class Team(Watched, UUIDModel):
             above = above.parent
 
 
-class MembershipQuerySet(WatchedQuerySet["Membership"]):
+class MembershipQuerySet(TrackedQuerySet["Membership"]):
     def active_for(self, user: AnyUser) -> Self:
         """The memberships that count for a user now. None for anonymous and deactivated users."""
         if user.pk is None or not user.is_active:
@@ -148,7 +147,7 @@ class MembershipQuerySet(WatchedQuerySet["Membership"]):
         return self.active_for(user).filter(models.Exists(held))
 
 
-class Membership(Watched, UUIDModel):
+class Membership(TrackedModelMixin, UUIDModel):
     """A user in an organisation, with the roles held and the teams joined there."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")

@@ -3,7 +3,7 @@
 from orgs.models import AnyUser, Membership
 
 
-def allowance(user: AnyUser, field: str, *, default: int, named: str = "") -> int:
+def requests_per_minute(user: AnyUser, field: str, *, default: int, named: str = "") -> int:
     """Requests a minute: the limit of the organisation named by slug or id, else the most generous of the user's own.
 
     field: one of Organization's `…_per_minute`. An organisation without a limit of its own has the default; so has a

@@ -17,8 +17,7 @@ from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.api_keys import service
-from orgs.api_keys.service import ApiKey
-from orgs.models import Membership, Organization, Role, Team
+from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, Grant, Reembedding
 from rag.services.sources import documents
 from ragsite.postgres import identity
@@ -63,7 +62,7 @@ def newest() -> AuditEvent:
 )
 def test_events_are_neither_changed_nor_removed(world: World, how: str) -> None:
     """Not by the owner of the table either."""
-    events.record(events.Act.CHANGED, events.Kind.USER, subject=world.users["member"], actor=world.users["owner"])
+    events.record(events.AuditAction.CHANGED, events.AuditObject.USER, subject=world.users["member"], actor=world.users["owner"])
     AuditEvent.objects.create(action="changed", kind="user", address="192.0.2.1")
     before = list(AuditEvent.objects.values_list())
     owner = identity.run_as(identity.OWNER)
@@ -109,11 +108,11 @@ def test_old_events_go_and_young_ones_stay(world: World, settings: Any) -> None:
     for days in (89, 91):
         AuditEvent.objects.create(action="changed", kind="user", at=now - datetime.timedelta(days=days))
     young = AuditEvent.objects.count() - 1
-    assert events.forget() == 1
+    assert events.delete_expired() == 1
     assert AuditEvent.objects.count() == young
     settings.RAG_AUDIT_RETENTION_DAYS = 0
     AuditEvent.objects.create(action="changed", kind="user", at=now - datetime.timedelta(days=9_999))
-    assert events.forget() == 0
+    assert events.delete_expired() == 0
 
 
 def test_sign_ins_and_their_failures(world: World) -> None:

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from accounts.audit.events import AuditEvent, pseudonym
+from accounts.audit.events import AuditEvent, pseudonym_of
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory, Visibility
@@ -172,11 +172,11 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
     assert left == {}
     assert set(occurrences(member.pk)) <= {"accounts_auditevent", "django_admin_log"}
     events = AuditEvent.objects.filter(actor_id=member.pk)
-    assert set(events.values_list("actor_email", "address")) == {(pseudonym(member.pk), None)}
+    assert set(events.values_list("actor_email", "address")) == {(pseudonym_of(member.pk), None)}
     assert set(AuditEvent.objects.filter(subject_id=member.pk).values_list("subject_email", flat=True)) == {
-        pseudonym(member.pk)
+        pseudonym_of(member.pk)
     }
-    assert LogEntry.objects.filter(object_repr=pseudonym(member.pk)).exists()
+    assert LogEntry.objects.filter(object_repr=pseudonym_of(member.pk)).exists()
     source.refresh_from_db()
     job.refresh_from_db()
     assert (source.owner, job.created_by) == (None, None)

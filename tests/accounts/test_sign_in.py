@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
 from accounts.sign_in import second_factor
-from ragsite.http.client_address import counted_as, read
+from ragsite.http.client_address import rate_limit_key, parse_address
 from tests.support.factories import PASSWORD, World
 
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
@@ -125,7 +125,7 @@ def test_an_address_is_not_what_a_header_says(staff: User) -> None:
     ],
 )
 def test_what_failures_are_counted_for(address: str, counted: str | None) -> None:
-    assert counted_as(read(address)) == counted
+    assert rate_limit_key(parse_address(address)) == counted
 
 
 def test_an_administrator_sees_and_releases_a_lock(five_failures: User) -> None:

@@ -6,8 +6,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
-from orgs.api_keys.service import ApiKey
-from orgs.models import Membership, Role, Team
+from orgs.models import ApiKey, Membership, Role, Team
 from rag.models import DataSource, EmbeddingModel, Grant, Usage
 from rag.services.ingestion import inputs
 from rag.services.jobs import submit

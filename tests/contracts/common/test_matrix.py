@@ -18,7 +18,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from orgs.access.permissions import Scope, Visibility
-from orgs.api_keys.service import ApiKey
+from orgs.models import ApiKey
 from orgs.services import add_member
 from rag.models import DataSource, SearchRecord
 from tests.access.worlds import fill

@@ -12,8 +12,7 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.api_keys import service
-from orgs.api_keys.service import ApiKey
-from orgs.models import Membership
+from orgs.models import ApiKey, Membership
 from orgs.services import add_member
 from tests.support import snapshots
 from tests.support.factories import World

@@ -16,9 +16,8 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.audit.events import AuditEvent
 from orgs.access.caller import Caller
-from orgs.api_keys.service import ApiKey
 from orgs.authentication.api_keys import ApiKeyAuthentication
-from orgs.models import Membership
+from orgs.models import ApiKey, Membership
 from orgs.services import add_member
 from rag.models import DataSource
 from tests.support.factories import World, ingest_text

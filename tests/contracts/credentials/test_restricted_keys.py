@@ -1,4 +1,4 @@
-"""Keys that are narrowed to sources and networks, and keys that are replaced (docs/contracts/authentication.md, "Who is calling?")."""
+"""Keys that are narrowed to sources and networks, and keys that are replaced (docs/contracts/authentication.md)."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.api_keys import service
-from orgs.api_keys.service import ApiKey
+from orgs.models import ApiKey
 from rag.models import Action, DataSource, IngestionJob
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
@@ -157,7 +157,7 @@ def test_what_a_key_allows_is_looked_up_with_every_decision(world: World, end: d
 def test_a_key_counts_in_its_networks_alone(
     world: World, settings: Any, peer: str, forwarded: str, trusted: list[str], status: int
 ) -> None:
-    """docs/contracts/authentication.md: from elsewhere it is a 401 as for an unknown key. The audit trail tells of it."""
+    """docs/contracts/authentication.md: from elsewhere it is a 401 as for an unknown key. It is audited."""
     settings.RAG_TRUSTED_PROXIES = trusted
     issued = world.key("editor", networks=["203.0.113.0/24", "2001:db8::/32"])
     more = {"X-Forwarded-For": forwarded} if forwarded else {}

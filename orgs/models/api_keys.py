@@ -1,0 +1,116 @@
+"""API keys: credentials of one user for one organisation."""
+
+from enum import StrEnum
+from typing import Self
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
+from orgs.access.permissions import Scope
+from ragsite.http.client_address import Address, is_within
+from ragsite.postgres.models import UUIDModel
+
+from .organizations import Organization
+
+# How many characters of a key are stored and shown, so that its owner recognises it.
+PREFIX_CHARACTERS = 11
+
+
+class RefusalReason(StrEnum):
+    """Why a known key is refused. If several reasons apply, the first of this list is given."""
+
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+    USER = "user_inactive"
+    ORGANIZATION = "organization_inactive"
+    MEMBERSHIP = "not_a_member"
+    NETWORK = "outside_its_networks"
+
+
+class ApiKeyQuerySet(TrackedQuerySet["ApiKey"]):
+    def live(self) -> Self:
+        """Neither revoked nor expired."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
+
+    def usable(self) -> Self:
+        """Live keys whose user is active, and an active member of the active organisation."""
+        return self.live().filter(
+            user__is_active=True,
+            organization__is_active=True,
+            user__memberships__organization=F("organization"),  # at most one row (one_membership_a_user)
+            user__memberships__is_active=True,
+        )
+
+
+class ApiKey(TrackedModelMixin, UUIDModel):
+    """A credential that acts as its user in one organisation, within its scopes.
+
+    Attributes:
+        prefix: The first characters of the key, which are shown.
+        hash: SHA-256 of the whole key, in hexadecimal. The key has 256 random bits, so a slow hash would not make it
+            harder to guess.
+        source_ids: The data sources that the key is restricted to; None for no restriction. The id of a deleted source
+            stays in the list and opens nothing.
+        networks: The networks that the key may be used from, in CIDR notation; None for no restriction.
+        lifetime: The period that the key was issued for; its successor gets the same. None for no end.
+        flagged_at: When the key was first sent over plain HTTP.
+        refused_at: When the key was last refused, to the hour.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="api_keys", verbose_name="organisation")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=PREFIX_CHARACTERS)
+    hash = models.CharField(max_length=64)
+    scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices))
+    source_ids = ArrayField(models.UUIDField(), null=True, blank=True)
+    networks = ArrayField(models.CharField(max_length=43), null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    lifetime = models.DurationField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    flagged_at = models.DateTimeField(null=True, blank=True)
+    refused_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ("-id",)
+        constraints = (models.UniqueConstraint(fields=["hash"], name="api_key_by_its_hash"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def state(self) -> str:
+        """`revoked`, `expired`, `flagged` or `active`; the first that applies."""
+        if self.revoked_at:
+            return "revoked"
+        if self.expires_at and self.expires_at <= timezone.now():
+            return "expired"
+        return "flagged" if self.flagged_at else "active"
+
+    def allows_address(self, address: Address | None) -> bool:
+        """Whether the key may be used from this address."""
+        return self.networks is None or is_within(address, self.networks)
+
+    def refusal_reason(self, address: Address | None) -> RefusalReason | None:
+        """Why the key is refused from this address; None if it is usable."""
+        if self.revoked_at:
+            return RefusalReason.REVOKED
+        if self.expires_at and self.expires_at <= timezone.now():
+            return RefusalReason.EXPIRED
+        if not self.user.is_active:
+            return RefusalReason.USER
+        if not self.organization.is_active:
+            return RefusalReason.ORGANIZATION
+        if not self.user.memberships.filter(organization=self.organization, is_active=True).exists():
+            return RefusalReason.MEMBERSHIP
+        return None if self.allows_address(address) else RefusalReason.NETWORK
