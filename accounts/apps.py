@@ -25,4 +25,4 @@ class AccountsConfig(AppConfig):
 
         # The library has no setting for it, and every token class asks here.
         state.token_backend = KeyRing(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
-        registry.begin()
+        registry.register()

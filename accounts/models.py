@@ -14,7 +14,7 @@ from django.utils import timezone
 from ragsite.postgres.models import UUIDModel
 
 from .audit.events import AuditEvent as AuditEvent
-from .audit.tracking import Watched
+from .audit.tracking import TrackedModelMixin
 
 _PLAIN = re.compile(r"[!-~]+")
 
@@ -46,7 +46,7 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, **{**fields, "is_staff": True, "is_superuser": True})
 
 
-class User(Watched, UUIDModel, AbstractBaseUser, PermissionsMixin):
+class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     """A person or a service account. What they may do is decided by their memberships (orgs.Membership)."""
 
     email = models.EmailField(max_length=254, unique=True)

@@ -120,7 +120,7 @@ class Revocation(TokenBlacklistSerializer):
         token = self.token_class(attrs["refresh"])
         done = super().validate(attrs)
         key = as_uuid(str(token.payload.get(api_settings.USER_ID_CLAIM, "")))
-        registry.signed_out(User.objects.filter(pk=key).first() if key else None, "token")
+        registry.record_sign_out(User.objects.filter(pk=key).first() if key else None, "token")
         return done
 
 

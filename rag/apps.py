@@ -9,4 +9,4 @@ class RagConfig(AppConfig):
     def ready(self) -> None:
         from .models import audit_registry
 
-        audit_registry.begin()
+        audit_registry.register()

@@ -12,7 +12,7 @@ from django_structlog.middlewares import RequestMiddleware
 
 from rag.contracts import error_responses
 from rag.contracts.common import rate_limits
-from ragsite.http.errors import request_id
+from ragsite.http.request_id import request_id
 from ragsite.http.uploads import Bounded, too_long
 
 from .postgres import identity
@@ -51,7 +51,7 @@ class BoundedUtf8Requests:
         limit: int = getattr(settings, setting)
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdigit() and int(length) > limit:
-            return error_responses.refusal(request, 413, too_long(limit, setting, int(length)))
+            return error_responses.error_response(request, 413, too_long(limit, setting, int(length)))
         if uploads and length == "0" and _ends_by_itself(request):
             # Django reads as much as is declared: here up to the limit, and the server says where the body ends.
             request.META["CONTENT_LENGTH"] = str(limit)
@@ -120,8 +120,8 @@ class AddressBudgets:
         if _COUNTED_BY_ADDRESS.match(request.path_info):
             seconds = rate_limits.seconds_to_wait(request)
             if seconds:
-                most = settings.RAG_IP_REQUESTS_PER_MINUTE
-                refused = error_responses.refusal(request, 429, f"At most {most} requests a minute are answered here.")
+                most = settings.RAG_REQUESTS_PER_MINUTE["ip"]
+                refused = error_responses.error_response(request, 429, f"At most {most} requests a minute are answered here.")
                 refused["Retry-After"] = str(seconds)
                 return refused
         return self._get_response(request)

@@ -1,14 +1,14 @@
-"""The audit trail: who did what to what, and from where (docs/decisions/0038-audit-trail.md).
+"""The audit trail: who did what to which object, and from where (docs/decisions/0038-audit-trail.md).
 
-Rows are only ever added: the database itself refuses everything else (migration 0002). A person is named in the
-columns for people alone (`actor_…`, `subject_…`, `address`), so that they can be made anonymous when the account is
-deleted; everywhere else stand ids. Secrets, documents and questions are never a part of it.
+Rows are only ever added; triggers refuse every other write. People are named in columns of their own (`actor_…`,
+`subject_…`, `address`), which are anonymized when their account is deleted. All other columns hold ids. Secrets,
+documents and questions are never recorded.
 """
 
 import datetime
 import hashlib
 import uuid
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import models, transaction
@@ -17,16 +17,16 @@ from django.utils import timezone
 from ragsite.postgres import identity
 from ragsite.postgres.models import UUIDModel
 
-from .request_context import origin
+from .request_context import get_request_context
 
-# Rows younger than this cannot be deleted at all; the trigger says the same.
-LEAST_DAYS = 90
-_BATCH = 5_000
-_LABEL = 200
-_EMAIL = 254
+# Younger rows cannot be deleted; a trigger enforces the same limit.
+MIN_RETENTION_DAYS = 90
+_BATCH_ROWS = 5_000
+_MAX_LABEL_LENGTH = 200
+_MAX_EMAIL_LENGTH = 254
 
 
-class Act(models.TextChoices):
+class AuditAction(models.TextChoices):
     SIGNED_IN = "signed_in", "signed in"
     SIGN_IN_FAILED = "sign_in_failed", "sign-in failed"
     SIGNED_OUT = "signed_out", "signed out"
@@ -38,8 +38,28 @@ class Act(models.TextChoices):
     EXPORTED = "exported", "exported"
 
 
-class Kind(models.TextChoices):
-    """What it happened to."""
+class NamedRow(Protocol):
+    """A row with a name, such as an organisation."""
+
+    @property
+    def pk(self) -> Any: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+class Person(Protocol):
+    """A user account."""
+
+    @property
+    def pk(self) -> Any: ...
+
+    @property
+    def email(self) -> str: ...
+
+
+class AuditObject(models.TextChoices):
+    """The kind of object that an event is about."""
 
     USER = "user", "user"
     ORGANIZATION = "organization", "organisation"
@@ -57,23 +77,27 @@ class Kind(models.TextChoices):
 
 
 class AuditEvent(UUIDModel):
-    """`actor`: who did it; none for commands and workers. `subject`: the person it is about, where it is about one.
+    """One action. It holds ids instead of foreign keys, because an event outlives the rows it names.
 
-    before, after: the fields that changed. Ids, not foreign keys: an event outlives what it speaks of.
+    Attributes:
+        actor_id: The user who acted. None for commands and workers.
+        subject_id: The user whom the action concerns, if it concerns one.
+        before: The old values of the changed fields.
+        after: The new values of the changed fields.
     """
 
     at = models.DateTimeField("when", default=timezone.now, db_index=True)
-    action = models.CharField(max_length=15, choices=Act.choices)
-    kind = models.CharField("kind of object", max_length=20, choices=Kind.choices)
+    action = models.CharField(max_length=15, choices=AuditAction.choices)
+    kind = models.CharField("kind of object", max_length=20, choices=AuditObject.choices)
     object_id = models.CharField(max_length=40, blank=True)
-    object_label = models.CharField("object", max_length=_LABEL, blank=True)
+    object_label = models.CharField("object", max_length=_MAX_LABEL_LENGTH, blank=True)
     organization_id = models.UUIDField(null=True, blank=True)
     organization_name = models.CharField("organisation", max_length=150, blank=True)
     actor_id = models.UUIDField(null=True, blank=True, db_index=True)
-    actor_email = models.CharField("who", max_length=_EMAIL, blank=True)
+    actor_email = models.CharField("who", max_length=_MAX_EMAIL_LENGTH, blank=True)
     key_prefix = models.CharField("by API key", max_length=20, blank=True)
     subject_id = models.UUIDField(null=True, blank=True, db_index=True)
-    subject_email = models.CharField("about whom", max_length=_EMAIL, blank=True)
+    subject_email = models.CharField("about whom", max_length=_MAX_EMAIL_LENGTH, blank=True)
     before = models.JSONField(default=dict, blank=True)
     after = models.JSONField(default=dict, blank=True)
     address = models.GenericIPAddressField("network address", null=True, blank=True)
@@ -88,71 +112,75 @@ class AuditEvent(UUIDModel):
 
 
 def record(
-    action: Act,
-    kind: Kind,
+    action: AuditAction,
+    kind: AuditObject,
     *,
     object_id: object = "",
     label: str = "",
-    organization: Any = None,
-    subject: Any = None,
+    organization: NamedRow | None = None,
+    subject: Person | None = None,
     subject_email: str = "",
-    actor: Any = None,
+    actor: Person | None = None,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> None:
-    """Add an event, in the caller's transaction: where the change is rolled back, it did not happen.
+    """Add an event in the current transaction, so that it is rolled back together with the change.
 
-    organization: an Organization. subject, actor: a User; without an actor, whoever the request in hand is of.
-    subject_email: where it is not the subject's present one. label, before, after: names, flags and ids.
+    Args:
+        label: A name for the object that contains no personal data.
+        subject_email: The address to record if it is not the subject's present one.
+        actor: The user who acted. The user of the current request if omitted.
+        before: The old values of the changed fields: names, flags and ids.
+        after: The new values of the changed fields.
     """
-    where = origin()
-    actor = actor or where.user
+    context = get_request_context()
+    actor = actor or context.user
     AuditEvent.objects.create(
         action=action,
         kind=kind,
         object_id=str(object_id),
-        object_label=label[:_LABEL],
+        object_label=label[:_MAX_LABEL_LENGTH],
         organization_id=organization.pk if organization else None,
         organization_name=organization.name if organization else "",
         actor_id=actor.pk if actor else None,
         actor_email=actor.email if actor else "",
-        key_prefix=where.key_prefix,
+        key_prefix=context.key_prefix,
         subject_id=subject.pk if subject else None,
-        subject_email=(subject_email or (subject.email if subject else ""))[:_EMAIL],
+        subject_email=(subject_email or (subject.email if subject else ""))[:_MAX_EMAIL_LENGTH],
         before=before or {},
         after=after or {},
-        address=where.address,
-        request_id=where.request_id,
+        address=context.address,
+        request_id=context.request_id,
     )
 
 
-def pseudonym(user_id: uuid.UUID) -> str:
-    """What stands for the address of an account that is gone: the same in every event, so that they still belong
-    together. The trigger computes the same."""
+def pseudonym_of(user_id: uuid.UUID) -> str:
+    """The text that replaces the address of a deleted account. It is the same in all of its events, so that they can
+    still be grouped. A trigger computes the same text."""
     return f"deleted user {hashlib.sha256(str(user_id).encode()).hexdigest()[:8]}"
 
 
-def anonymise(user_id: uuid.UUID) -> None:
-    """Take the name off all that this user did and all that was done to them. The account must be gone by now, in
-    this transaction at the latest: the trigger looks."""
-    name = pseudonym(user_id)
-    AuditEvent.objects.filter(actor_id=user_id).update(actor_email=name, address=None)
-    AuditEvent.objects.filter(subject_id=user_id).update(subject_email=name)
+def anonymize(user_id: uuid.UUID) -> None:
+    """Replace the user's address in every event. The account must be deleted in this transaction or before: a trigger
+    checks that."""
+    pseudonym = pseudonym_of(user_id)
+    AuditEvent.objects.filter(actor_id=user_id).update(actor_email=pseudonym, address=None)
+    AuditEvent.objects.filter(subject_id=user_id).update(subject_email=pseudonym)
 
 
-def forget() -> int:
-    """Remove events older than RAG_AUDIT_RETENTION_DAYS; how many there were. 0: they are kept for ever."""
+def delete_expired() -> int:
+    """Delete the events older than RAG_AUDIT_RETENTION_DAYS (0: keep all). Returns how many were deleted."""
     if not settings.RAG_AUDIT_RETENTION_DAYS:
         return 0
-    before = timezone.now() - datetime.timedelta(days=max(settings.RAG_AUDIT_RETENTION_DAYS, LEAST_DAYS))
-    forgotten = 0
-    while batch := _forget_some(before):
-        forgotten += batch
-    return forgotten
+    cutoff = timezone.now() - datetime.timedelta(days=max(settings.RAG_AUDIT_RETENTION_DAYS, MIN_RETENTION_DAYS))
+    total = 0
+    while deleted := _delete_batch(cutoff):
+        total += deleted
+    return total
 
 
 @transaction.atomic
-def _forget_some(before: datetime.datetime) -> int:
-    with identity.run_as(identity.OWNER):  # the roles that the application works as have no right to delete here
-        old = AuditEvent.objects.filter(at__lt=before).order_by("at").values_list("pk", flat=True)[:_BATCH]
-        return AuditEvent.objects.filter(pk__in=list(old)).delete()[0]
+def _delete_batch(cutoff: datetime.datetime) -> int:
+    with identity.run_as(identity.OWNER):  # no other role may delete from this table
+        expired = AuditEvent.objects.filter(at__lt=cutoff).order_by("at").values_list("pk", flat=True)[:_BATCH_ROWS]
+        return AuditEvent.objects.filter(pk__in=list(expired)).delete()[0]

@@ -1,4 +1,4 @@
-"""What this app tells the audit trail: accounts, and who signed in, failed to, and signed out."""
+"""What the audit trail records about accounts: their changes, sign-ins, failed sign-ins and sign-outs."""
 
 from typing import Any
 
@@ -11,64 +11,76 @@ from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
 from accounts.models import User
 
 from . import events
-from .events import Act, Kind
-from .tracking import Watch, watch
+from .events import AuditAction, AuditObject
+from .tracking import TrackedModel, track
 
-_USER = Watch(
-    Kind.USER,
+_MAX_EMAIL_LENGTH = 254
+_USER = TrackedModel[User](
+    AuditObject.USER,
     fields=("is_active", "is_staff", "is_superuser"),
-    untold=("email", "name", "password"),
+    redacted=("email", "name", "password"),
     label=lambda user: "",
     subject=lambda user: user,
 )
 
 
-def begin() -> None:
-    """Called once, when the app is ready."""
-    watch(User, _USER)
-    signals.pre_delete.connect(_forget_tokens, sender=User, dispatch_uid="trail tokens")
-    signals.post_delete.connect(_anonymise, sender=User, dispatch_uid="trail anonymise")
-    user_logged_in.connect(_signed_in, dispatch_uid="trail in")
-    user_logged_out.connect(_signed_out, dispatch_uid="trail out")
-    user_login_failed.connect(_failed, dispatch_uid="trail failed")
+def register() -> None:
+    """Connect the audit trail. Called once, when the app is ready."""
+    track(User, _USER)
+    signals.pre_delete.connect(_delete_tokens, sender=User, dispatch_uid="audit tokens")
+    signals.post_delete.connect(_anonymize, sender=User, dispatch_uid="audit anonymize")
+    user_logged_in.connect(_on_login, dispatch_uid="audit login")
+    user_logged_out.connect(_on_logout, dispatch_uid="audit logout")
+    user_login_failed.connect(_on_login_failed, dispatch_uid="audit login failed")
 
 
-def signed_in(user: User, how: str) -> None:
-    events.record(Act.SIGNED_IN, Kind.USER, object_id=user.pk, subject=user, actor=user, after={"by": how})
-
-
-def signed_out(user: User | None, how: str) -> None:
-    key = user.pk if user else ""
-    events.record(Act.SIGNED_OUT, Kind.USER, object_id=key, subject=user, actor=user, after={"by": how})
-
-
-def _signed_in(user: User, request: Any = None, **_: Any) -> None:
-    signed_in(user, "token" if isinstance(request, Request) else "session")
-
-
-def _signed_out(user: User | None, **_: Any) -> None:
-    if user:
-        signed_out(user, "session")
-
-
-def _failed(credentials: dict[str, Any], **_: Any) -> None:
-    """What was typed is kept: it says whose account somebody tried, or that they tried many."""
-    typed = str(credentials.get("email") or credentials.get("username") or "").replace("\0", "")
-    user = User.objects.filter(email=User.objects.normalize_email(typed)[:254]).first()
+def record_sign_in(user: User, method: str) -> None:
+    """Record a sign-in by this method (`session` or `token`)."""
     events.record(
-        Act.SIGN_IN_FAILED, Kind.USER, object_id=user.pk if user else "", subject=user, subject_email=typed[:254]
+        AuditAction.SIGNED_IN, AuditObject.USER, object_id=user.pk, subject=user, actor=user, after={"by": method}
     )
 
 
-def _forget_tokens(instance: User, **_: Any) -> None:
-    """They would stay without their user; what they say names them."""
+def record_sign_out(user: User | None, method: str) -> None:
+    """Record a sign-out by this method (`session` or `token`); `user` is None if the account is deleted."""
+    user_id = user.pk if user else ""
+    events.record(
+        AuditAction.SIGNED_OUT, AuditObject.USER, object_id=user_id, subject=user, actor=user, after={"by": method}
+    )
+
+
+def _on_login(user: User, request: Any = None, **_: Any) -> None:
+    record_sign_in(user, "token" if isinstance(request, Request) else "session")
+
+
+def _on_logout(user: User | None, **_: Any) -> None:
+    if user:
+        record_sign_out(user, "session")
+
+
+def _on_login_failed(credentials: dict[str, Any], **_: Any) -> None:
+    """The address is recorded as it was typed: it shows whose account was tried, or that many were."""
+    typed = str(credentials.get("email") or credentials.get("username") or "").replace("\0", "")
+    email = User.objects.normalize_email(typed)[:_MAX_EMAIL_LENGTH]
+    user = User.objects.filter(email=email).first()
+    events.record(
+        AuditAction.SIGN_IN_FAILED,
+        AuditObject.USER,
+        object_id=user.pk if user else "",
+        subject=user,
+        subject_email=typed[:_MAX_EMAIL_LENGTH],
+    )
+
+
+def _delete_tokens(instance: User, **_: Any) -> None:
+    """Refresh tokens would outlive their user, and contain the user's id."""
     OutstandingToken.objects.filter(user=instance).delete()
 
 
-def _anonymise(instance: User, **_: Any) -> None:
-    """In the audit trail, and in what the admin's own history tells beside it."""
-    events.anonymise(instance.pk)
-    named = LogEntry.objects.filter(
+def _anonymize(instance: User, **_: Any) -> None:
+    """Replace the address in the audit trail and in the admin's own history."""
+    events.anonymize(instance.pk)
+    entries = LogEntry.objects.filter(
         Q(object_repr__icontains=instance.email) | Q(change_message__icontains=instance.email)
     )
-    named.update(object_repr=events.pseudonym(instance.pk), change_message="")
+    entries.update(object_repr=events.pseudonym_of(instance.pk), change_message="")

@@ -1,21 +1,26 @@
-"""Where what happens comes from: the request in hand, read when somebody asks. Commands and workers have none."""
+"""The request that the current code runs in, for the audit trail. Commands and workers have none."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
 from django.http import HttpRequest, HttpResponse
 
 from ragsite.http.client_address import client_address
+from ragsite.http.request_id import request_id
 
-_in_hand: ContextVar[HttpRequest | None] = ContextVar("request_in_hand", default=None)
+_current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """user: who is signed in, by a session or by the credential of an API request. key_prefix: of their API key."""
+class RequestContext:
+    """Who sent the current request, and from where.
+
+    Attributes:
+        user: The User of the session or of the API credential; None before authentication.
+        key_prefix: The visible part of the API key, if the request came with one.
+    """
 
     user: Any = None
     key_prefix: str = ""
@@ -23,35 +28,32 @@ class Origin:
     request_id: str = ""
 
 
-class RequestInHand:
-    """Middleware: until its answer is made, this is the request that everything comes from."""
+class CurrentRequestMiddleware:
+    """Makes the request available to `get_request_context` until it is answered."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        token = _in_hand.set(request)
+        token = _current_request.set(request)
         try:
             return self._get_response(request)
         finally:
-            _in_hand.reset(token)
+            _current_request.reset(token)
 
 
-def origin() -> Origin:
-    request = _in_hand.get()
+def get_request_context() -> RequestContext:
+    """The context of the current request; an empty one outside of a request."""
+    request = _current_request.get()
     if request is None:
-        return Origin()
-    # REST framework writes both onto the request as soon as it has authenticated it.
+        return RequestContext()
+    # Django REST framework sets both on the Django request once it has authenticated it. `auth` is then the Caller.
     user = getattr(request, "user", None)
-    caller = getattr(request, "auth", None)  # an orgs.access.caller.Caller, once an API credential was accepted
-    return Origin(
+    caller = getattr(request, "auth", None)
+    address = client_address(request)
+    return RequestContext(
         user=user if user is not None and user.is_authenticated else None,
         key_prefix=getattr(caller, "key_prefix", ""),
-        address=str(address) if (address := client_address(request)) else None,
+        address=str(address) if address else None,
         request_id=request_id(),
     )
-
-
-def request_id() -> str:
-    """The id under which the log has this request."""
-    return str(structlog.contextvars.get_contextvars().get("request_id", ""))

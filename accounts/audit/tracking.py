@@ -1,57 +1,66 @@
-"""Changes that write their own audit events: of single rows, of many at once, and of who belongs to what.
+"""Audit events of changes to model rows, written in the transaction of the change.
 
-An app says in its `trail` module what is watched. Nobody who changes such a row can forget to say so.
+An app names the models to track in its `audit_registry` module. Saves, deletions, bulk operations and many-to-many
+changes of their rows are then recorded, wherever the code that makes them is.
 """
 
 import datetime
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db import models, transaction
 from django.db.models import signals
 
 from . import events
-from .events import Act, Kind
+from .events import AuditAction, AuditObject, NamedRow, Person
 
 Row = TypeVar("Row", bound=models.Model)
 
 
-def _nobody(row: Any) -> Any:
+def _none(row: models.Model) -> None:
     return None
 
 
-def _never(row: Any) -> bool:
+def _never(row: models.Model) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """fields: whose changes are told, with what they were and are. untold: told as changed, without their values.
+@dataclass(frozen=True)  # no slots: generic dataclasses with both fail in `__setattr__` on Python 3.11
+class TrackedModel(Generic[Row]):
+    """What the audit trail records about the rows of a model.
 
-    ends: fields that are set when a row comes to its end without going, and what that is called. organization, label,
-    subject: of a row. unless: rows whose end was told already.
+    Attributes:
+        fields: Fields whose old and new values are recorded.
+        redacted: Fields whose change is recorded without their values.
+        end_actions: Fields that are set when a row ends without being deleted, with the action to record then.
+        organization: The organisation that a row belongs to.
+        label: The label of a row in the audit trail.
+        subject: The person that a row is about.
+        is_already_recorded: Whether the end of a row was recorded before the row is deleted.
     """
 
-    kind: Kind
+    kind: AuditObject
     fields: Sequence[str]
-    untold: Sequence[str] = ()
-    ends: Mapping[str, Act] = field(default_factory=dict)
-    organization: Callable[[Any], Any] = _nobody
-    label: Callable[[Any], str] = str
-    subject: Callable[[Any], Any] = _nobody
-    unless: Callable[[Any], bool] = _never
+    redacted: Sequence[str] = ()
+    end_actions: Mapping[str, AuditAction] = field(default_factory=dict)
+    organization: Callable[[Row], NamedRow | None] = _none
+    label: Callable[[Row], str] = str
+    subject: Callable[[Row], Person | None] = _none
+    is_already_recorded: Callable[[Row], bool] = _never
 
-    def touches(self, names: Iterable[str] | None) -> bool:
-        """names: of the fields that are written; None for all."""
-        watched = {*self.fields, *self.untold, *self.ends}
-        return names is None or any(name in watched or name.removesuffix("_id") in watched for name in names)
+    def has_tracked_field(self, names: Iterable[str] | None) -> bool:
+        """Whether one of these fields is tracked. None stands for all fields of the model."""
+        tracked = {*self.fields, *self.redacted, *self.end_actions}
+        return names is None or any(name in tracked or name.removesuffix("_id") in tracked for name in names)
 
-    def values(self, row: Any) -> dict[str, Any]:
-        return {name: told(getattr(row, name)) for name in self.fields}
+    def values(self, row: Row) -> dict[str, Any]:
+        """The recorded fields of a row, as JSON values."""
+        return {name: to_json(getattr(row, name)) for name in self.fields}
 
-    def record(self, action: Act, row: Any, **details: Any) -> None:
+    def record(self, action: AuditAction, row: Row, **details: Any) -> None:
+        """Record an event about a row. `details` go to `events.record`."""
         events.record(
             action,
             self.kind,
@@ -62,33 +71,39 @@ class Watch:
             **details,
         )
 
-    def compare(self, old: Any, new: Any) -> None:
-        """old: None if whoever changes the row may not read it as it was."""
+    def record_change(self, old: Row | None, new: Row) -> None:
+        """Record what changed between two states of a row, if anything did.
+
+        Args:
+            old: The row before the change. None if the database identity may not read it.
+        """
         if old is None:
-            self.record(Act.CHANGED, new, after=_set(self.values(new)))
+            self.record(AuditAction.CHANGED, new, after=_without_empty(self.values(new)))
             return
         before, after = self.values(old), self.values(new)
         changed = [name for name in self.fields if before[name] != after[name]]
-        hidden = [name for name in self.untold if getattr(old, name) != getattr(new, name)]
-        ended = [act for name, act in self.ends.items() if getattr(old, name) is None and getattr(new, name)]
-        if changed or hidden or ended:
-            earlier = self.subject(old)
+        redacted = [name for name in self.redacted if getattr(old, name) != getattr(new, name)]
+        end_actions = [
+            action for name, action in self.end_actions.items() if getattr(old, name) is None and getattr(new, name)
+        ]
+        if changed or redacted or end_actions:
+            old_subject = self.subject(old)
             self.record(
-                ended[0] if ended else Act.CHANGED,
+                end_actions[0] if end_actions else AuditAction.CHANGED,
                 new,
                 before={name: before[name] for name in changed},
-                after={**{name: after[name] for name in changed}, **dict.fromkeys(hidden, "changed")},
-                subject_email=earlier.email if earlier else "",
+                after={**{name: after[name] for name in changed}, **dict.fromkeys(redacted, "changed")},
+                subject_email=old_subject.email if old_subject else "",
             )
 
 
-_watched: dict[type[models.Model], Watch] = {}
-# Many-to-many fields, by the model in between.
-_lists: dict[type[models.Model], Any] = {}
+_tracked: dict[type[models.Model], TrackedModel[Any]] = {}
+# Tracked many-to-many fields, by their through model.
+_many_to_many: dict[type[models.Model], Any] = {}
 
 
-class Watched(models.Model):
-    """A row and the event of its change are written together, or neither is."""
+class TrackedModelMixin(models.Model):
+    """Saves a row and its audit event in one transaction."""
 
     class Meta:
         abstract = True
@@ -98,105 +113,105 @@ class Watched(models.Model):
             super().save(*args, **kwargs)
 
 
-class WatchedQuerySet(models.QuerySet[Row]):
-    """Many rows at once are watched, too."""
+class TrackedQuerySet(models.QuerySet[Row]):
+    """Records bulk updates and bulk inserts, for which Django sends no signals."""
 
     def update(self, **values: Any) -> int:
-        watch = _watched.get(self.model)
-        if watch is None or not watch.touches(values):
+        tracked = _tracked.get(self.model)
+        if tracked is None or not tracked.has_tracked_field(values):
             return super().update(**values)
         with transaction.atomic():
             rows = self.model._base_manager.select_for_update(no_key=True)
             before = {row.pk: row for row in rows.filter(pk__in=list(self.values_list("pk", flat=True)))}
-            number = super().update(**values)
+            count = super().update(**values)
             for row in self.model._base_manager.filter(pk__in=list(before)):
-                watch.compare(before[row.pk], row)
-        return number
+                tracked.record_change(before[row.pk], row)
+        return count
 
     def bulk_create(self, objs: Iterable[Row], *args: Any, **kwargs: Any) -> list[Row]:
-        watch = _watched.get(self.model)
-        if watch is None:
+        tracked = _tracked.get(self.model)
+        if tracked is None:
             return super().bulk_create(objs, *args, **kwargs)
         with transaction.atomic():
-            made = super().bulk_create(objs, *args, **kwargs)
-            for row in made:
-                watch.record(Act.CREATED, row, after=_set(watch.values(row)))
-        return made
+            rows = super().bulk_create(objs, *args, **kwargs)
+            for row in rows:
+                tracked.record(AuditAction.CREATED, row, after=_without_empty(tracked.values(row)))
+        return rows
 
 
-def watch(model: type[models.Model], watch: Watch) -> None:
-    """From now on every change of its rows is an event."""
-    _watched[model] = watch
+def track(model: type[Row], tracked: TrackedModel[Row]) -> None:
+    """Record every change of the model's rows from now on. Call it once, when the app is ready."""
+    _tracked[model] = tracked
     for signal, receiver in (
-        (signals.pre_save, _remember),
-        (signals.post_save, _saved),
-        (signals.post_delete, _deleted),
+        (signals.pre_save, _remember_old_row),
+        (signals.post_save, _record_save),
+        (signals.post_delete, _record_deletion),
     ):
-        signal.connect(receiver, sender=model, dispatch_uid=f"watch {model._meta.label} {receiver.__name__}")
+        signal.connect(receiver, sender=model, dispatch_uid=f"audit {model._meta.label} {receiver.__name__}")
 
 
-def watch_lists(model: type[models.Model], *names: str) -> None:
-    """The same for many-to-many fields of a model that is watched: each is told as a list of names."""
+def track_many_to_many(model: type[models.Model], *names: str) -> None:
+    """Record changes of these many-to-many fields of a tracked model, as lists of names."""
     for name in names:
-        many: Any = model._meta.get_field(name)
-        through = many.remote_field.through
-        _lists[through] = many
-        signals.m2m_changed.connect(_list_changed, sender=through, dispatch_uid=f"watch {through._meta.label}")
+        relation: Any = model._meta.get_field(name)
+        through = relation.remote_field.through
+        _many_to_many[through] = relation
+        signals.m2m_changed.connect(_record_many_to_many, sender=through, dispatch_uid=f"audit {through._meta.label}")
 
 
-def told(value: Any) -> Any:
-    """A value as JSON. A person is an id here: see accounts.audit.events."""
+def to_json(value: Any) -> Any:
+    """A field's value as JSON. People become ids: the audit trail names them in its own columns only."""
     if isinstance(value, models.Model):
         return str(value.pk) if hasattr(value, "email") else str(getattr(value, "name", value.pk))
     if isinstance(value, datetime.datetime):
         return value.isoformat(timespec="seconds")
     if isinstance(value, uuid.UUID):
         return str(value)
-    return [told(each) for each in value] if isinstance(value, list | tuple) else value
+    return [to_json(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _set(values: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def _remember(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: Any) -> None:
-    if not instance._state.adding and _watched[sender].touches(update_fields):
-        instance._as_it_was = sender._base_manager.filter(pk=instance.pk).first()
+def _remember_old_row(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: Any) -> None:
+    if not instance._state.adding and _tracked[sender].has_tracked_field(update_fields):
+        instance._old_row = sender._base_manager.filter(pk=instance.pk).first()
 
 
-def _saved(sender: type[models.Model], instance: Any, created: bool, **_: Any) -> None:
-    watch = _watched[sender]
+def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: Any) -> None:
+    tracked = _tracked[sender]
     if created:
-        watch.record(Act.CREATED, instance, after=_set(watch.values(instance)))
-    elif "_as_it_was" in instance.__dict__:
-        watch.compare(instance.__dict__.pop("_as_it_was"), instance)
+        tracked.record(AuditAction.CREATED, instance, after=_without_empty(tracked.values(instance)))
+    elif "_old_row" in instance.__dict__:
+        tracked.record_change(instance.__dict__.pop("_old_row"), instance)
 
 
-def _deleted(sender: type[models.Model], instance: Any, **_: Any) -> None:
-    watch = _watched[sender]
-    if not watch.unless(instance):
-        watch.record(Act.DELETED, instance, before=_set(watch.values(instance)))
+def _record_deletion(sender: type[models.Model], instance: Any, **_: Any) -> None:
+    tracked = _tracked[sender]
+    if not tracked.is_already_recorded(instance):
+        tracked.record(AuditAction.DELETED, instance, before=_without_empty(tracked.values(instance)))
 
 
-def _list_changed(
+def _record_many_to_many(
     sender: type[models.Model], instance: Any, action: str, reverse: bool, pk_set: set[Any] | None, **_: Any
 ) -> None:
-    """Django tells before and after each change, from the side on which it is made."""
-    many = _lists[sender]
+    """Django sends `pre_…` and `post_…` for each change, from the side on which it is made."""
+    relation = _many_to_many[sender]
     if action.startswith("pre_"):
         if not reverse:
             rows = [instance]
         elif pk_set is None:  # clear()
-            rows = list(getattr(instance, many.remote_field.get_accessor_name()).all())
+            rows = list(getattr(instance, relation.remote_field.get_accessor_name()).all())
         else:
-            rows = list(many.model._base_manager.filter(pk__in=pk_set))
-        instance._lists_as_they_were = [(row, _names(row, many)) for row in rows]
+            rows = list(relation.model._base_manager.filter(pk__in=pk_set))
+        instance._old_names = [(row, _related_names(row, relation)) for row in rows]
         return
-    for row, before in instance.__dict__.pop("_lists_as_they_were", ()):
-        if before != (after := _names(row, many)):
-            changed = {"before": {many.name: before}, "after": {many.name: after}}
-            _watched[many.model].record(Act.CHANGED, row, **changed)
+    for row, before in instance.__dict__.pop("_old_names", ()):
+        if before != (after := _related_names(row, relation)):
+            changed = {"before": {relation.name: before}, "after": {relation.name: after}}
+            _tracked[relation.model].record(AuditAction.CHANGED, row, **changed)
 
 
-def _names(row: Any, many: Any) -> list[str]:
-    return sorted(told(each) for each in getattr(row, many.name).all())
+def _related_names(row: models.Model, relation: Any) -> list[str]:
+    return sorted(to_json(related) for related in getattr(row, relation.name).all())

@@ -19,7 +19,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from accounts.models import User
-from ragsite.http.client_address import client_address, counted_as
+from ragsite.http.client_address import client_address, rate_limit_key
 
 logger = structlog.get_logger(__name__)
 
@@ -68,7 +68,7 @@ def account(request: Any, credentials: dict[str, Any] | None) -> str:
 
 def address(request: Any) -> str | None:
     """AXES_CLIENT_IP_CALLABLE."""
-    return counted_as(client_address(request))
+    return rate_limit_key(client_address(request))
 
 
 def require_unlocked(request: Request, email: str) -> None:

@@ -1,45 +1,47 @@
-"""What these models tell the audit trail: data sources, whom they are open to, and their moves to other
-models. Documents are too many to be watched
-one by one: whoever deletes one says so (rag.services.sources.documents)."""
+"""What the audit trail records about data sources, their grants and their re-embeddings.
 
-from accounts.audit.events import Act, Kind
-from accounts.audit.tracking import Watch, watch
+Documents are too many to be tracked row by row: `rag.services.sources.documents` records their deletion.
+"""
+
+from accounts.audit.events import AuditAction, AuditObject
+from accounts.audit.tracking import TrackedModel, track
 
 from .reembedding import Reembedding
 from .sources import DataSource, Grant
 
 
-def begin() -> None:
-    """Called once, when the app is ready."""
-    watch(
+def register() -> None:
+    """Connect the audit trail. Called once, when the app is ready."""
+    track(
         DataSource,
-        Watch(
-            Kind.SOURCE,
+        TrackedModel[DataSource](
+            AuditObject.SOURCE,
             fields=("organization", "name", "slug", "visibility", "owner", "source_type", "embedding_model"),
-            ends={"deleted_at": Act.DELETED},
-            organization=lambda row: row.organization,
-            label=lambda row: row.slug,
-            unless=lambda row: row.deleted_at is not None,  # its purge, long after the deletion
+            end_actions={"deleted_at": AuditAction.DELETED},
+            organization=lambda source: source.organization,
+            label=lambda source: source.slug,
+            # The rows of a deleted source are purged later, which is no event of its own.
+            is_already_recorded=lambda source: source.deleted_at is not None,
         ),
     )
-    watch(
+    track(
         Grant,
-        Watch(
-            Kind.GRANT,
+        TrackedModel[Grant](
+            AuditObject.GRANT,
             fields=("role", "team", "user", "expires_at"),
-            organization=lambda row: row.source.organization,
-            label=lambda row: row.source.slug,
-            subject=lambda row: row.user,
-            unless=lambda row: row.source.deleted_at is not None,
+            organization=lambda grant: grant.source.organization,
+            label=lambda grant: grant.source.slug,
+            subject=lambda grant: grant.user,
+            is_already_recorded=lambda grant: grant.source.deleted_at is not None,
         ),
     )
-    watch(
+    track(
         Reembedding,
-        Watch(
-            Kind.REEMBEDDING,
+        TrackedModel[Reembedding](
+            AuditObject.REEMBEDDING,
             fields=("from_model", "to_model", "state", "switches_itself", "forced_because"),
-            organization=lambda row: row.source.organization,
-            label=lambda row: row.source.slug,
-            unless=lambda row: row.source.deleted_at is not None,
+            organization=lambda reembedding: reembedding.source.organization,
+            label=lambda reembedding: reembedding.source.slug,
+            is_already_recorded=lambda reembedding: reembedding.source.deleted_at is not None,
         ),
     )

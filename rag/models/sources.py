@@ -9,7 +9,7 @@ from django.db import connection, models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from accounts.audit.tracking import Watched, WatchedQuerySet
+from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
@@ -35,7 +35,7 @@ class SourceType(models.TextChoices):
     WEB = "web"
 
 
-class DataSourceQuerySet(WatchedQuerySet["DataSource"]):
+class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
     def visible_to(self, caller: Caller, action: Action) -> Self:
         """The only access rule of the product (docs/contracts/access.md), decided now: do not keep it.
 
@@ -93,7 +93,7 @@ _RULES = {
 }
 
 
-class DataSource(Watched, UUIDModel):
+class DataSource(TrackedModelMixin, UUIDModel):
     """A named collection of documents in one organisation, all chunked and embedded alike."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="sources", verbose_name="organisation")
@@ -147,20 +147,20 @@ class DataSource(Watched, UUIDModel):
             raise ModelChanged
 
 
-class SourceContentQuerySet(WatchedQuerySet):
+class SourceContentQuerySet(TrackedQuerySet):
     """For everything that has a `source`: it is visible as its source is."""
 
     def visible_to(self, caller: Caller, action: Action) -> Self:
         return self.filter(source__in=DataSource.objects.visible_to(caller, action).values("pk"))
 
 
-class GrantQuerySet(WatchedQuerySet["Grant"]):
+class GrantQuerySet(TrackedQuerySet["Grant"]):
     def counting(self) -> Self:
         """Those that have not come to their end, by the database's clock."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
 
-class Grant(Watched, UUIDModel):
+class Grant(TrackedModelMixin, UUIDModel):
     """Opens a source to a user (private), a role or a team. Counts only for the visibility it belongs to, and until it
     ends."""
 

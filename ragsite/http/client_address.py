@@ -15,13 +15,13 @@ _THIS_MACHINE = "127.0.0.1"
 def client_address(request: Request | HttpRequest) -> Address | None:
     """The connection's own peer; behind proxies that RAG_TRUSTED_PROXIES names, the nearest address before them that
     X-Forwarded-For tells. None where that is no address: it belongs to no network."""
-    nearest = read(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
+    nearest = parse_address(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     told = request.META.get("HTTP_X_FORWARDED_FOR", "")
     # The last entry is the nearest proxy's own word; what stands further left anybody may have sent.
     for entry in reversed(told.split(",") if told else []):
         if not is_within(nearest, settings.RAG_TRUSTED_PROXIES):
             break
-        nearest = read(entry.strip())
+        nearest = parse_address(entry.strip())
     return nearest
 
 
@@ -30,7 +30,7 @@ def is_within(address: Address | None, networks: Iterable[str]) -> bool:
     return address is not None and any(address in ipaddress.ip_network(each) for each in networks)
 
 
-def counted_as(address: Address | None) -> str | None:
+def rate_limit_key(address: Address | None) -> str | None:
     """What failures are counted for: an IPv4 address, or the /64 that an IPv6 address is in, which one subscriber has
     for himself. None if there is none."""
     if isinstance(address, ipaddress.IPv6Address):
@@ -38,7 +38,7 @@ def counted_as(address: Address | None) -> str | None:
     return str(address) if address else None
 
 
-def read(text: str) -> Address | None:
+def parse_address(text: str) -> Address | None:
     try:
         address = ipaddress.ip_address(text.partition("%")[0])  # without the zone of a link-local one
     except ValueError:

@@ -11,7 +11,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from accounts.audit.request_context import request_id as request_id
+from .request_id import request_id
 
 logger = structlog.get_logger(__name__)
 
@@ -37,7 +37,7 @@ NO_DATABASE = "The database does not answer. Try again in a moment."
 _MOST_ERRORS = 20
 
 
-def envelope(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
+def error_body(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
     """`{"error", "message", "details"}`."""
     return {"error": title, "message": message, "details": details or {}}
 
@@ -92,9 +92,9 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     if isinstance(exception, exceptions.ValidationError):
         first, *others = field_errors(exception.detail)
         errors = {"errors": [first, *others[: _MOST_ERRORS - 1]]} if others else {}
-        body = envelope(title, first["message"], {**first, **errors})
+        body = error_body(title, first["message"], {**first, **errors})
     else:
-        body = envelope(title, _message(exception), {"request_id": request_id()} if code >= 500 else None)
+        body = error_body(title, _message(exception), {"request_id": request_id()} if code >= 500 else None)
     headers = {}
     if challenge := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = challenge

@@ -56,7 +56,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "ragsite.middleware.StatedIdentity",
     "django_otp.middleware.OTPMiddleware",
-    "accounts.audit.request_context.RequestInHand",
+    "accounts.audit.request_context.CurrentRequestMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -81,7 +81,7 @@ TEMPLATES = [
 
 DATABASES = {"default": env.db_url("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "ragsite.postgres"  # which states who is asking
-DATABASES["default"]["CONN_MAX_AGE"] = env.int("DATABASE_CONN_MAX_AGE", default=60)
+DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # Seconds, and milliseconds for the last: a server that the network has lost is known to be gone within a minute.
 _PATIENCE = {
@@ -143,8 +143,6 @@ SECURE_SSL_REDIRECT = _https
 SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|healthz|readyz|metrics)(/|$)"]
 # An hour: a year, other subdomains and browsers' built-in lists are the operator's decision, not a product's.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
-SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=False)
-SECURE_HSTS_PRELOAD = env.bool("SECURE_HSTS_PRELOAD", default=False)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # those two decisions
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True

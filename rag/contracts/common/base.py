@@ -1,4 +1,4 @@
-"""What every contract's views share: who may call, which organisation is meant, and how an error finds its words."""
+"""The base of all contract view sets: API key scopes, rate limits, the organisation of a request, error rendering."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -23,17 +23,18 @@ from rag.errors import DatabaseUnavailable, Kind, ProviderFailed, RagError
 from rag.services.sources import lookup
 from ragsite.http import errors
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
+from ragsite.http.request_id import request_id
 
 from .rate_limits import CHANGES, RateLimit, consume
 
 logger = structlog.get_logger(__name__)
 
 ErrorHandler = Callable[[Exception, dict[str, Any]], Response | None]
-CHOSEN_HANDLER = "ragsite.error_handler"
-# A contract's shape of an error: status, message, details, and the core's error where it is one.
-Body = Callable[[int, str, dict[str, Any], RagError | None], dict[str, Any]]
+ERROR_HANDLER_META_KEY = "ragsite.error_handler"
+# Formats an error body in a contract's format: HTTP status, message, details, and the RagError if it is one.
+ErrorFormatter = Callable[[int, str, dict[str, Any], RagError | None], dict[str, Any]]
 
-STATUS = {
+HTTP_STATUSES = {
     Kind.INVALID: 400,
     Kind.FORBIDDEN: 403,
     Kind.NOT_FOUND: 404,
@@ -78,8 +79,8 @@ class ContractViewSet(ViewSet):
             consume(request, CHANGES)
 
     def handle_exception(self, exc: Exception) -> Response:
-        # An unexpected one is answered outside of this view, in the same shape (rag.contracts.error_responses).
-        self.request.META[CHOSEN_HANDLER] = self.get_exception_handler()
+        # Django's 500 handler renders unexpected exceptions with the same handler (rag.contracts.error_responses).
+        self.request.META[ERROR_HANDLER_META_KEY] = self.get_exception_handler()
         return super().handle_exception(exc)
 
 
@@ -123,13 +124,20 @@ def require_scope(request: Request, scope: Scope | None) -> None:
 
 
 def has_scope(request: Request, scope: Scope) -> bool:
-    """Whether the request's API key has it. An access token has no scopes: it may do everything that its user may."""
+    """Whether the request's API key has the scope. Access tokens have no scopes: they may do what their user may."""
     key = get_caller(request).key
     return key is None or scope.value in key.scopes
 
 
-def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
-    """The request's fields, checked. Raises DRF's ValidationError."""
+def validate(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
+    """Validate a request's data.
+
+    Returns:
+        The validated fields.
+
+    Raises:
+        ValidationError: of DRF, by field.
+    """
     if not isinstance(data, dict):
         raise ValidationError({"body": "the body must be a JSON object"})
     form = serializer(data=data)
@@ -138,29 +146,41 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
 
 
 def organization(request: Request) -> Organization | None:
-    """The organisation that the header X-Organization narrows to, by slug or id; None without it."""
-    reference = organization_resolver.named_by_header(request)
+    """The organisation that the header X-Organization names by slug or id; None without the header."""
+    reference = organization_resolver.read_header(request)
     return lookup.resolve_organization(get_caller(request), reference) if reference else None
 
 
 def organization_to_write(request: Request) -> Organization | None:
-    """The organisation that a write goes to: the API key's, else the header's; None if neither names one."""
-    named = organization(request)
-    own = get_caller(request).organization
-    if own and named and own != named:
-        raise ValidationError({organization_resolver.HEADER: f"this API key writes to {own.slug} only"})
-    return own or named
+    """The organisation to write to: the API key's, else that of the header X-Organization, else None."""
+    requested = organization(request)
+    key_organization = get_caller(request).organization
+    if key_organization and requested and key_organization != requested:
+        raise ValidationError({organization_resolver.HEADER: f"this API key writes to {key_organization.slug} only"})
+    return key_organization or requested
 
 
-def status_of(error: RagError) -> int:
-    """What a kind of error is in HTTP, unless a contract states another status."""
-    return STATUS[error.kind]
+def http_status(error: RagError) -> int:
+    """The HTTP status of an error, unless a contract defines another one."""
+    return HTTP_STATUSES[error.kind]
 
 
-def render(
-    exception: Exception, context: dict[str, Any], body: Body, status: Callable[[RagError], int] = status_of
+def render_error(
+    exception: Exception,
+    context: dict[str, Any],
+    format_error: ErrorFormatter,
+    get_status: Callable[[RagError], int] = http_status,
 ) -> Response | None:
-    """An error in a contract's shape. None lets an unexpected exception through to the 500 handler, which logs it."""
+    """Render an exception in a contract's format; the exception handler of every contract (DRF, "Exceptions").
+
+    Args:
+        context: DRF's handler context.
+        format_error: builds the contract's error body.
+        get_status: the contract's HTTP status of a RagError.
+
+    Returns:
+        None for an unexpected exception: Django's 500 handler logs and renders it.
+    """
     if isinstance(exception, OperationalError):
         outage = DatabaseUnavailable(errors.NO_DATABASE)
         outage.__cause__ = exception
@@ -168,34 +188,38 @@ def render(
     if not isinstance(exception, RagError):
         response = errors.exception_handler(exception, context)
         if response is not None:
-            response.data = body(response.status_code, response.data["message"], response.data["details"], None)
+            response.data = format_error(response.status_code, response.data["message"], response.data["details"], None)
         return response
     set_rollback()
-    code = status(exception)
+    status = get_status(exception)
     details = dict(exception.data)
     if field := getattr(exception, "field", None):
         details = {"field": field, "message": exception.message, **details}
-    if code >= 500:
+    if status >= 500:
         cause = exception.__cause__
         logger.warning(
-            "request_not_served",
+            "request_failed",
             code=exception.code,
             reason=exception.message,
             cause=type(cause).__name__ if cause else "",
             exc_info=cause if isinstance(cause, OperationalError) else None,
         )
-        details["request_id"] = errors.request_id()
-    headers = {"Retry-After": str(wait)} if code == 503 and (wait := _wait(exception)) else {}
-    return Response(body(code, exception.message, details, exception), status=code, headers=headers)
+        details["request_id"] = request_id()
+    headers = {"Retry-After": str(wait)} if status == 503 and (wait := _retry_after(exception)) else {}
+    return Response(format_error(status, exception.message, details, exception), status=status, headers=headers)
 
 
-# Seconds: a server that restarts is away for as long.
-_USUAL_WAIT = 2
-_LONGEST_WAIT = 3600
+# About the time that a restarting server is unavailable.
+_DEFAULT_RETRY_AFTER_SECONDS = 2
+_MAX_RETRY_AFTER_SECONDS = 3600
 
 
-def _wait(error: RagError) -> int:
-    """Seconds after which another try makes sense; 0 where none will."""
+def _retry_after(error: RagError) -> int:
+    """Seconds until a retry may succeed; 0 if it cannot."""
     if not isinstance(error, ProviderFailed):
-        return _USUAL_WAIT
-    return max(_USUAL_WAIT, min(math.ceil(error.retry_after or 0), _LONGEST_WAIT)) if error.retry else 0
+        return _DEFAULT_RETRY_AFTER_SECONDS
+    return (
+        max(_DEFAULT_RETRY_AFTER_SECONDS, min(math.ceil(error.retry_after or 0), _MAX_RETRY_AFTER_SECONDS))
+        if error.retry
+        else 0
+    )
