@@ -1,1 +1,1 @@
-"""The published HTTP contracts: a folder each, thin adapters over the services. None imports another."""
+"""The published HTTP contracts, one package each: thin adapters over the services. No contract imports another."""

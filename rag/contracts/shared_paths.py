@@ -1,4 +1,4 @@
-"""The two paths that two contracts claim (docs/contracts/README.md)."""
+"""The two paths that two contracts define (docs/contracts/README.md)."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from .v3 import views as v3
 
 
 class Ingest(SharedPathViewSet, IngestionJobs):
-    """`documents`, or a form with files → pipeline; anything else → v3. GET, the list of jobs, is pipeline's alone."""
+    """A body with `documents` or a form with files: pipeline; any other body: v3. GET lists the pipeline's jobs."""
 
     adapter = v3.Ingest
     adapters = (v3.Ingest, IngestionJobs)
@@ -41,7 +41,7 @@ class Ingest(SharedPathViewSet, IngestionJobs):
 
 
 class Search(SharedPathViewSet):
-    """`query_text` → retrieval; anything else → v3."""
+    """A body with `query_text`: retrieval; any other body: v3."""
 
     adapter = v3.Search
     adapters = (v3.Search, retrieval.Search)

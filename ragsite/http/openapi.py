@@ -47,7 +47,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
 View = TypeVar("View", bound=APIView)
 
 
-@openapi_types.open_ended
+@openapi_types.allow_additional_fields
 class ErrorDetails(TypedDict, total=False):
     """What a program needs: `field` and `message` of the first wrong field, `errors` if there are several, `request_id`
     with every 5xx. Some errors add more."""
@@ -66,7 +66,7 @@ class ErrorBody(TypedDict):
     details: ErrorDetails
 
 
-def sent(value: Any, name: str = "Request") -> OpenApiExample:
+def request_example(value: Any, name: str = "Request") -> OpenApiExample:
     """An example of a request's body. Two examples of one operation need two names."""
     return OpenApiExample(name, value=value, request_only=True)
 
@@ -78,7 +78,7 @@ def answered(value: Any, name: str = "Answer", *, status: int = 200, media_type:
     )
 
 
-def literal_paths(endpoints: Iterable[Any]) -> list[Any]:
+def normalize_paths(endpoints: Iterable[Any]) -> list[Any]:
     """drf-spectacular's hook before it looks at the views: paths as the contracts write them.
 
     The patterns end in `/?$`, which reads as a slash; and a parameter may have another name in the contract.
@@ -110,12 +110,12 @@ class Schema(AutoSchema):
         """`v3Search`, `pipelineDataSourcesList`: contract, view, and the action where a view has several."""
         cls = type(self.view)
         action = getattr(self.view, "action", None) or ""
-        name = openapi_types.prefix(cls) + cls.__name__ + action[:1].upper() + action[1:]
+        name = openapi_types.component_prefix(cls) + cls.__name__ + action[:1].upper() + action[1:]
         return name[:1].lower() + name[1:]
 
     def get_tags(self) -> list[str]:
         cls = type(self.view)
-        return [openapi_types.contract(cls).replace("_", " ") or "accounts"]
+        return [openapi_types.contract_name(cls).replace("_", " ") or "accounts"]
 
     def get_summary(self) -> str | None:
         """The description's first sentence, without its full stop."""
@@ -124,7 +124,7 @@ class Schema(AutoSchema):
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
         """`V3IngestRequest`: drf-spectacular adds the last word."""
-        return openapi_types.prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
+        return openapi_types.component_prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
 
     def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
         untyped: Any = super()

@@ -1,4 +1,4 @@
-"""The agent contract: a grounded answer by a model with tools, and its health. snake_case."""
+"""The agent contract: grounded answers by a language model with tools, and a health check. snake_case."""
 
-# What the OpenAPI document calls this contract: its tag, and the prefix of its components and operations.
+# The contract's name in the OpenAPI document: its tag and the prefix of its components.
 OPENAPI_NAME = "agent"

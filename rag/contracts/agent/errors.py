@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.response import Response
 
-from rag.contracts.common.base import render, status_of
+from rag.contracts.common.base import http_status, render_error
 from rag.errors import (
     DatabaseUnavailable,
     EmbeddingFailed,
@@ -17,8 +17,8 @@ from rag.errors import (
     RerankFailed,
 )
 
-# The first that fits decides; what is not here goes by its status.
-_TYPES: tuple[tuple[type[RagError], str], ...] = (
+# The first matching class; errors of other classes have the type of their status.
+_TYPES_BY_CLASS: tuple[tuple[type[RagError], str], ...] = (
     (DatabaseUnavailable, "SERVICE_UNAVAILABLE"),
     (IndexUnavailable, "RETRIEVAL_FAILED"),
     (EmbeddingFailed, "RETRIEVAL_FAILED"),
@@ -26,7 +26,7 @@ _TYPES: tuple[tuple[type[RagError], str], ...] = (
     (GroundingFailed, "GROUNDING_FAILED"),
     (NotGrounded, "GROUNDING_FAILED"),
 )
-_TYPES_OF_STATUS = {
+_TYPES_BY_STATUS = {
     400: "INVALID_QUERY",
     401: "UNAUTHORIZED",
     403: "FORBIDDEN",
@@ -40,11 +40,11 @@ _TYPES_OF_STATUS = {
 }
 
 
-def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
-    by_class = next((name for kind, name in _TYPES if isinstance(error, kind)), None)
+def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+    error_type = next((name for error_class, name in _TYPES_BY_CLASS if isinstance(error, error_class)), None)
     return {
         "error": {
-            "type": by_class or _TYPES_OF_STATUS.get(status, "AGENT_ERROR"),
+            "type": error_type or _TYPES_BY_STATUS.get(status, "AGENT_ERROR"),
             "message": message,
             "details": details or None,
             "timestamp": timezone.now().isoformat(),
@@ -52,10 +52,10 @@ def body(status: int, message: str, details: dict[str, Any], error: RagError | N
     }
 
 
-def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    return render(exception, context, body, _status)
+def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+    return render_error(exception, context, format_error, _status)
 
 
 def _status(error: RagError) -> int:
-    """ "500: Agent processing error or service unavailable"; 503 is the health check's alone."""
-    return 500 if error.kind is Kind.UNAVAILABLE else status_of(error)
+    """Contract: "500: Agent processing error or service unavailable". Only the health check responds with 503."""
+    return 500 if error.kind is Kind.UNAVAILABLE else http_status(error)

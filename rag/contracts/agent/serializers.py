@@ -11,12 +11,12 @@ from rag.services.search.agent_tools import source_url
 from rag.types import AgentReply, Passage
 from ragsite.http.openapi_types import Count, Id, Share
 
-MIN_QUERY = 3
-MAX_SELECTED_TEXT = 20_000
+MIN_QUERY_CHARACTERS = 3
+MAX_SELECTED_TEXT_CHARACTERS = 20_000
 
 
 class RespondIn(serializers.Serializer[Any]):
-    """The format. How much text is enough, and how much too much, `within_limits` says."""
+    """The body of a request. `check_lengths` checks the lengths of the texts."""
 
     query = fields.Text("query", allow_blank=True)
     user_selected_text = fields.Text("user_selected_text", required=False, allow_null=True, allow_blank=True)
@@ -28,23 +28,30 @@ class Unprocessable(ValidationError):
     status_code = 422
 
 
-def within_limits(values: dict[str, Any]) -> dict[str, Any]:
-    """The same values. Raises Unprocessable for a text that is too short, empty or too long (contract, 422)."""
+def check_lengths(values: dict[str, Any]) -> dict[str, Any]:
+    """Check the lengths of the texts.
+
+    Returns:
+        The same values.
+
+    Raises:
+        Unprocessable: a text is empty, too short or too long (contract, 422).
+    """
     query, selected = values["query"], values.get("user_selected_text") or ""
     if not query.strip():
         raise Unprocessable({"query": "query must not be empty"})
-    if len(query.strip()) < MIN_QUERY:
-        raise Unprocessable({"query": f"query must have at least {MIN_QUERY} characters"})
+    if len(query.strip()) < MIN_QUERY_CHARACTERS:
+        raise Unprocessable({"query": f"query must have at least {MIN_QUERY_CHARACTERS} characters"})
     if len(query) > fields.MAX_QUESTION_CHARACTERS:
         raise Unprocessable({"query": f"query must have at most {fields.MAX_QUESTION_CHARACTERS:,} characters"})
-    if len(selected) > MAX_SELECTED_TEXT:
-        wrong = f"user_selected_text must have at most {MAX_SELECTED_TEXT:,} characters"
-        raise Unprocessable({"user_selected_text": wrong})
+    if len(selected) > MAX_SELECTED_TEXT_CHARACTERS:
+        message = f"user_selected_text must have at most {MAX_SELECTED_TEXT_CHARACTERS:,} characters"
+        raise Unprocessable({"user_selected_text": message})
     return values
 
 
 class Chunk(TypedDict):
-    """source_url: the document's link, its path if it has none. position: the chunk's index in its document, from 0."""
+    """`source_url`: the document's link, or its path. `position`: index of the chunk in its document, from 0."""
 
     text: str
     source_url: str
@@ -54,7 +61,7 @@ class Chunk(TypedDict):
 
 
 class RespondOut(TypedDict):
-    """confidence_score: 0…1, 0 unless grounding_validation_passed. processing_time: seconds."""
+    """`confidence_score`: 0 to 1; 0 unless `grounding_validation_passed`. `processing_time`: in seconds."""
 
     answer: str
     confidence_score: Share
@@ -65,7 +72,7 @@ class RespondOut(TypedDict):
 
 
 class HealthOut(TypedDict):
-    """openai_connected: false also where no language model is configured."""
+    """`openai_connected`: false if no language model is configured."""
 
     status: Annotated[str, {"enum": ["healthy", "unhealthy"]}]
     openai_connected: bool
@@ -107,7 +114,7 @@ def _chunk_out(passage: Passage) -> Chunk:
 
 
 def health_out(checks: dict[str, bool | None], now: datetime.datetime) -> HealthOut:
-    """checks: as services.health.agent_checks gives them. Nothing that is needed may be false."""
+    """Render the checks of rag.services.operations.health.agent_checks; None: not configured."""
     return {
         "status": "healthy" if False not in checks.values() else "unhealthy",
         "openai_connected": bool(checks["language_model"]),

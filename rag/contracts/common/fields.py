@@ -1,4 +1,4 @@
-"""The fields of the contracts' bodies: the strict ones of ragsite.http.fields, and what documents are made of."""
+"""Serializer fields of the contracts: the strict fields of ragsite.http.fields, and fields of documents."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ MAX_METADATA_DEPTH = 20
 
 
 class Path(Text):
-    """Bounded in bytes, as the index is that it is kept in."""
+    """A document's path, limited in bytes like the database index that contains it."""
 
     def to_internal_value(self, data: Any) -> str:
         path = super().to_internal_value(data)
@@ -36,7 +36,7 @@ class Path(Text):
 
 
 class Slug(Text):
-    """As v3 has its `source` (the v3 contract, 2.1), and as the slug of every source is."""
+    """The slug of a data source (v3 contract, 2.1: `source`)."""
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, max_length=100, **options)
@@ -44,7 +44,7 @@ class Slug(Text):
 
 
 class Link(Text):
-    """An http or https address: what clients show as a link must not be a script."""
+    """An http or https address: clients show it as a link, so `javascript:` must not pass."""
 
     def to_internal_value(self, data: Any) -> str:
         value = super().to_internal_value(data)
@@ -54,7 +54,7 @@ class Link(Text):
 
 
 class Anything(serializers.Field):
-    """Kept as it is, for a closer look."""
+    """Accepts any JSON value; the serializer validates it."""
 
     def to_internal_value(self, data: Any) -> Any:
         return data
@@ -65,31 +65,31 @@ class Anything(serializers.Field):
 
 class BoundedList(fields.BoundedList):
     def __init__(self, name: str, *, at_most: int | None = None, **options: Any) -> None:
-        """at_most: RAG_MAX_DOCUMENTS_PER_JOB unless given."""
-        most = settings.RAG_MAX_DOCUMENTS_PER_JOB if at_most is None else at_most
-        super().__init__(name, at_most=most, **options)
+        """at_most: default RAG_MAX_DOCUMENTS_PER_JOB."""
+        limit = settings.RAG_MAX_DOCUMENTS_PER_JOB if at_most is None else at_most
+        super().__init__(name, at_most=limit, **options)
 
 
 class Tags(BoundedList):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, child=Text(name, max_length=200), at_most=MAX_TAGS, **options)
-        wrong = f"{name} must be an array of strings"
-        self.error_messages |= dict.fromkeys(("not_a_list", "null"), wrong)
-        self.child.error_messages |= dict.fromkeys(("invalid", "null"), wrong)
+        message = f"{name} must be an array of strings"
+        self.error_messages |= dict.fromkeys(("not_a_list", "null"), message)
+        self.child.error_messages |= dict.fromkeys(("invalid", "null"), message)
 
     def to_internal_value(self, data: Any) -> list[str]:
         try:
             return list(dict.fromkeys(super().to_internal_value(data)))
         except ValidationError as error:
-            raise ValidationError(_first(error.detail)) from None
+            raise ValidationError(_first_message(error.detail)) from None
 
 
 class Metadata(serializers.Field):
-    """A JSON object that PostgreSQL can keep."""
+    """A JSON object that PostgreSQL can store as jsonb."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        wrong = f"{name} must be an object"
-        super().__init__(error_messages={"null": wrong, "not_an_object": wrong}, **options)
+        message = f"{name} must be an object"
+        super().__init__(error_messages={"null": message, "not_an_object": message}, **options)
         self.label_in_messages = name
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -99,8 +99,8 @@ class Metadata(serializers.Field):
             raise ValidationError(f"{self.label_in_messages} {problem}")
         try:
             size = len(json.dumps(data, ensure_ascii=False, allow_nan=False).encode())
-        except ValueError:  # UnicodeEncodeError, a lone surrogate, is one
-            problem = "holds something that is not valid Unicode or JSON"
+        except ValueError:  # including UnicodeEncodeError for a lone surrogate
+            problem = "contains a value that is not valid Unicode or JSON"
             raise ValidationError(f"{self.label_in_messages} {problem}") from None
         if size > MAX_METADATA_BYTES:
             raise ValidationError(f"{self.label_in_messages} must have at most {MAX_METADATA_BYTES:,} bytes as JSON")
@@ -114,7 +114,7 @@ def _unstorable(value: Any, depth: int = 0) -> str:
     if depth > MAX_METADATA_DEPTH:
         return f"must not be nested deeper than {MAX_METADATA_DEPTH} levels"
     if isinstance(value, str):
-        return "must not hold NUL characters" if "\x00" in value else ""
+        return "must not contain NUL characters" if "\x00" in value else ""
     parts: list[Any] = []
     if isinstance(value, dict):
         parts = [*value.keys(), *value.values()]
@@ -123,7 +123,7 @@ def _unstorable(value: Any, depth: int = 0) -> str:
     return next((problem for part in parts if (problem := _unstorable(part, depth + 1))), "")
 
 
-def _first(detail: Any) -> str:
+def _first_message(detail: Any) -> str:
     while isinstance(detail, dict | list):
         detail = next(iter(detail.values() if isinstance(detail, dict) else detail))
     return str(detail)

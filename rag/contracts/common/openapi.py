@@ -1,4 +1,4 @@
-"""What the strict fields accept, as JSON Schema (rag.contracts.common.fields; imported for its registrations)."""
+"""JSON Schema of the fields of rag.contracts.common.fields. Importing the module registers it with drf-spectacular."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,19 +7,19 @@ from django.core.validators import RegexValidator
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
 from rag.models.content.documents import MAX_PATH_BYTES
-from ragsite.http import fields as accounts_fields
+from ragsite.http import fields as http_fields
 
 from . import fields
 
-# A character that is not white space, and no NUL anywhere. What counts as white space is spelled out as Python has it:
-# `\s` means something else in each language.
-_SPACE = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-SOMETHING = rf"^[^\u0000]*[^\u0000{_SPACE}][^\u0000]*$"
+# At least one character that is not white space, and no NUL. The white space of Python is listed, because `\s` differs
+# between languages.
+_WHITE_SPACE = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+NON_BLANK_PATTERN = rf"^[^\u0000]*[^\u0000{_WHITE_SPACE}][^\u0000]*$"
 _NO_NUL = r"^[^\u0000]*$"
 
 
 def _text(field: fields.Text) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string", "pattern": _NO_NUL if field.allow_blank else SOMETHING}
+    schema: dict[str, Any] = {"type": "string", "pattern": _NO_NUL if field.allow_blank else NON_BLANK_PATTERN}
     if not field.allow_blank:
         schema["minLength"] = 1
     if field.max_length is not None:
@@ -81,7 +81,7 @@ def _register(cls: type, schema: Callable[[Any], dict[str, Any]]) -> None:
     class Extension(OpenApiSerializerFieldExtension):
         target_class = cls
         match_subclasses = True
-        # The more specific class first.
+        # A more specific class takes precedence.
         priority = len(cls.__mro__)
 
         def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
@@ -93,7 +93,7 @@ for _class, _schema in _SCHEMAS.items():
 
 
 class ListSchema(OpenApiSerializerFieldExtension):
-    target_class = accounts_fields.BoundedList
+    target_class = http_fields.BoundedList
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:

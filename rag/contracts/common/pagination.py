@@ -1,4 +1,4 @@
-"""Every list is bounded: `?page=` and `?pageSize=`."""
+"""Page-number pagination of the contracts' lists: `?page=` and `?pageSize=`."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from rest_framework.request import Request
 from ragsite.http import pagination
 from ragsite.http.pagination import Page
 
-_SIZE = "pageSize"
-# For @extend_schema of every list.
-PARAMETERS = pagination.parameters(_SIZE)
+_PAGE_SIZE_PARAMETER = "pageSize"
+# For the @extend_schema of every list.
+PARAMETERS = pagination.parameters(_PAGE_SIZE_PARAMETER)
 
 
-def page(request: Request, rows: QuerySet[Any]) -> Page:
-    """The page that the request asks for; empty beyond the last one. Raises DRF's ValidationError."""
-    return pagination.page(request, rows, size_name=_SIZE)
+def paginate(request: Request, rows: QuerySet[Any]) -> Page:
+    """The requested page; empty beyond the last page. Raises DRF's ValidationError."""
+    return pagination.paginate(request, rows, size_name=_PAGE_SIZE_PARAMETER)

@@ -18,13 +18,14 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from orgs.access.caller import get_caller
-from orgs.organization_resolver import named_by_header
-from orgs.policies.rate_limits import allowance
-from ragsite.http.client_address import client_address, counted_as
+from orgs.organization_resolver import read_header
+from orgs.policies.rate_limits import requests_per_minute
+from ragsite.http.client_address import client_address, rate_limit_key
 
 logger = structlog.get_logger(__name__)
 
 _MINUTE_SECONDS = 60
+MAX_BURSTS = {"agent_requests": 10}
 _USAGE_META_KEY = "ragsite.rate_limit_usage"
 # After a Redis error this process does not count for so long: otherwise every request would wait for a time-out.
 _REDIS_PAUSE_SECONDS = 2.0
@@ -35,9 +36,9 @@ class RateLimit:
     """A limit of requests a minute for each user.
 
     Attributes:
-        name: the organisation's own limit is its field `<name>_per_minute`; the default is the setting
-            `RAG_<NAME>_PER_MINUTE`.
-        burst_seconds: in this many seconds at most `RAG_<NAME>_BURST` requests are served.
+        name: the key in the setting RAG_REQUESTS_PER_MINUTE, which has the default; the organisation's own limit is its
+            field `<name>_per_minute`.
+        burst_seconds: in this many seconds at most `MAX_BURSTS[name]` requests are served.
         retry_after: the fixed `Retry-After` of a 429, in seconds; None: the seconds until the window ends.
         per_key: each API key is counted separately.
         standard_headers: headers without `X-`, and the reset in seconds from now instead of as a Unix time.
@@ -70,11 +71,11 @@ class RateLimit:
 
     @property
     def default(self) -> int:
-        return int(getattr(settings, f"RAG_{self.name.upper()}_PER_MINUTE"))
+        return int(settings.RAG_REQUESTS_PER_MINUTE[self.name])
 
     @property
     def burst(self) -> int:
-        return int(getattr(settings, f"RAG_{self.name.upper()}_BURST"))
+        return MAX_BURSTS[self.name]
 
 
 QUERIES = RateLimit("queries")
@@ -144,9 +145,9 @@ def seconds_to_wait(request: HttpRequest) -> int:
     """
     if not settings.RAG_RATE_LIMITS:
         return 0
-    address = counted_as(client_address(request))
+    address = rate_limit_key(client_address(request))
     window = _count(request, "open", f"address {address}", _MINUTE_SECONDS) if address else None
-    if window is None or window.requests <= settings.RAG_IP_REQUESTS_PER_MINUTE:
+    if window is None or window.requests <= settings.RAG_REQUESTS_PER_MINUTE["ip"]:
         return 0
     return max(1, window.end - int(time.time()))
 
@@ -169,8 +170,8 @@ def _limit(request: Request, rate_limit: RateLimit) -> int:
     field = f"{rate_limit.name}_per_minute"
     if organization := get_caller(request).organization:
         return getattr(organization, field) or rate_limit.default
-    named = named_by_header(request)
-    return allowance(request.user, field, default=rate_limit.default, named=named)
+    named = read_header(request)
+    return requests_per_minute(request.user, field, default=rate_limit.default, named=named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Server-sent events (WHATWG HTML, 9.2): `sources`, then `token`s, then `done` with the whole body; or `error`."""
+"""Streamed answers as server-sent events (WHATWG HTML, 9.2): `sources`, `token`…, `done` with the whole body; or
+`error`."""
 
 from collections.abc import Callable, Generator, Iterator
 from typing import Annotated, Any, TypedDict
@@ -21,7 +22,7 @@ class StreamEvent(TypedDict):
     data: str
 
 
-# For the OpenAPI schema: what a stream looks like.
+# An example stream for the OpenAPI schema.
 EVENTS = (
     'event: sources\ndata: {…}\n\nevent: token\ndata: {"text":"The"}\n\nevent: token\ndata: {"text":" answer"}\n\n'
     "event: done\ndata: {…}\n\n"
@@ -37,63 +38,71 @@ def stream(
     done: Callable[[Result], Any],
     on_error: ErrorHandler,
 ) -> StreamingHttpResponse:
-    """An answer on its way as a response. What goes wrong before its first event is raised, and gets a status of its
-    own; later, the contract's error body is the last event.
+    """Stream an answer while it is generated.
 
-    sources, done: the contract's bodies for the retrieval and for the whole answer.
+    An error before the first event is raised, so that it gets its HTTP status. An error after that is the last event
+    of the stream, with the contract's error body.
+
+    Args:
+        events: the answer's events; at least one precedes the result.
+        sources: renders the retrieval in the contract's format.
+        done: renders the complete answer in the contract's format.
+        on_error: the contract's exception handler.
     """
-    first = next(events)  # every answer has at least one event before its end
-    sent = _sent(first, events, sources, done, on_error)
-    response = StreamingHttpResponse(sent, content_type="text/event-stream")
+    first = next(events)
+    content = _stream_events(first, events, sources, done, on_error)
+    response = StreamingHttpResponse(content, content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
-    response["X-Accel-Buffering"] = "no"  # nginx would keep the words back
+    response["X-Accel-Buffering"] = "no"  # stops nginx from buffering
     return response
 
 
-def _sent(
+def _stream_events(
     first: Retrieval | str,
     events: AnswerEvents[Result],
     sources: Callable[[Retrieval], Any],
     done: Callable[[Result], Any],
     on_error: ErrorHandler,
 ) -> Iterator[bytes]:
-    connection.close()  # one that waits for a language model is missing elsewhere
+    connection.close()  # do not hold a database connection while the language model generates
     try:
-        yield _rendered(first, sources)
-        whole = yield from _rest(events, sources)
-        yield _event("done", done(whole))
+        yield _render_event(first, sources)
+        result = yield from _stream_rest(events, sources)
+        yield _format_event("done", done(result))
     except Exception as error:
-        yield _event("error", _error_body(error, on_error))
+        yield _format_event("error", _error_body(error, on_error))
     finally:
-        events.close()  # a client that left: the model need not go on
+        events.close()  # stops the language model if the client has disconnected
         connection.close()
 
 
-def _rest(events: AnswerEvents[Result], sources: Callable[[Retrieval], Any]) -> Generator[bytes, None, Result]:
+def _stream_rest(events: AnswerEvents[Result], sources: Callable[[Retrieval], Any]) -> Generator[bytes, None, Result]:
     while True:
         try:
             event = next(events)
         except StopIteration as end:
             return end.value
         finally:
-            connection.close()  # access was asked for again; until the next time somebody else may have it
-        yield _rendered(event, sources)
+            connection.close()  # generating checked access again; release the connection until the next check
+        yield _render_event(event, sources)
 
 
-def _rendered(event: Retrieval | str, sources: Callable[[Retrieval], Any]) -> bytes:
-    if event == "":  # a client that has left is noticed when something is sent to it, and a proxy loses no patience
+def _render_event(event: Retrieval | str, sources: Callable[[Retrieval], Any]) -> bytes:
+    if event == "":  # a comment keeps proxies from timing out and reveals a disconnected client
         return b": waiting\n\n"
-    return _event("token", {"text": event}) if isinstance(event, str) else _event("sources", sources(event))
+    return (
+        _format_event("token", {"text": event}) if isinstance(event, str) else _format_event("sources", sources(event))
+    )
 
 
-def _event(name: str, data: Any) -> bytes:
-    # The renderer escapes line ends inside strings, so that the data is one line.
+def _format_event(name: str, data: Any) -> bytes:
+    # JSONRenderer escapes line breaks, so the data is one line.
     return b"event: %s\ndata: %s\n\n" % (name.encode(), JSONRenderer().render(data))
 
 
 def _error_body(error: Exception, on_error: ErrorHandler) -> Any:
     response = on_error(error, {})
-    if response is None:  # not foreseen: the log has it, the client a request id
-        logger.exception("stream_errored")
+    if response is None:  # an unexpected exception: log it; the client gets the request id
+        logger.exception("stream_failed")
         response = on_error(APIException("Something went wrong on this side."), {})
     return response.data if response is not None else None

@@ -1,4 +1,4 @@
 """The pipeline contract: ingestion jobs, data sources, retrieval, answers. camelCase."""
 
-# What the OpenAPI document calls this contract: its tag, and the prefix of its components and operations.
+# The contract's name in the OpenAPI document: its tag and the prefix of its components.
 OPENAPI_NAME = "pipeline"

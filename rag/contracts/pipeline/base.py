@@ -7,5 +7,5 @@ from . import errors
 
 
 class PipelineViewSet(ContractViewSet):
-    error_handler = staticmethod(errors.handle)
+    error_handler = staticmethod(errors.handle_exception)
     error_statuses: tuple[int, ...] = (*COMMON_STATUSES, 404)

@@ -4,11 +4,11 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from rag.contracts.common.base import render
+from rag.contracts.common.base import render_error
 from rag.errors import RagError
-from ragsite.http.errors import envelope
+from ragsite.http.errors import error_body
 
-# For what happens before a request reaches the pipeline, and has no code in the contract.
+# Errors before a request reaches the pipeline: the contract has no code for them.
 _CODES = {
     400: "INVALID_REQUEST",
     401: "UNAUTHENTICATED",
@@ -23,9 +23,9 @@ _CODES = {
 }
 
 
-def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
-    return envelope(error.code if error else _CODES.get(status, "ERROR"), message, details)
+def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+    return error_body(error.code if error else _CODES.get(status, "ERROR"), message, details)
 
 
-def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    return render(exception, context, body)
+def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+    return render_error(exception, context, format_error)

@@ -1,4 +1,4 @@
-"""The retrieval contract: search, and an answer if the passages are near enough. snake_case."""
+"""The retrieval contract: search, and an answer if the passages are similar enough. snake_case."""
 
-# What the OpenAPI document calls this contract: its tag, and the prefix of its components and operations.
+# The contract's name in the OpenAPI document: its tag and the prefix of its components.
 OPENAPI_NAME = "retrieval"

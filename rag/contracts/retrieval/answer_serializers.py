@@ -1,4 +1,4 @@
-"""The answer's fields (contract, Endpoint 2)."""
+"""The fields of answer (contract, Endpoint 2)."""
 
 import datetime
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class AnswerIn(SearchIn):
 
 
 class AnswerText(TypedDict):
-    """model: null if no answer was generated, because confidence is low."""
+    """`model`: null if no answer was generated because the confidence is low."""
 
     text: str
     confidence: Annotated[str, {"enum": ["high", "medium", "low"]}]
@@ -30,7 +30,7 @@ class AnswerText(TypedDict):
 
 
 class AnswerCitation(TypedDict):
-    """source_*: of the document."""
+    """`source_id`, `source_type`, `source_title`, `source_uri`: of the document."""
 
     source_id: Id
     source_type: Annotated[str, {"enum": SourceType.values}]
@@ -82,11 +82,11 @@ def sources_out(retrieval: Retrieval) -> dict[str, list[AnswerCitation]]:
 
 
 def _citations(passages: Sequence[Passage]) -> list[AnswerCitation]:
-    """The highest-scoring chunk of each document, at most five."""
-    best: dict[Any, Passage] = {}
+    """The highest-scoring chunk of each document, for at most `MAX_CITATIONS` documents."""
+    best_passages: dict[Any, Passage] = {}
     for passage in passages:  # by descending score
-        best.setdefault(passage.document_id, passage)
-    return [_citation(passage) for passage in list(best.values())[:MAX_CITATIONS]]
+        best_passages.setdefault(passage.document_id, passage)
+    return [_citation(passage) for passage in list(best_passages.values())[:MAX_CITATIONS]]
 
 
 def _citation(passage: Passage) -> AnswerCitation:

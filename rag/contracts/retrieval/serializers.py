@@ -1,4 +1,4 @@
-"""Retrieval's fields (contract, Endpoint 1; the request of both endpoints is the same)."""
+"""The fields of search (contract, Endpoint 1); both endpoints have the same request."""
 
 from typing import Annotated, Any, TypedDict
 
@@ -25,15 +25,15 @@ class SearchIn(serializers.Serializer[Any]):
     filters = FiltersIn(required=False)
 
 
-def question(values: dict[str, Any]) -> Question:
-    """All but `filters.org_id`, which decides where to search."""
+def build_question(values: dict[str, Any]) -> Question:
+    """The question with its filters, without `filters.org_id`: that selects the data sources."""
     filters = values.get("filters", {})
     return Question(
         text=values["query_text"],
         top_k=values["top_k"],
         filters=Filters(
-            source_types=_only(filters.get("source_type")),
-            langs=_only(filters.get("lang")),
+            source_types=_as_tuple(filters.get("source_type")),
+            langs=_as_tuple(filters.get("lang")),
             date_from=filters.get("date_from"),
             date_to=filters.get("date_to"),
         ),
@@ -41,18 +41,18 @@ def question(values: dict[str, Any]) -> Question:
     )
 
 
-def _only(value: str | None) -> tuple[str, ...]:
+def _as_tuple(value: str | None) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
 class RetrievalError(ErrorBody):
-    """status: "error"."""
+    """`status`: "error"."""
 
     status: Annotated[str, {"const": "error"}]
 
 
 class Result(TypedDict):
-    """source_*: of the document. rank: from 1."""
+    """`source_id`, `source_type`, `source_title`, `source_uri`: of the document. `rank`: from 1."""
 
     chunk_id: Id
     source_id: Id
@@ -98,7 +98,7 @@ def _result(passage: Passage) -> Result:
 
 
 def meta(passage: Passage) -> dict[str, Any]:
-    """The document's metadata with `org_id`, `date` and, where it has pages, `page`; without a date of its own, the one
-    in its metadata."""
-    known = {"org_id": str(passage.organization_id)}
-    return {"date": None, **passage.metadata_with_pages, **known, **({"date": passage.date} if passage.date else {})}
+    """The document's metadata with `org_id`, `date` (the document's, else that of the metadata) and, if it has pages,
+    `page`."""
+    fixed = {"org_id": str(passage.organization_id)}
+    return {"date": None, **passage.metadata_with_pages, **fixed, **({"date": passage.date} if passage.date else {})}

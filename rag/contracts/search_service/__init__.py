@@ -1,4 +1,4 @@
-"""The search service contract: search, and its results again by the id of the search. snake_case."""
+"""The search service contract: search, and the stored results of a search by its id. snake_case."""
 
-# What the OpenAPI document calls this contract: its tag, and the prefix of its components and operations.
+# The contract's name in the OpenAPI document: its tag and the prefix of its components.
 OPENAPI_NAME = "search_service"

@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from rag.contracts.common.base import render
+from rag.contracts.common.base import render_error
 from rag.errors import RagError, UnknownQuery
-from ragsite.http.errors import envelope
+from ragsite.http.errors import error_body
 
 _CODES = {
     400: "invalid_request",
@@ -23,14 +23,14 @@ _CODES = {
 }
 
 
-def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
     code = _CODES.get(status, "internal_error")
     if isinstance(error, UnknownQuery):
         code = "query_not_found"
     elif status == 400 and details.get("field") == "query":
         code = "invalid_query"
-    return envelope(code, message, details)
+    return error_body(code, message, details)
 
 
-def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    return render(exception, context, body)
+def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+    return render_error(exception, context, format_error)

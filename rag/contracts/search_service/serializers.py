@@ -10,7 +10,7 @@ from rag.contracts.common import fields
 from rag.types import Filters, Mode, Passage, Question, SearchResult
 from ragsite.http.openapi_types import Count, Id, Share
 
-_EMPTY = "Query must not be empty"
+_EMPTY_QUERY = "Query must not be empty"
 
 
 class FiltersIn(serializers.Serializer[Any]):
@@ -21,7 +21,7 @@ class FiltersIn(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and not set(data) <= set(self.fields):
-            raise serializers.ValidationError("Unknown filter: there are content_type and tags")
+            raise serializers.ValidationError("Unknown filter. Supported filters: content_type, tags")
         return super().to_internal_value(data)
 
 
@@ -30,7 +30,7 @@ class SearchIn(serializers.Serializer[Any]):
         "query",
         max_length=fields.MAX_QUESTION_CHARACTERS,
         error_messages={
-            **dict.fromkeys(("required", "null", "blank"), _EMPTY),
+            **dict.fromkeys(("required", "null", "blank"), _EMPTY_QUERY),
             "invalid": "query must be a string",
             "max_length": "query must have at most {max_length:,} characters",
         },
@@ -39,7 +39,7 @@ class SearchIn(serializers.Serializer[Any]):
     filters = FiltersIn(required=False)
 
 
-def question(values: dict[str, Any]) -> Question:
+def build_question(values: dict[str, Any]) -> Question:
     filters = values.get("filters", {})
     content_types = (filters["content_type"],) if "content_type" in filters else ()
     return Question(
@@ -58,7 +58,7 @@ class ResultMetadata(TypedDict):
 
 
 class Result(TypedDict):
-    """source_url, metadata.source_domain: empty if the document has no link."""
+    """`source_url` and `metadata.source_domain`: empty if the document has no link."""
 
     id: Id
     content: str
@@ -70,7 +70,7 @@ class Result(TypedDict):
 
 
 class SearchOut(TypedDict):
-    """search_time_ms: milliseconds, with one decimal."""
+    """`search_time_ms`: milliseconds with one decimal."""
 
     query_id: Id
     results: list[Result]
@@ -80,7 +80,7 @@ class SearchOut(TypedDict):
 
 
 class SearchDetailsOut(TypedDict):
-    """results: those that the caller may read now. search_time_ms: of the search itself."""
+    """`results`: those that the caller may still read. `search_time_ms`: duration of the original search."""
 
     query_id: Id
     query_text: str
@@ -129,8 +129,8 @@ def _result(passage: Passage) -> Result:
 
 
 def _host(link: str) -> str:
-    """In lower case, without port and credentials; empty where there is none."""
+    """The host of a URL in lower case, without port and credentials; empty if there is none."""
     try:
         return urlsplit(link).hostname or ""
-    except ValueError:  # a path that begins as a link is taken for one
+    except ValueError:  # a document path may look like a malformed URL
         return ""

@@ -6,20 +6,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common.base import ContractViewSet, get_caller, organization, validated
+from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services.search import history, queries
-from ragsite.http.openapi import answered, sent
+from ragsite.http.openapi import answered, request_example
 from ragsite.postgres.models import as_uuid
 
 from . import errors, examples, serializers
 
 
 class Searches(ContractViewSet):
-    """Searches whose results the service stores, and their results."""
+    """Search, and show the stored results of a search."""
 
-    error_handler = staticmethod(errors.handle)
+    error_handler = staticmethod(errors.handle_exception)
     rate_limit = SERVICE_SEARCHES
     scopes = {"POST": Scope.QUERY, "GET": Scope.QUERY}
     extra_error_statuses = {"retrieve": (404,)}
@@ -28,22 +28,23 @@ class Searches(ContractViewSet):
 
     @extend_schema(
         operation_id="searchServiceSearch",
-        summary="Search, and keep the result",
-        description="Ordered by cosine similarity; only from sources that the caller may query.",
+        summary="Search and store the results",
+        description="The chunks most similar to the query by cosine similarity, from data sources that the caller may "
+        "query. The results can be fetched again by `query_id`.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[sent(examples.SEARCH, "Search"), answered(examples.FOUND, "Results")],
+        examples=[request_example(examples.SEARCH, "Search"), answered(examples.FOUND, "Results")],
     )
     def create(self, request: Request) -> Response:
-        values = validated(serializers.SearchIn, request.data)
-        reader = queries.SourceSelection(caller=get_caller(request), organization=organization(request))
-        searched = history.search(serializers.question(values), reader)
-        return Response(serializers.search_out(searched))
+        values = validate(serializers.SearchIn, request.data)
+        selection = queries.SourceSelection(caller=get_caller(request), organization=organization(request))
+        search = history.search(serializers.build_question(values), selection)
+        return Response(serializers.search_out(search))
 
     @extend_schema(
         operation_id="searchServiceSearchDetails",
-        summary="Show a search's result again",
-        description="For whoever searched: those of its results that they may still read.",
+        summary="Show the results of an earlier search",
+        description="Only for the user who searched: the results that they may still read.",
         parameters=[OpenApiParameter("query_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
         responses={200: serializers.SearchDetailsOut},
         examples=[answered(examples.DETAILS, "Results")],
@@ -52,5 +53,5 @@ class Searches(ContractViewSet):
         key = as_uuid(query_id)
         if key is None:
             raise UnknownQuery
-        searched = history.get_search(key, caller=get_caller(request), organization=organization(request))
-        return Response(serializers.details_out(searched))
+        search = history.get_search(key, caller=get_caller(request), organization=organization(request))
+        return Response(serializers.details_out(search))

@@ -1,4 +1,4 @@
-"""The v3 contract: one document at once, search, chat. camelCase, frozen."""
+"""The v3 contract: synchronous ingestion of one document, search, chat. camelCase; frozen."""
 
-# What the OpenAPI document calls this contract: its tag, and the prefix of its components and operations.
+# The contract's name in the OpenAPI document: its tag and the prefix of its components.
 OPENAPI_NAME = "v3"

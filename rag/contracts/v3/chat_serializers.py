@@ -1,4 +1,4 @@
-"""The chat's fields (contract, 2.3)."""
+"""The fields of chat (contract, 2.3)."""
 
 from typing import Annotated, Any, TypedDict
 
@@ -11,18 +11,18 @@ from ragsite.http.openapi_types import Id, Share
 
 from .serializers import FiltersIn
 
-MAX_CONTENT = 100_000
+MAX_CONTENT_CHARACTERS = 100_000
 
 
 class MessageIn(serializers.Serializer[Any]):
     role = fields.Choice("role", among=["system", "user", "assistant"])
-    content = fields.Text("content", max_length=MAX_CONTENT, allow_blank=True)
+    content = fields.Text("content", max_length=MAX_CONTENT_CHARACTERS, allow_blank=True)
 
 
 class ChatIn(serializers.Serializer[Any]):
     model = fields.Text("model", required=False, allow_blank=True, max_length=200)
     messages = fields.BoundedList("messages", child=MessageIn(), at_least=1, at_most=conversations.MAX_MESSAGES)
-    system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT)
+    system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT_CHARACTERS)
     options = fields.Metadata("options", required=False)
     conversationId = fields.Text("conversationId", required=False, allow_blank=True, max_length=100)
     useRag = fields.Boolean("useRag", default=False)
@@ -31,9 +31,9 @@ class ChatIn(serializers.Serializer[Any]):
     stream = fields.Boolean("stream", default=False)
 
     def validate_messages(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
-        said = [each for each in messages if each["role"] != "system"]
-        if not said or said[-1]["role"] != "user" or not said[-1]["content"].strip():
-            raise serializers.ValidationError("the last of messages must be the user's, and not empty")
+        turns = [message for message in messages if message["role"] != "system"]
+        if not turns or turns[-1]["role"] != "user" or not turns[-1]["content"].strip():
+            raise serializers.ValidationError("the last message must have the role user and must not be empty")
         return messages
 
     def validate_options(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -63,27 +63,30 @@ class ChatOut(TypedDict):
     ragSources: list[ChatSource]
 
 
-def turn(values: dict[str, Any]) -> conversations.ChatTurn:
-    messages = [Message(each["role"], each["content"]) for each in values["messages"] if each["role"] != "system"]
+def build_turn(values: dict[str, Any]) -> conversations.ChatTurn:
+    messages = [
+        Message(message["role"], message["content"]) for message in values["messages"] if message["role"] != "system"
+    ]
     options = values.get("options", {})
     return conversations.ChatTurn(
         messages=messages,
-        system=_system(values),
+        system=_build_system_prompt(values),
         conversation_id=values.get("conversationId", ""),
         generation=GenerationOptions(values.get("model", ""), options.get("temperature"), values["stream"]),
-        question=_question(values, messages[-1].content) if values["useRag"] else None,
+        question=_build_question(values, messages[-1].content) if values["useRag"] else None,
     )
 
 
-def _system(values: dict[str, Any]) -> str:
-    """The field `system`, then what `messages` has of that role: one prompt, which the context can go ahead of."""
-    written = [values.get("system", ""), *(each["content"] for each in values["messages"] if each["role"] == "system")]
-    return "\n\n".join(each for each in written if each.strip())
+def _build_system_prompt(values: dict[str, Any]) -> str:
+    """The system prompt: the field `system`, then all messages with that role."""
+    system_messages = (message["content"] for message in values["messages"] if message["role"] == "system")
+    prompts = [values.get("system", ""), *system_messages]
+    return "\n\n".join(prompt for prompt in prompts if prompt.strip())
 
 
-def _question(values: dict[str, Any], text: str) -> Question:
+def _build_question(values: dict[str, Any], text: str) -> Question:
     tags = values.get("ragFilters", {}).get("tags", ())
-    # What a longer message asks stands at its end more often than at its beginning.
+    # The question of a long message is more often at its end than at its beginning.
     return Question(text[-fields.MAX_QUESTION_CHARACTERS :], top_k=values["ragTopK"], filters=Filters(tags=tuple(tags)))
 
 

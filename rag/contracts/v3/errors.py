@@ -1,17 +1,17 @@
-"""v3's errors: `error` is a short type in words (contract, section 5)."""
+"""v3's errors: `error` is a short error type (contract, section 5)."""
 
 from typing import Any
 
 from rest_framework.response import Response
 
-from rag.contracts.common.base import render
+from rag.contracts.common.base import render_error
 from rag.errors import RagError
-from ragsite.http.errors import TITLES, envelope
+from ragsite.http.errors import TITLES, error_body
 
 
-def body(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
-    return envelope(TITLES.get(status, "Error"), message, details)
+def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+    return error_body(TITLES.get(status, "Error"), message, details)
 
 
-def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    return render(exception, context, body)
+def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+    return render_error(exception, context, format_error)

@@ -1,4 +1,4 @@
-"""v3's fields (contract, sections 2.1 and 2.2)."""
+"""The fields of ingestion and search (contract, sections 2.1 and 2.2)."""
 
 from typing import Annotated, Any, TypedDict
 
@@ -10,7 +10,7 @@ from ragsite.http.openapi_types import Count, Id, Share
 
 
 class IngestIn(serializers.Serializer[Any]):
-    source = fields.Slug("source")  # type: ignore[assignment]  # DRF takes declared fields out of the class
+    source = fields.Slug("source")  # type: ignore[assignment]  # DRF removes declared fields from the class
     path = fields.Path("path")
     title = fields.Text("title", max_length=1000)
     text = fields.Text("text")
@@ -19,7 +19,7 @@ class IngestIn(serializers.Serializer[Any]):
     metadata = fields.Metadata("metadata", required=False)
 
 
-def submission(values: dict[str, Any]) -> Submission:
+def build_submission(values: dict[str, Any]) -> Submission:
     return Submission(
         path=values["path"],
         title=values["title"],
@@ -32,7 +32,7 @@ def submission(values: dict[str, Any]) -> Submission:
 
 
 class IngestOut(TypedDict):
-    """Exactly these: more would break clients (contract, 2.1)."""
+    """Exactly these fields: additional ones would break clients (contract, 2.1)."""
 
     status: Annotated[str, {"enum": ["created", "updated", "unchanged"]}]
     documentId: Id
@@ -55,7 +55,7 @@ class SearchIn(serializers.Serializer[Any]):
     filters = FiltersIn(required=False)
 
 
-def question(values: dict[str, Any]) -> Question:
+def build_question(values: dict[str, Any]) -> Question:
     filters = values.get("filters", {})
     return Question(
         text=values["query"],

@@ -1,4 +1,4 @@
-"""v3: POST /api/rag/ingest with one document, POST /api/rag/search with `query`, POST /api/chat."""
+"""The v3 contract: POST /api/rag/ingest with one document, POST /api/rag/search with `query`, POST /api/chat."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validated
+from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.services.ingestion import synchronous
 from rag.services.search import conversations, queries
 from rag.services.sources import lookup
-from ragsite.http.openapi import COMMON_STATUSES, answered, sent
+from ragsite.http.openapi import COMMON_STATUSES, answered, request_example
 
 from . import chat_serializers, errors, examples, serializers
 
 
 class V3ViewSet(CreateViewSet):
-    error_handler = staticmethod(errors.handle)
+    error_handler = staticmethod(errors.handle_exception)
 
 
 class Ingest(V3ViewSet):
@@ -29,18 +29,18 @@ class Ingest(V3ViewSet):
 
     @extend_schema(
         operation_id="v3Ingest",
-        summary="Send one document and wait",
-        description="The document is searchable when this answers.",
+        summary="Ingest one document",
+        description="Synchronous: the document is searchable once this responds.",
         request=serializers.IngestIn,
         responses={200: serializers.IngestOut},
-        examples=[sent(examples.DOCUMENT, "Document"), answered(examples.INGESTED, "Document")],
+        examples=[request_example(examples.DOCUMENT, "Document"), answered(examples.INGESTED, "Document")],
     )
     def create(self, request: Request) -> Response:
-        values = validated(serializers.IngestIn, request.data)
+        values = validate(serializers.IngestIn, request.data)
         source = lookup.get_or_build_source(
             get_caller(request), values["source"], organization=organization_to_write(request)
         )
-        outcome = synchronous.ingest_now(source=source, submission=serializers.submission(values))
+        outcome = synchronous.ingest_now(source=source, submission=serializers.build_submission(values))
         return Response(serializers.ingest_out(outcome))
 
 
@@ -51,15 +51,17 @@ class Search(V3ViewSet):
     @extend_schema(
         operation_id="v3Search",
         summary="Search passages",
-        description="The passages that are most similar to the query, by descending cosine similarity.",
+        description="The passages most similar to the query, by descending cosine similarity.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[sent(examples.SEARCH, "Search"), answered(examples.FOUND, "Passages")],
+        examples=[request_example(examples.SEARCH, "Search"), answered(examples.FOUND, "Passages")],
     )
     def create(self, request: Request) -> Response:
-        values = validated(serializers.SearchIn, request.data)
-        found = queries.search(serializers.question(values), _reader(request, values.get("filters", {}))).passages
-        return Response(serializers.search_out(found, query=values["query"]))
+        values = validate(serializers.SearchIn, request.data)
+        passages = queries.search(
+            serializers.build_question(values), _source_selection(request, values.get("filters", {}))
+        ).passages
+        return Response(serializers.search_out(passages, query=values["query"]))
 
 
 class Chat(V3ViewSet):
@@ -69,19 +71,22 @@ class Chat(V3ViewSet):
 
     @extend_schema(
         operation_id="v3Chat",
-        summary="Chat, with retrieved context where asked for",
-        description="Without `useRag` the language model answers alone, and none being configured is a 503.",
+        summary="Chat, optionally with retrieved context",
+        description="With `useRag` the language model answers from retrieved passages. Without it the language model "
+        "answers alone; 503 if none is configured.",
         request=chat_serializers.ChatIn,
         responses={200: chat_serializers.ChatOut, (200, "text/event-stream"): StreamEvent},
         examples=[
-            sent(examples.CHAT, "Question"),
+            request_example(examples.CHAT, "Question"),
             answered(examples.CHAT_REPLY, "Reply"),
             answered(EVENTS, "Events", media_type="text/event-stream"),
         ],
     )
     def create(self, request: Request) -> HttpResponseBase:
-        values = validated(chat_serializers.ChatIn, request.data)
-        events = conversations.chat(chat_serializers.turn(values), _reader(request, values.get("ragFilters", {})))
+        values = validate(chat_serializers.ChatIn, request.data)
+        events = conversations.chat(
+            chat_serializers.build_turn(values), _source_selection(request, values.get("ragFilters", {}))
+        )
         if values["stream"]:
             return stream(
                 events,
@@ -92,7 +97,7 @@ class Chat(V3ViewSet):
         return Response(chat_serializers.chat_out(queries.run_to_completion(events)))
 
 
-def _reader(request: Request, filters: dict[str, Any]) -> queries.SourceSelection:
+def _source_selection(request: Request, filters: dict[str, Any]) -> queries.SourceSelection:
     return queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), slug=filters.get("source", "")
     )

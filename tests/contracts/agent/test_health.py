@@ -1,4 +1,4 @@
-"""the agent contract, GET /agent/health, over HTTP."""
+"""The agent contract, GET /agent/health, over HTTP."""
 
 import datetime
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from rag.contracts.agent.views import Health
+from rag.contracts.agent.views import Agent
 from rag.models import EmbeddingModel
 from tests.support import snapshots
 from tests.support.factories import World
@@ -95,6 +95,6 @@ def test_retrieval_that_does_not_work(api: Api, live_world: World, settings: Any
 
 
 def test_a_database_that_does_not_answer_while_the_caller_is_looked_up() -> None:
-    response = Health().handle_exception(OperationalError("the server closed the connection"))
+    response = Agent(action="health").handle_exception(OperationalError("the server closed the connection"))
     assert response.status_code == 503
     assert (response.data["status"], response.data["qdrant_connected"]) == ("unhealthy", False)

@@ -18,7 +18,7 @@ def ingest(client: Client, path: str, text: str, **fields: str) -> None:
     reply = client.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [document]})
     assert reply.status == 202, reply
     job = IngestionJob.objects.get(pk=reply.body["jobId"])
-    factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     job.refresh_from_db()
     assert job.status == IngestionJob.Status.COMPLETED
 

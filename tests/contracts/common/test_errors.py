@@ -1,4 +1,4 @@
-"""One envelope everywhere, in the shape of the contract whose path was called (docs/contracts/errors.md, "Errors")."""
+"""One envelope everywhere, in the shape of the contract whose path was called (docs/contracts/errors.md)."""
 
 import contextlib
 import datetime
@@ -30,11 +30,11 @@ from tests.support.factories import World
 from tests.support.http import Client, Reply
 
 HANDLERS: dict[str, ErrorHandler] = {
-    "v3": v3.handle,
-    "retrieval": retrieval.handle,
-    "pipeline": pipeline.handle,
-    "agent": agent.handle,
-    "search service": search_service.handle,
+    "v3": v3.handle_exception,
+    "retrieval": retrieval.handle_exception,
+    "pipeline": pipeline.handle_exception,
+    "agent": agent.handle_exception,
+    "search service": search_service.handle_exception,
 }
 PIPELINE = {
     400: "INVALID_REQUEST",
@@ -201,7 +201,8 @@ def locked(table: str) -> Iterator[None]:
 def test_what_is_locked_holds_no_thread_for_ever(
     live_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/operations/settings.md, RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS. What is sent as a job waits in its COMMIT, not in a statement."""
+    """docs/operations/settings.md: RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS. A job waits in its COMMIT, not in a
+    statement."""
     settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS = 1
     live_world.source("library")
     browser = InProcess(headers={"authorization": f"Bearer {AccessToken.for_user(live_world.users['owner'])}"})
@@ -364,7 +365,7 @@ def test_every_error_of_the_core_has_its_place_in_every_contract(kind: type[erro
 def test_retrieval_answers_503_for_a_provider_that_is_busy(kind: type[errors.ProviderFailed]) -> None:
     """Retrieval: "Handle 429 from AI Gateway gracefully → return 503"; "500: … LLM timeout"."""
     for error, status in ((kind("x", busy=True), 503), (kind("x", timed_out=True), 500)):
-        response = retrieval.handle(error, {})
+        response = retrieval.handle_exception(error, {})
         assert response is not None
         assert response.status_code == status
 
@@ -372,6 +373,6 @@ def test_retrieval_answers_503_for_a_provider_that_is_busy(kind: type[errors.Pro
 def test_the_search_service_tells_a_wrong_query_from_another_wrong_field() -> None:
     """ "`invalid_query`: Query is empty or otherwise invalid"."""
     for field, code in (("query", "invalid_query"), ("top_k", "invalid_request")):
-        response = search_service.handle(errors.InvalidRequest("x", field=field), {})
+        response = search_service.handle_exception(errors.InvalidRequest("x", field=field), {})
         assert response is not None
         assert (response.status_code, response.data["error"]) == (400, code)

@@ -22,7 +22,7 @@ def test_a_citation_names_the_page(api: Callable[..., Client], live_world: World
     document = {"path": "guide.pdf", "contentBase64": base64.b64encode(files.pdf(PAGES)).decode()}
     body = {"dataSourceId": "handbook", "documents": [document], "chunkSize": 80, "chunkOverlap": 0}
     assert editor.post("/api/rag/ingest", body).status == 202
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     member = api("member")
     answer = member.post("/api/rag/query", {"query": "Where are the bicycles parked?"}).body
     cited, *_ = answer["citationsUsed"]

@@ -1,4 +1,4 @@
-"""Rate limits (docs/contracts.md, "What are the limits?"): counted exactly, by all processes, and never in the way."""
+"""Rate limits (docs/contracts/limits.md): counted exactly, by all processes, and never in the way."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from orgs.api_keys import service
-from orgs.policies.rate_limits import allowance
+from orgs.policies.rate_limits import requests_per_minute
 from orgs.services import add_member
 from rag.contracts.common import rate_limits
 from rag.services.search import queries
@@ -163,7 +163,7 @@ def test_every_answer_of_retrievals_paths_has_the_headers(
     caller: Caller, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str
 ) -> None:
     """RESOLUTION: "`X-RateLimit-Limit/-Remaining/-Reset` on every response": 200, 400, 401, 405, 413, 415, 429, 500."""
-    settings.RAG_QUERIES_PER_MINUTE = 5
+    settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"queries": 5}
     client, question = caller(), {"query_text": "x"}
     replies = [
         client.post(path, question),
@@ -208,13 +208,15 @@ def test_the_agent_has_bursts_of_ten_and_always_says_sixty_seconds(caller: Calle
     assert client.get("/agent/health").status == 429, "the agent's two paths are counted together"
 
 
-def test_a_refused_burst_does_not_use_up_the_minute(caller: Caller, settings: Settings) -> None:
-    settings.RAG_AGENT_REQUESTS_BURST = 0
+def test_a_refused_burst_does_not_use_up_the_minute(
+    caller: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(rate_limits.MAX_BURSTS, "agent_requests", 0)
     client = caller()
     assert [client.post("/agent/respond", QUERY).status for _ in range(3)] == [429] * 3
-    settings.RAG_AGENT_REQUESTS_BURST = 10
+    monkeypatch.setitem(rate_limits.MAX_BURSTS, "agent_requests", 10)
     assert limit_headers(client.post("/agent/respond", QUERY))[:2] == (60, 59)
-    settings.RAG_AGENT_REQUESTS_PER_MINUTE = 1
+    settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"agent_requests": 1}
     assert client.post("/agent/respond", QUERY).headers["retry-after"] == "60"
 
 
@@ -223,7 +225,7 @@ def test_the_search_service_counts_each_api_key_apart(
 ) -> None:
     """Search service: 100 a minute per API key, "rate limit headers as per HTTP standards"."""
     assert rate_limits.SERVICE_SEARCHES.default == 100
-    settings.RAG_SERVICE_SEARCHES_PER_MINUTE = 1
+    settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"service_searches": 1}
     first, second = (Client(live_server.url).with_headers(X_API_Key=steady_key(live_world)) for _ in range(2))
     for client in (first, second, caller()):
         served = client.post("/api/v1/search", {"query": "x"})
@@ -244,7 +246,7 @@ def steady_key(world: World) -> str:
 def test_an_organisation_may_have_its_own_limit(
     caller: Caller, live_server: LiveServer, live_world: World, settings: Settings
 ) -> None:
-    settings.RAG_QUERIES_PER_MINUTE = 2
+    settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"queries": 2}
     live_world.home.queries_per_minute = 3
     live_world.home.save()
     user = member(live_world, steady_id(seconds=30))
@@ -265,7 +267,7 @@ def test_which_organisation_counts(world: World) -> None:
     member, field = world.users["member"], "queries_per_minute"
 
     def limit(named: str = "") -> int:
-        return allowance(member, field, default=60, named=named)
+        return requests_per_minute(member, field, default=60, named=named)
 
     assert limit() == 60
     world.home.queries_per_minute, world.abroad.queries_per_minute = 10, 90
@@ -293,8 +295,8 @@ def test_without_redis_requests_are_served_and_the_log_says_so(
     failure: str,
 ) -> None:
     """RESOLUTION: "if Redis is down, requests are served and the event logged". One request waits, not all of them."""
-    monkeypatch.setattr(rate_limits, "_PAUSE", 600)
-    settings.RAG_QUERIES_PER_MINUTE = 1
+    monkeypatch.setattr(rate_limits, "_REDIS_PAUSE_SECONDS", 600)
+    settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"queries": 1}
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         if failure == "nothing answers":
@@ -308,7 +310,7 @@ def test_without_redis_requests_are_served_and_the_log_says_so(
 
 
 def test_counting_can_be_switched_off(caller: Caller, settings: Settings) -> None:
-    settings.RAG_RATE_LIMITS, settings.RAG_QUERIES_PER_MINUTE = False, 1
+    settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = False, {"queries": 1}
     client = caller()
     replies = [client.post("/api/rag/search", QUERY) for _ in range(3)]
     assert {reply.status for reply in replies} == {400}

@@ -11,7 +11,7 @@ from ragsite.http.openapi_types import Count, Id
 
 
 class DocumentListIn(serializers.Serializer[Any]):
-    """The query of a list."""
+    """The query parameters of the list."""
 
     q = fields.Text("q", max_length=200, required=False)
     lang = fields.Text("lang", max_length=20, required=False)
@@ -20,13 +20,13 @@ class DocumentListIn(serializers.Serializer[Any]):
 
 
 class DocumentPathIn(serializers.Serializer[Any]):
-    """Which document is deleted."""
+    """The query parameters of a deletion by path."""
 
     path = fields.Path("path")
 
 
 class DocumentOut(TypedDict):
-    """`bytes`: of its text as UTF-8, and of the file that it was sent as. What is unknown is null."""
+    """`bytes`: the size of its text in UTF-8 plus that of the original file. Unknown values are null."""
 
     id: Id
     path: str

@@ -1,4 +1,4 @@
-"""The documents of an ingestion job, one by one (sub-contract 1; docs/contracts/pipeline.md)."""
+"""The documents of an ingestion job (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import datetime
 from typing import Annotated, Any, TypedDict
@@ -11,7 +11,7 @@ from ragsite.http.openapi_types import Count
 
 
 class DocumentListIn(serializers.Serializer[Any]):
-    """The query of the list of a job's documents."""
+    """The query parameters of the list of a job's documents."""
 
     status = fields.Choice("status", among=IngestionDocument.State.values, required=False)
 
@@ -22,8 +22,8 @@ class WhatWentWrong(TypedDict):
 
 
 class JobDocument(TypedDict):
-    """`condition` and `stage`: null unless it is open, or at work. `error`: why it failed, or waits for another try, at
-    `retryAt`. `timings`: milliseconds by stage."""
+    """`condition`: null once the document is done or failed. `stage`: null unless a worker is processing it. `error`:
+    why it failed, or why it waits until `retryAt`. `timings`: milliseconds by stage."""
 
     index: Count
     path: str
@@ -46,14 +46,14 @@ class JobDocumentsOut(TypedDict):
 
 
 def job_document(row: IngestionDocument) -> JobDocument:
-    """row: with_condition()."""
-    at_work = row.state == IngestionDocument.State.RUNNING
+    """row: from a queryset with `with_condition()`."""
+    is_running = row.state == IngestionDocument.State.RUNNING
     return {
         "index": row.index,
         "path": row.path,
         "status": row.state,
         "condition": row.condition or None,
-        "stage": row.stage or None if at_work else None,
+        "stage": row.stage or None if is_running else None,
         "attempts": row.attempts,
         "error": {"code": row.error_code, "message": row.error_message} if row.error_code else None,
         "chunks": row.chunk_count,

@@ -1,4 +1,4 @@
-"""Ingestion jobs: how far they are, and their list (sub-contract 1; docs/contracts/pipeline.md)."""
+"""Ingestion jobs: their progress, and the list of jobs (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import datetime
 from typing import Annotated, Any, TypedDict
@@ -20,7 +20,7 @@ class Progress(TypedDict):
 
 
 class DocumentError(TypedDict):
-    """What became of the document at `index` of the submission."""
+    """Why the document at `index` of the submission failed."""
 
     index: Count
     path: str
@@ -43,14 +43,14 @@ class JobOut(TypedDict):
 
 
 class JobListIn(serializers.Serializer[Any]):
-    """The query of the list of jobs."""
+    """The query parameters of the list of jobs."""
 
     source = fields.Text("source", max_length=100, required=False)  # type: ignore[assignment]
     status = fields.Choice("status", among=IngestionJob.Status.values, required=False)
 
 
 class JobListed(TypedDict):
-    """A job in a list: without its errors and the ids of its passages."""
+    """A job in a list: without its errors and chunk ids."""
 
     jobId: Id
     dataSourceId: Id
@@ -71,7 +71,7 @@ class JobListOut(TypedDict):
 
 
 def job_listed(job: IngestionJob) -> JobListed:
-    """job: with_progress()."""
+    """job: from a queryset with `with_progress()`."""
     return {
         "jobId": str(job.pk),
         "dataSourceId": str(job.source_id),
@@ -86,7 +86,13 @@ def job_listed(job: IngestionJob) -> JobListed:
 
 
 def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[DocumentError]) -> JobOut:
-    """job: with_progress(). vector_ids: up to one more than is shown, which says that there are more."""
+    """Render a job.
+
+    Args:
+        job: from a queryset with `with_progress()`.
+        vector_ids: at most `MAX_VECTOR_IDS + 1`; one more than the limit shows that the list is truncated.
+        errors: at most `MAX_ERRORS`.
+    """
     return {
         "jobId": str(job.pk),
         "status": job.status,

@@ -1,4 +1,4 @@
-"""What clients submit to be ingested: JSON or a form, and what becomes of it (sub-contract 1; docs/contracts/pipeline.md)."""
+"""The fields of a submission, as JSON or as a form, and its documents (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import base64
 import binascii
@@ -22,7 +22,7 @@ _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 
 class AboutIn(serializers.Serializer[Any]):
-    """What a client says of a document beside its content."""
+    """The attributes of a document, without its content."""
 
     path = fields.Path("path", required=False)
     title = fields.Text("title", required=False, max_length=1000)
@@ -70,8 +70,8 @@ class JobIn(serializers.Serializer[Any]):
     }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        chosen = options(attrs)
-        if chosen.overlap > chosen.size // 2:
+        options = build_chunking_options(attrs)
+        if options.overlap > options.size // 2:
             raise serializers.ValidationError({"chunkOverlap": "chunkOverlap must be at most half of chunkSize"})
         return attrs
 
@@ -81,18 +81,18 @@ class IngestIn(JobIn):
 
 
 class FileIn(serializers.FileField):
-    """A part of a form → a document. Its name is its path, without folders; its type is the part's."""
+    """A file of a form as a document: its file name, without folders, is the path; its content type is the part's."""
 
     def to_internal_value(self, data: Any) -> Any:
         path = fields.Path("the name of the file").run_validation(data.name)
         content_type = fields.Text("Content-Type", max_length=200, allow_blank=True).run_validation(data.content_type)
-        if not any(piece.strip() for piece in data.chunks()):
+        if not any(chunk.strip() for chunk in data.chunks()):
             raise serializers.ValidationError(f"{path} is empty")
         return {"path": path, "contentType": content_type, "file": data}
 
 
 class AboutFiles(fields.Text):
-    """JSON in a field of a form: a list of what is said of the files, in their order."""
+    """A form field with JSON: a list of the attributes of the files, in their order."""
 
     schema_rules = {
         "contentMediaType": "application/json",
@@ -102,17 +102,17 @@ class AboutFiles(fields.Text):
 
     def to_internal_value(self, data: Any) -> Any:
         try:
-            found = json.loads(super().to_internal_value(data))
+            entries = json.loads(super().to_internal_value(data))
         except (ValueError, RecursionError):
             raise serializers.ValidationError("documents is not valid JSON") from None
-        return fields.BoundedList("documents", child=AboutIn(), at_least=1).run_validation(found)
+        return fields.BoundedList("documents", child=AboutIn(), at_least=1).run_validation(entries)
 
 
 class UploadIn(JobIn):
     files = fields.BoundedList("files", child=FileIn(), at_least=1)
     documents = AboutFiles("documents", required=False)
 
-    # The form's parser counts them first.
+    # The parser of the form rejects more files before they are validated.
     schema_rules = {
         **JobIn.schema_rules,
         "properties": {
@@ -123,21 +123,21 @@ class UploadIn(JobIn):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         files = attrs.pop("files")
-        about = attrs.get("documents") or [{}] * len(files)
-        if len(about) != len(files):
-            wrong = f"documents must have an entry for each of the {len(files)} files, in their order"
-            raise serializers.ValidationError({"documents": wrong})
-        attrs["documents"] = [{**file, **said} for file, said in zip(files, about, strict=True)]
-        found = Counter(document["path"] for document in attrs["documents"])
-        path, times = found.most_common(1)[0]
-        if times > 1:
-            message = f"two files have the path {path}: give each one of its own, in documents"
+        attributes = attrs.get("documents") or [{}] * len(files)
+        if len(attributes) != len(files):
+            message = f"documents must have an entry for each of the {len(files)} files, in their order"
+            raise serializers.ValidationError({"documents": message})
+        attrs["documents"] = [{**file, **given} for file, given in zip(files, attributes, strict=True)]
+        counts = Counter(document["path"] for document in attrs["documents"])
+        path, count = counts.most_common(1)[0]
+        if count > 1:
+            message = f"two files have the path {path}: give each file its own path in documents"
             raise serializers.ValidationError({"files": message})
         return super().validate(attrs)
 
 
-def upload(request: Request) -> dict[str, Any]:
-    """A multipart form as a body: its files under `files`, whatever their parts are called, and numbers as numbers."""
+def read_form(request: Request) -> dict[str, Any]:
+    """A multipart form as the data of `UploadIn`: all files under `files`, whatever their parts are called."""
     form: dict[str, Any] = request.POST.dict()
     for name in ("chunkSize", "chunkOverlap"):
         value = form.get(name, "")
@@ -147,25 +147,25 @@ def upload(request: Request) -> dict[str, Any]:
     return form
 
 
-def options(values: dict[str, Any]) -> ChunkingOptions:
+def build_chunking_options(values: dict[str, Any]) -> ChunkingOptions:
     size = values.get("chunkSize", settings.RAG_JOB_CHUNK_TOKENS)
     overlap = values.get("chunkOverlap", min(settings.RAG_JOB_CHUNK_OVERLAP_TOKENS, size // 2))
     return ChunkingOptions(size=size, overlap=overlap)
 
 
-def _bytes(document: dict[str, Any]) -> bytes:
+def _content(document: dict[str, Any]) -> bytes:
     file = document.get("file")
     return bytes(file.getvalue()) if file else document["text"].encode()
 
 
-def documents(values: dict[str, Any]) -> list[Submission | Upload]:
-    return [_document(document) for document in values["documents"]]
+def build_documents(values: dict[str, Any]) -> list[Submission | Upload]:
+    return [_build_document(document) for document in values["documents"]]
 
 
-def _document(document: dict[str, Any]) -> Submission | Upload:
-    """Without a path the link is one, else the content's own hash: sending it again makes no second document."""
+def _build_document(document: dict[str, Any]) -> Submission | Upload:
+    """The path defaults to the link, then to the content's hash: the same content replaces the same document."""
     text, file, uri = document.get("text", ""), document.get("file"), document.get("uri", "")
-    path = document.get("path") or uri or f"sha256:{hashlib.sha256(_bytes(document)).hexdigest()}"
+    path = document.get("path") or uri or f"sha256:{hashlib.sha256(_content(document)).hexdigest()}"
     submission = Submission(
         path=path,
         title=document.get("title", ""),

@@ -1,4 +1,4 @@
-"""The pipeline contract's ingestion jobs (sub-contract 1)."""
+"""The pipeline contract's ingestion jobs (sub-contract 1): /api/rag/ingest and /api/rag/ingest/{jobId}."""
 
 import uuid
 from typing import Any
@@ -12,14 +12,14 @@ from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import pagination
-from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validated
+from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
 from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
 from rag.services.jobs import queries, retries, uploads
 from rag.services.sources import lookup
-from ragsite.http.openapi import answered, sent
+from ragsite.http.openapi import answered, request_example
 from ragsite.postgres.models import as_uuid
 
 from . import document_serializers, job_serializers, submission_serializers
@@ -34,58 +34,60 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
     error_statuses = (*PipelineViewSet.error_statuses, 415, 507)
 
     @extend_schema(
-        summary="Send many documents as a job",
-        description="Answered as soon as the job is stored; workers do the rest.",
+        summary="Create an ingestion job",
+        description="Responds as soon as the job is stored. Workers then index its documents.",
         request={
             "application/json": submission_serializers.IngestIn,
             "multipart/form-data": submission_serializers.UploadIn,
         },
         responses={202: job_serializers.JobOut},
-        examples=[sent(examples.JOB_REQUEST, "Job"), answered(examples.QUEUED_JOB, "Job", status=202)],
+        examples=[request_example(examples.JOB_REQUEST, "Job"), answered(examples.QUEUED_JOB, "Job", status=202)],
     )
     def create(self, request: Request) -> Response:
-        values = _submitted(request)
+        values = _validate_submission(request)
         source = lookup.get_source_to_ingest(
             get_caller(request), values["dataSourceId"], organization=organization_to_write(request)
         )
         model = values.get("embeddingModel", source.embedding_model.name)
         if model != source.embedding_model.name:
             raise InvalidRequest(
-                f"This source is embedded with {source.embedding_model.name}; leave embeddingModel out, or name it.",
+                f"This data source uses the embedding model {source.embedding_model.name}. Omit embeddingModel or send "
+                "that name.",
                 field="embeddingModel",
             )
         job = uploads.submit_documents(
             source=source,
-            documents=submission_serializers.documents(values),
-            options=submission_serializers.options(values),
+            documents=submission_serializers.build_documents(values),
+            options=submission_serializers.build_chunking_options(values),
             actor=get_caller(request).authenticated_user,
         )
-        return Response(_job(request, job.pk), status=202)
+        return Response(_render_job(request, job.pk), status=202)
 
     @extend_schema(
         operation_id="listIngestionJobs",
-        summary="List jobs",
-        description="Those that the caller may watch, newest first; of one source (its id or slug), of one status.",
+        summary="List ingestion jobs",
+        description="The jobs of all data sources that the caller may send documents to or manage, newest first. "
+        "Filter them by `source` (id or slug) and by `status`.",
         tags=["pipeline"],
         parameters=[job_serializers.JobListIn, *pagination.PARAMETERS],
         responses={200: job_serializers.JobListOut},
         examples=[answered({"jobs": [examples.LISTED_JOB], "page": 1, "pageSize": 50, "total": 1}, "Jobs")],
     )
     def list(self, request: Request) -> Response:
-        wanted = validated(job_serializers.JobListIn, request.query_params.dict())
-        found = queries.list_jobs(
+        filters = validate(job_serializers.JobListIn, request.query_params.dict())
+        visible_jobs = queries.list_jobs(
             get_caller(request),
             organization=organization(request),
-            source=wanted.get("source", ""),
-            status=wanted.get("status", ""),
+            source=filters.get("source", ""),
+            status=filters.get("status", ""),
         )
-        page = pagination.page(request, found)
-        shown = [job_serializers.job_listed(job) for job in queries.add_progress(page.items)]
-        return Response({"jobs": shown, **page.numbers})
+        page = pagination.paginate(request, visible_jobs)
+        jobs = [job_serializers.job_listed(job) for job in queries.add_progress(page.items)]
+        return Response({"jobs": jobs, **page.numbers})
 
 
 class IngestionJobDetail(PipelineViewSet):
-    """One job: /api/rag/ingest/{jobId}, its documents, and trying the failed ones again."""
+    """One job: its progress, its documents, cancelling it and retrying its failed documents."""
 
     scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST, "DELETE": Scope.INGEST}
     error_statuses = (*PipelineViewSet.error_statuses, 415, 507)
@@ -95,31 +97,33 @@ class IngestionJobDetail(PipelineViewSet):
 
     @extend_schema(
         operation_id="getIngestionJob",
-        summary="Watch a job",
-        description="For whoever may send documents to the job's source, or manage it.",
+        summary="Show an ingestion job",
+        description="The job's status, progress and errors. Requires permission to send documents to the job's data "
+        "source or to manage it.",
         parameters=_JOB_ID,
         responses={200: job_serializers.JobOut},
         examples=[answered(examples.DONE_JOB, "Job")],
     )
     def retrieve(self, request: Request, job_id: str) -> Response:
-        return Response(_job(request, _key(job_id)))
+        return Response(_render_job(request, _parse_job_id(job_id)))
 
     @extend_schema(
         operation_id="cancelIngestionJob",
-        summary="Cancel a job",
-        description="What was indexed stays; nothing is indexed after the answer. A second time changes nothing.",
+        summary="Cancel an ingestion job",
+        description="Documents that are already indexed stay. No further one is indexed after this response. "
+        "Cancelling a job again changes nothing.",
         parameters=_JOB_ID,
         responses={200: job_serializers.JobOut},
         examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
     )
     def destroy(self, request: Request, job_id: str) -> Response:
-        queries.cancel_job(get_caller(request), _key(job_id), organization=organization_to_write(request))
-        return Response(_job(request, _key(job_id)))
+        queries.cancel_job(get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request))
+        return Response(_render_job(request, _parse_job_id(job_id)))
 
     @extend_schema(
         operation_id="listIngestionJobDocuments",
-        summary="Watch each document of a job",
-        description="In the order in which they were sent. For whoever may watch the job.",
+        summary="List a job's documents",
+        description="Status, error and timings of each document, in the order in which they were sent.",
         parameters=[*_JOB_ID, document_serializers.DocumentListIn, *pagination.PARAMETERS],
         responses={200: document_serializers.JobDocumentsOut},
         examples=[
@@ -128,17 +132,20 @@ class IngestionJobDetail(PipelineViewSet):
     )
     @action(detail=True, error_statuses=PipelineViewSet.error_statuses)
     def documents(self, request: Request, job_id: str) -> Response:
-        wanted = validated(document_serializers.DocumentListIn, request.query_params.dict())
+        filters = validate(document_serializers.DocumentListIn, request.query_params.dict())
         rows = queries.list_documents(
-            get_caller(request), _key(job_id), organization=organization(request), status=wanted.get("status", "")
+            get_caller(request),
+            _parse_job_id(job_id),
+            organization=organization(request),
+            status=filters.get("status", ""),
         )
-        page = pagination.page(request, rows)
+        page = pagination.paginate(request, rows)
         return Response({"documents": [document_serializers.job_document(row) for row in page.items], **page.numbers})
 
     @extend_schema(
         operation_id="retryIngestionJob",
-        summary="Try a job's failed documents again",
-        description="For whoever may send documents to the job's source. The body is not read.",
+        summary="Retry a job's failed documents",
+        description="Requires permission to send documents to the job's data source. The request body is ignored.",
         parameters=_JOB_ID,
         request=None,
         responses={202: job_serializers.JobOut},
@@ -151,25 +158,25 @@ class IngestionJobDetail(PipelineViewSet):
         error_statuses=(*PipelineViewSet.error_statuses, 409, 507),
     )
     def retry(self, request: Request, job_id: str) -> Response:
-        retries.retry_job(get_caller(request), _key(job_id), organization=organization_to_write(request))
-        return Response(_job(request, _key(job_id)), status=202)
+        retries.retry_job(get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request))
+        return Response(_render_job(request, _parse_job_id(job_id)), status=202)
 
 
-def _submitted(request: Request) -> dict[str, Any]:
+def _validate_submission(request: Request) -> dict[str, Any]:
     if isinstance(request.data, QueryDict):  # a form
-        return validated(submission_serializers.UploadIn, submission_serializers.upload(request))
-    return validated(submission_serializers.IngestIn, request.data)
+        return validate(submission_serializers.UploadIn, submission_serializers.read_form(request))
+    return validate(submission_serializers.IngestIn, request.data)
 
 
-def _key(job_id: str) -> uuid.UUID:
+def _parse_job_id(job_id: str) -> uuid.UUID:
     key = as_uuid(job_id)
     if key is None:
-        raise UnknownJob("A job's id is a UUID.")
+        raise UnknownJob("The id of a job is a UUID.")
     return key
 
 
-def _job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
-    job = queries.get_job(get_caller(request), job_id, organization=organization(request))
+def _render_job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
+    job = queries.get_render_job(get_caller(request), job_id, organization=organization(request))
     chunks = queries.list_chunk_ids(job, job_serializers.MAX_VECTOR_IDS + 1)
     return job_serializers.job_out(
         job,

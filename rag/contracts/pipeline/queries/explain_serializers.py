@@ -1,4 +1,4 @@
-"""The fields of an explained search (docs/contracts/pipeline.md, "Pipeline: why")."""
+"""The fields of an explained search (docs/contracts/pipeline.md)."""
 
 from typing import Annotated, TypedDict
 

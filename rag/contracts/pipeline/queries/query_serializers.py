@@ -1,22 +1,20 @@
-"""A question's and its answer's fields (pipeline contract, sub-contracts 2 to 5)."""
+"""The fields of a question and its answer (pipeline contract, sub-contracts 2 to 5)."""
 
 from typing import Any, TypedDict
 
-from django.conf import settings
-
 from rag.contracts.common import fields
-from rag.pipeline.answering.answer import AnswerOptions
+from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, MAX_PROMPT_TOKENS, AnswerOptions
 from rag.types import AnswerResult, Citation, GenerationOptions, Passage
 from ragsite.http.openapi_types import Count, Id, Share
 
 from .retrieve_serializers import PassageOut, RetrieveIn, RetrieveOut, passage_out, retrieval_out
 
-MAX_TEMPLATE = 20_000
+MAX_TEMPLATE_CHARACTERS = 20_000
 
 
 class QueryIn(RetrieveIn):
-    maxTokens = fields.Integer("maxTokens", min_value=64, max_value=settings.RAG_MAX_CONTEXT_TOKENS, required=False)
-    template = fields.Text("template", required=False, max_length=MAX_TEMPLATE)
+    maxTokens = fields.Integer("maxTokens", min_value=64, max_value=MAX_PROMPT_TOKENS, required=False)
+    template = fields.Text("template", required=False, max_length=MAX_TEMPLATE_CHARACTERS)
     strictMode = fields.Boolean("strictMode", default=False)
     model = fields.Text("model", required=False, max_length=200)
     temperature = fields.Number("temperature", min_value=0.0, max_value=2.0, required=False)
@@ -24,9 +22,9 @@ class QueryIn(RetrieveIn):
 
 
 class CitationOut(TypedDict):
-    """number: as prompt and answer write it, [1]. start, end: the characters of the document's text that `quote` is;
-    page, lastPage: where they are, as near as that is known, if the document has pages. passageStart, passageEnd: the
-    characters of the whole passage. score: of its best chunk, whose id chunkId is."""
+    """`number`: as in the prompt and the answer, [1]. `start` and `end`: character offsets of `quote` in the document's
+    text. `page` and `lastPage`: the pages of the quote, if the document has pages. `passageStart` and `passageEnd`:
+    character offsets of the whole passage. `score` and `chunkId`: of the passage's best chunk."""
 
     number: Count
     chunkId: Id
@@ -46,9 +44,9 @@ class CitationOut(TypedDict):
 
 
 class QueryOut(RetrieveOut):
-    """citationsUsed: one for each sentence and passage. citationsDropped: numbers taken out of what a language model
-    wrote, because they name no passage, or one that does not have what is said; unsupportedSentences: what it said
-    there."""
+    """`citationsUsed`: one for each cited sentence and passage. `citationsDropped`: citation numbers removed from the
+    language model's answer because the passage does not exist or does not support the sentence.
+    `unsupportedSentences`: those sentences."""
 
     prompt: str
     includedDocs: Count
@@ -66,9 +64,9 @@ class QueryOut(RetrieveOut):
     unsupportedSentences: list[str]
 
 
-def terms(values: dict[str, Any]) -> AnswerOptions:
+def build_answer_options(values: dict[str, Any]) -> AnswerOptions:
     return AnswerOptions(
-        max_tokens=values.get("maxTokens", settings.RAG_CONTEXT_TOKENS),
+        max_tokens=values.get("maxTokens", DEFAULT_PROMPT_TOKENS),
         template=values.get("template", ""),
         strict=values["strictMode"],
         generation=GenerationOptions(values.get("model", ""), values.get("temperature"), values["stream"]),
@@ -84,13 +82,15 @@ def query_out(answered: AnswerResult) -> QueryOut:
         "prompt": context.prompt,
         "includedDocs": len(context.numbered_passages),
         "tokenCount": context.token_count,
-        "citations": [_offered_out(number, each) for number, each in enumerate(context.numbered_passages, start=1)],
+        "citations": [
+            _available_citation(number, passage) for number, passage in enumerate(context.numbered_passages, start=1)
+        ],
         "isGroundable": grounding.is_groundable,
         "groundingScore": grounding.score,
-        "relevantDocs": [passage_out(each) for each in grounding.relevant],
+        "relevantDocs": [passage_out(passage) for passage in grounding.relevant],
         "gaps": list(grounding.gaps),
         "answer": answer.text,
-        "citationsUsed": [_citation_out(each) for each in answer.citations],
+        "citationsUsed": [_citation_out(citation) for citation in answer.citations],
         "confidence": answer.confidence,
         "model": answer.model or None,
         "citationsDropped": answer.citations_dropped,
@@ -98,10 +98,10 @@ def query_out(answered: AnswerResult) -> QueryOut:
     }
 
 
-def _offered_out(number: int, passage: Passage) -> CitationOut:
-    """A passage as it can be cited: its beginning stands for it, and its pages are all of its own."""
-    begun, pages = passage.start + len(passage.snippet), (passage.first_page, passage.last_page)
-    return _citation_out(Citation(number, passage, passage.snippet, passage.start, begun, pages))
+def _available_citation(number: int, passage: Passage) -> CitationOut:
+    """A passage of the prompt as a citation: the quote is its snippet, the pages are those of the whole passage."""
+    quote_end, pages = passage.start + len(passage.snippet), (passage.first_page, passage.last_page)
+    return _citation_out(Citation(number, passage, passage.snippet, passage.start, quote_end, pages))
 
 
 def _citation_out(citation: Citation) -> CitationOut:

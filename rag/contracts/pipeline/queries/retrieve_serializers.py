@@ -1,4 +1,4 @@
-"""Retrieval's fields (pipeline contract, sub-contract 2)."""
+"""The fields of retrieval (pipeline contract, sub-contract 2)."""
 
 import datetime
 from typing import Annotated, Any, TypedDict
@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 from rest_framework import serializers
 
 from rag.contracts.common import fields
-from rag.contracts.common.openapi import SOMETHING
+from rag.contracts.common.openapi import NON_BLANK_PATTERN
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http.openapi_types import Count, Id, Share
@@ -16,35 +16,38 @@ def _filter(names: list[str], value: dict[str, Any]) -> dict[str, Any]:
     return {"properties": {"field": {"enum": names}, "value": value}}
 
 
-def _words(word: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [word, {"type": "array", "items": word, "minItems": 1, "maxItems": fields.MAX_TAGS}]}
+def _one_or_many(item: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1, "maxItems": fields.MAX_TAGS}]}
 
 
 class FilterIn(serializers.Serializer[Any]):
-    """`Filter` is not spelled out by the contract: {"field", "value"}, as docs/contracts/pipeline.md says."""
+    """A filter. The contract does not define its fields; docs/contracts/pipeline.md does."""
 
     field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
     value = fields.Anything()
 
     schema_rules = {
         "anyOf": [
-            _filter(["tags"], _words({"type": "string", "pattern": SOMETHING, "maxLength": 200})),
-            _filter(["lang"], _words({"type": "string", "pattern": SOMETHING, "maxLength": 20})),
-            _filter(["sourceType"], _words({"type": "string", "enum": SourceType.values})),
+            _filter(["tags"], _one_or_many({"type": "string", "pattern": NON_BLANK_PATTERN, "maxLength": 200})),
+            _filter(["lang"], _one_or_many({"type": "string", "pattern": NON_BLANK_PATTERN, "maxLength": 20})),
+            _filter(["sourceType"], _one_or_many({"type": "string", "enum": SourceType.values})),
             _filter(["dateFrom", "dateTo"], {"type": "string", "format": "date-time"}),
         ]
     }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        words = {"tags": fields.Text("value", max_length=200), "lang": fields.Text("value", max_length=20)}
-        words["sourceType"] = fields.Choice("value", among=SourceType.values)
+        item_fields = {
+            "tags": fields.Text("value", max_length=200),
+            "lang": fields.Text("value", max_length=20),
+            "sourceType": fields.Choice("value", among=SourceType.values),
+        }
         name, value = attrs["field"], attrs["value"]
-        kind: Any = fields.Timestamp("value")
-        if name in words:
-            kind = fields.BoundedList("value", child=words[name], at_least=1, at_most=fields.MAX_TAGS)
+        field: Any = fields.Timestamp("value")
+        if name in item_fields:
+            field = fields.BoundedList("value", child=item_fields[name], at_least=1, at_most=fields.MAX_TAGS)
             value = value if isinstance(value, list) else [value]
         try:
-            return {"field": name, "value": kind.run_validation(value)}
+            return {"field": name, "value": field.run_validation(value)}
         except serializers.ValidationError as error:
             raise serializers.ValidationError({"value": error.detail}) from None
 
@@ -61,14 +64,14 @@ class RetrieveIn(serializers.Serializer[Any]):
     mode = fields.Choice("mode", among=[*Mode], required=False)
 
 
-def question(values: dict[str, Any]) -> Question:
-    chosen = {each["field"]: each["value"] for each in values.get("filters", [])}
+def build_question(values: dict[str, Any]) -> Question:
+    filter_values = {entry["field"]: entry["value"] for entry in values.get("filters", [])}
     filters = Filters(
-        tags=tuple(chosen.get("tags", ())),
-        source_types=tuple(chosen.get("sourceType", ())),
-        langs=tuple(chosen.get("lang", ())),
-        date_from=chosen.get("dateFrom"),
-        date_to=chosen.get("dateTo"),
+        tags=tuple(filter_values.get("tags", ())),
+        source_types=tuple(filter_values.get("sourceType", ())),
+        langs=tuple(filter_values.get("lang", ())),
+        date_from=filter_values.get("dateFrom"),
+        date_to=filter_values.get("dateTo"),
     )
     return Question(
         text=values["query"],
@@ -104,7 +107,7 @@ class PassageOut(TypedDict):
 
 
 class RetrieveOut(TypedDict):
-    """scores: the ranking's relevance of each document, 0…1, descending. totalFound: candidates before topK."""
+    """`scores`: the relevance of each document, 0 to 1, descending. `totalFound`: candidates before `topK`."""
 
     documents: list[PassageOut]
     scores: list[Share]
@@ -113,13 +116,13 @@ class RetrieveOut(TypedDict):
     warnings: list[str]
 
 
-def retrieval_out(found: Retrieval) -> RetrieveOut:
+def retrieval_out(retrieval: Retrieval) -> RetrieveOut:
     return {
-        "documents": [passage_out(passage) for passage in found.passages],
-        "scores": [passage.relevance for passage in found.passages],
-        "totalFound": found.total_found,
-        "dataSources": [str(source_id) for source_id in found.source_ids],
-        "warnings": list(found.warnings),
+        "documents": [passage_out(passage) for passage in retrieval.passages],
+        "scores": [passage.relevance for passage in retrieval.passages],
+        "totalFound": retrieval.total_found,
+        "dataSources": [str(source_id) for source_id in retrieval.source_ids],
+        "warnings": list(retrieval.warnings),
     }
 
 

@@ -1,4 +1,4 @@
-"""The fields of an explanation of access (docs/contracts/pipeline.md, "Pipeline: why")."""
+"""The fields of an explanation of access (docs/contracts/pipeline.md)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
@@ -12,7 +12,7 @@ from ragsite.http.openapi_types import Id
 
 
 class AccessIn(serializers.Serializer[Any]):
-    """The query: a user's id or e-mail address."""
+    """The query parameters. `user`: id or e-mail address."""
 
     user = fields.Text("user", max_length=254)
 
@@ -24,7 +24,7 @@ class VerdictOut(TypedDict):
 
 
 class AccessOut(TypedDict):
-    """user: as it was asked for."""
+    """`user`: as in the request."""
 
     dataSourceId: Id
     user: str
@@ -35,5 +35,8 @@ def access_out(source: DataSource, user: str, verdicts: Sequence[Verdict]) -> Ac
     return {
         "dataSourceId": str(source.pk),
         "user": user,
-        "access": [{"action": each.action.value, "allowed": each.allowed, "reason": each.reason} for each in verdicts],
+        "access": [
+            {"action": verdict.action.value, "allowed": verdict.allowed, "reason": verdict.reason}
+            for verdict in verdicts
+        ],
     }

@@ -12,17 +12,17 @@ from rag.services.sources.editing import AccessLists, SourceSettings
 from ragsite.http.openapi_types import Count, Id
 from ragsite.postgres.models import as_uuid
 
-# Entries of an access list.
-_MOST_GRANTS = 200
+# Entries of one access list.
+_MAX_GRANTS = 200
 
 
 class Names(fields.BoundedList):
     def __init__(self, name: str) -> None:
-        super().__init__(name, child=fields.Text(name, max_length=254), at_most=_MOST_GRANTS, required=False)
+        super().__init__(name, child=fields.Text(name, max_length=254), at_most=_MAX_GRANTS, required=False)
 
 
 class SourceChangeIn(serializers.Serializer[Any]):
-    """What may be said about a source. Left out: it stays as it is."""
+    """The fields of a change. A field that is not sent keeps its value."""
 
     name = fields.Text("name", max_length=150, required=False)
     slug = fields.Slug("slug", required=False)
@@ -36,17 +36,17 @@ class SourceChangeIn(serializers.Serializer[Any]):
 
     def validate_slug(self, slug: str) -> str:
         if as_uuid(slug):
-            raise serializers.ValidationError("slug must not look like an id")
+            raise serializers.ValidationError("slug must not be a UUID: ids are")
         return slug
 
 
 class SourceIn(SourceChangeIn):
-    """A new source. Left out: the slug is made from the name, the visibility is the organisation's default."""
+    """A new data source. Default slug: made from the name. Default visibility: the organisation's."""
 
     name = fields.Text("name", max_length=150)
 
 
-def source_settings(values: dict[str, Any]) -> SourceSettings:
+def build_source_settings(values: dict[str, Any]) -> SourceSettings:
     lists = {kind: tuple(values[kind]) for kind in ("roles", "teams", "users") if kind in values}
     return SourceSettings(
         name=values.get("name"),
@@ -60,7 +60,7 @@ def source_settings(values: dict[str, Any]) -> SourceSettings:
 
 
 class SourceListIn(serializers.Serializer[Any]):
-    """The query of a list."""
+    """The query parameters of the list."""
 
     search = fields.Text("search", max_length=200, required=False)
     visibility = fields.Choice("visibility", among=Visibility.values, required=False)
@@ -69,7 +69,8 @@ class SourceListIn(serializers.Serializer[Any]):
 
 
 class SourceOut(TypedDict):
-    """`roles`, `teams` and `users` (e-mail addresses): who it is open to, for those who may manage it."""
+    """`roles`, `teams` and `users` (e-mail addresses): who may query the data source. Only for callers who may manage
+    it."""
 
     id: Id
     slug: str
@@ -93,8 +94,8 @@ class SourceListOut(TypedDict):
     total: Count
 
 
-def source_out(source: DataSource, open_to: AccessLists | None) -> SourceOut:
-    """open_to: None for whoever may not manage the source."""
+def source_out(source: DataSource, access_lists: AccessLists | None) -> SourceOut:
+    """access_lists: None if the caller may not manage the source."""
     body: SourceOut = {
         "id": str(source.pk),
         "slug": source.slug,
@@ -107,8 +108,8 @@ def source_out(source: DataSource, open_to: AccessLists | None) -> SourceOut:
         "createdAt": source.created_at,
         "updatedAt": source.updated_at,
     }
-    if open_to is not None:
-        body["roles"] = list(open_to.roles or ())
-        body["teams"] = list(open_to.teams or ())
-        body["users"] = list(open_to.users or ())
+    if access_lists is not None:
+        body["roles"] = list(access_lists.roles or ())
+        body["teams"] = list(access_lists.teams or ())
+        body["users"] = list(access_lists.users or ())
     return body

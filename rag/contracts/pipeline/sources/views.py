@@ -17,7 +17,7 @@ from rag.models import DataSource
 from rag.services.access import explain
 from rag.services.sources import deletion, editing, lookup
 from rag.services.sources.editing import AccessLists
-from ragsite.http.openapi import answered, sent
+from ragsite.http.openapi import answered, request_example
 
 from . import serializers
 from .access_serializers import AccessIn, AccessOut, access_out
@@ -49,7 +49,7 @@ class DataSources(PipelineViewSet):
             visibility=filters.get("visibility", ""),
             source_type=filters.get("sourceType", ""),
         )
-        page = pagination.page(request, queryset)
+        page = pagination.paginate(request, queryset)
         access_lists = _access_lists(request, page.items)
         sources = [serializers.source_out(source, access_lists.get(source.pk)) for source in page.items]
         return Response({"sources": sources, **page.numbers})
@@ -60,7 +60,7 @@ class DataSources(PipelineViewSet):
         description="Requires the permission sources.create.",
         request=serializers.SourceIn,
         responses={201: serializers.SourceOut},
-        examples=[sent(examples.NEW_SOURCE, "Source"), answered(examples.MANAGED_SOURCE, "Source", status=201)],
+        examples=[request_example(examples.NEW_SOURCE, "Source"), answered(examples.MANAGED_SOURCE, "Source", status=201)],
     )
     def create(self, request: Request) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceIn, request.data))
@@ -84,7 +84,7 @@ class DataSources(PipelineViewSet):
         description="Fields that are not sent keep their values. Requires permission to manage the data source.",
         request=serializers.SourceChangeIn,
         responses={200: serializers.SourceOut},
-        examples=[sent({"visibility": "team", "teams": ["support"]}, "Source"), answered(examples.MANAGED_SOURCE)],
+        examples=[request_example({"visibility": "team", "teams": ["support"]}, "Source"), answered(examples.MANAGED_SOURCE)],
     )
     def partial_update(self, request: Request, reference: str) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceChangeIn, request.data))
@@ -106,8 +106,8 @@ class DataSources(PipelineViewSet):
     @extend_schema(
         operation_id="explainAccess",
         summary="Explain a user's access to a data source",
-        description="Says for each action whether the user is allowed it, and why. Requires permission to manage the data "
-        "source. The response for a user outside its organisation does not reveal whether they have an account.",
+        description="Says for each action whether the user is allowed it, and why. Requires permission to manage the "
+        "data source. The response for a user outside its organisation does not reveal whether they have an account.",
         parameters=[AccessIn],
         responses={200: AccessOut},
         examples=[answered(examples.ACCESS, "Access")],
