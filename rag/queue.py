@@ -1,4 +1,4 @@
-"""Sends work to the workers, by name, once the rows that it is about are committed."""
+"""Sends tasks to the Celery workers by name, when the current transaction is committed."""
 
 import functools
 from collections.abc import Sequence
@@ -14,16 +14,19 @@ logger = structlog.get_logger(__name__)
 
 
 def send(task: str, *arguments: Any, expires: float | None = None) -> None:
-    """Publish after the commit. With the broker down nothing is lost: the sweep finds the rows and sends again.
+    """Send a task on commit. If the broker is down nothing is lost: the sweep finds the rows and sends again.
 
-    expires: seconds after which no worker needs to begin.
+    Args:
+        task: The name of the task.
+        arguments: Its positional arguments.
+        expires: Seconds after which workers discard the message.
     """
     transaction.on_commit(functools.partial(_publish, task, arguments, expires))
 
 
 def send_all(task: str, arguments: Sequence[Sequence[Any]]) -> None:
-    """A message for each. With the broker down only the first is tried."""
-    transaction.on_commit(lambda: all(_publish(task, each, None) for each in arguments))
+    """Send a task on commit once for each tuple of arguments. If the broker is down, only the first one is tried."""
+    transaction.on_commit(lambda: all(_publish(task, task_arguments, None) for task_arguments in arguments))
 
 
 def _publish(task: str, arguments: Sequence[Any], expires: float | None) -> bool:
@@ -36,12 +39,12 @@ def _publish(task: str, arguments: Sequence[Any], expires: float | None) -> bool
 
 
 def count_waiting() -> int | None:
-    """How many messages wait for a worker; None if the broker does not say."""
+    """Return the number of messages that wait in the ingestion queue; None if the broker does not answer."""
     try:
         with app.connection_for_read() as connection:
             channel: Any = connection.default_channel
-            return int(channel._size(app.conf.task_default_queue))  # a passive declaration overlooks our key prefix
+            return int(channel._size(app.conf.task_default_queue))  # queue_declare(passive=True) ignores the key prefix
     except OperationalError:
         return None
-    except ChannelError:  # nothing was ever sent
+    except ChannelError:  # the queue does not exist before the first message
         return 0

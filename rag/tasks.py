@@ -1,4 +1,4 @@
-"""What workers do: one service call each."""
+"""The Celery tasks. Each of them calls one service function."""
 
 import uuid
 
@@ -21,73 +21,88 @@ from .services.reembedding import worker
 from .services.sources import deletion
 
 
-# Acknowledged late, so that a killed worker's message comes back. For processes alone: a thread cannot be cancelled
-# when Redis goes away, and a task that then acknowledged to the closed channel would end the whole worker.
+# Acknowledged late, so that the message of a killed worker is delivered again. Only tasks of the worker processes are:
+# a task in a thread cannot be cancelled when Redis is lost, and acknowledging to the closed channel afterwards would
+# stop the whole worker.
 @shared_task(name="rag.ingest_documents", acks_late=True)
 def ingest_documents(count: int) -> None:
+    """Claim and process up to `count` documents."""
     processing.process_next(count=count)
 
 
 @shared_task(name="rag.sweep_ingestion")
 def sweep_ingestion() -> None:
+    """Recover lost documents, and close finished jobs."""
     sweep.sweep()
-
-
-@shared_task(name="rag.tend_vector_index")
-def tend_vector_index() -> None:
-    vector_index.tend()
-
-
-@shared_task(name="rag.tend_words")
-def tend_words() -> None:
-    bm25_index.tend()
 
 
 @shared_task(name="rag.purge_deleted")
 def purge_deleted() -> None:
+    """Remove rows and files of what was deleted."""
     deletion.purge_deleted()
-
-
-@shared_task(name="rag.check_usage")
-def check_usage() -> None:
-    usage.find_differences()
-
-
-@shared_task(name="rag.check_words")
-def check_words() -> None:
-    term_statistics.check_some()
-
-
-@shared_task(name="rag.forget_inputs")
-def forget_inputs() -> None:
-    retries.delete_expired_inputs()
-
-
-@shared_task(name="rag.forget_history")
-def forget_history() -> None:
-    history_retention.delete_expired_history()
-
-
-@shared_task(name="rag.forget_audit_events")
-def forget_audit_events() -> None:
-    events.forget()
 
 
 @shared_task(name="rag.reembed")
 def reembed() -> None:
+    """Work on re-embeddings."""
     worker.advance_due()
 
 
-@shared_task(name="rag.supply_piece_bits")
-def supply_piece_bits() -> None:
-    token_signatures.supply()
+@shared_task(name="rag.maintain_vector_index")
+def maintain_vector_index() -> None:
+    """Build vector indexes that are missing."""
+    vector_index.maintain()
+
+
+@shared_task(name="rag.maintain_bm25_index")
+def maintain_bm25_index() -> None:
+    """Add terms to chunks that have none."""
+    bm25_index.maintain()
+
+
+@shared_task(name="rag.backfill_token_signatures")
+def backfill_token_signatures() -> None:
+    """Add token signatures to chunks that have none."""
+    token_signatures.backfill_signatures()
+
+
+@shared_task(name="rag.check_term_statistics")
+def check_term_statistics() -> None:
+    """Compare term statistics with the chunks."""
+    term_statistics.check_in_turn()
+
+
+@shared_task(name="rag.check_usage")
+def check_usage() -> None:
+    """Compare the counters of the quotas with the documents."""
+    usage.find_differences()
+
+
+@shared_task(name="rag.delete_expired_inputs")
+def delete_expired_inputs() -> None:
+    """Delete the inputs of documents that ended long ago."""
+    retries.delete_expired_inputs()
+
+
+@shared_task(name="rag.delete_expired_history")
+def delete_expired_history() -> None:
+    """Delete searches and conversations after their retention period."""
+    history_retention.delete_expired_history()
+
+
+@shared_task(name="rag.delete_expired_audit_events")
+def delete_expired_audit_events() -> None:
+    """Delete audit events after their retention period."""
+    events.delete_expired()
 
 
 @shared_task(name="rag.measure_all_quality")
 def measure_all_quality() -> None:
+    """Send a message for each source with golden questions."""
     quality.enqueue_nightly_runs()
 
 
 @shared_task(name="rag.measure_quality")
-def measure_quality(source_id: str, again: bool = False) -> None:
-    quality.measure_if_due(uuid.UUID(source_id), again=again)
+def measure_quality(source_id: str, force: bool = False) -> None:
+    """Measure the quality of a source."""
+    quality.measure_if_due(uuid.UUID(source_id), force=force)

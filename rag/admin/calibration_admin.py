@@ -14,10 +14,10 @@ _SIZE, _EDGE = 220, 40
 
 @admin.register(Calibration)
 class CalibrationAdmin(admin.ModelAdmin):
-    list_display = ("model", "gear", "questions", "error", "high", "medium", "at")
+    list_display = ("model", "mode", "questions", "error", "high", "medium", "at")
     list_select_related = ("model",)
     fields = (
-        *("model", "gear", "questions", "at", "curve", "error", "high", "medium"),
+        *("model", "mode", "questions", "at", "curve", "error", "high", "medium"),
         *("reliability_table", "risk_curve"),
     )
     readonly_fields = fields

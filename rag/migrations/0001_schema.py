@@ -169,7 +169,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="IngestionTurn",
+            name="IngestionFairness",
             fields=[
                 (
                     "organization",
@@ -234,7 +234,7 @@ class Migration(migrations.Migration):
                 ("rag_used", models.BooleanField(default=False)),
                 ("rag_sources", models.JSONField(default=list)),
                 (
-                    "held_within",
+                    "restricted_to_sources",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.UUIDField(), editable=False, null=True, size=None
                     ),
@@ -649,7 +649,7 @@ class Migration(migrations.Migration):
                         default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("gear", models.CharField(max_length=20)),
+                ("mode", models.CharField(max_length=20)),
                 ("slope", models.FloatField()),
                 ("offset", models.FloatField()),
                 ("questions", models.PositiveIntegerField()),
@@ -669,7 +669,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ("model", "gear"),
+                "ordering": ("model", "mode"),
             },
         ),
         migrations.CreateModel(
@@ -686,7 +686,7 @@ class Migration(migrations.Migration):
                     "path",
                     models.CharField(
                         blank=True,
-                        help_text="Its path, exactly as it was sent.",
+                        help_text="The path of the document, exactly as it was sent.",
                         max_length=2000,
                         verbose_name="expected document",
                     ),
@@ -695,7 +695,7 @@ class Migration(migrations.Migration):
                     "passage",
                     models.TextField(
                         blank=True,
-                        help_text="Text that the passage found must contain. With both: in that document.",
+                        help_text="Text that a passage must contain. With an expected document, a passage of that document.",
                         max_length=2000,
                         verbose_name="expected passage",
                     ),
@@ -819,9 +819,11 @@ class Migration(migrations.Migration):
                 ("chunk_size", models.PositiveIntegerField()),
                 ("chunk_overlap", models.PositiveIntegerField()),
                 (
-                    "again",
+                    "force_reparse",
                     models.BooleanField(
-                        default=False, help_text="Though nothing has changed.", verbose_name="parsed again"
+                        default=False,
+                        help_text="Documents are processed even if their content has not changed.",
+                        verbose_name="reparse",
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -888,7 +890,9 @@ class Migration(migrations.Migration):
                 ("title", models.TextField()),
                 (
                     "text",
-                    models.TextField(help_text="Emptied once it is done or cancelled; where it failed, after a while."),
+                    models.TextField(
+                        help_text="Deleted when the document is done or cancelled, and some time after it has failed."
+                    ),
                 ),
                 ("content_type", models.CharField(blank=True, max_length=200)),
                 ("uri", models.TextField(blank=True)),
@@ -1062,8 +1066,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "switches_itself",
-                    models.BooleanField(default=False, help_text="As soon as it is ready, if the gate allows it."),
+                    "switches_automatically",
+                    models.BooleanField(
+                        default=False, help_text="As soon as it is ready, if the quality gate allows it."
+                    ),
                 ),
                 ("total", models.PositiveIntegerField(default=0)),
                 ("done", models.PositiveIntegerField(default=0)),
@@ -1072,7 +1078,7 @@ class Migration(migrations.Migration):
                 ("due_at", models.DateTimeField(null=True)),
                 ("error", models.TextField(blank=True)),
                 ("measured_at", models.DateTimeField(null=True)),
-                ("forced_because", models.TextField(blank=True, help_text="Why the gate was overruled.")),
+                ("forced_because", models.TextField(blank=True, help_text="Why the quality gate was overruled.")),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("switched_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
@@ -1319,7 +1325,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="calibration",
-            constraint=models.UniqueConstraint(fields=("model", "gear"), name="one_calibration_of_model_and_gear"),
+            constraint=models.UniqueConstraint(fields=("model", "mode"), name="one_calibration_per_model_and_mode"),
         ),
         migrations.AddConstraint(
             model_name="goldenquestion",
@@ -1356,7 +1362,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="ingestiondocument",
             index=models.Index(
-                condition=models.Q(("due_at", None), ("state", "queued")), fields=["source", "id"], name="work_to_take"
+                condition=models.Q(("due_at", None), ("state", "queued")),
+                fields=["source", "id"],
+                name="claimable_documents",
             ),
         ),
         migrations.AddIndex(
@@ -1364,17 +1372,17 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("due_at__isnull", False), ("state", "queued")),
                 fields=["due_at"],
-                name="work_postponed",
+                name="postponed_documents",
             ),
         ),
         migrations.AddIndex(
             model_name="ingestiondocument",
-            index=models.Index(condition=models.Q(("state", "running")), fields=["due_at"], name="work_in_hand"),
+            index=models.Index(condition=models.Q(("state", "running")), fields=["due_at"], name="running_documents"),
         ),
         migrations.AddIndex(
             model_name="ingestiondocument",
             index=models.Index(
-                condition=models.Q(("state__in", ["queued", "running"])), fields=["job"], name="open_of_job"
+                condition=models.Q(("state__in", ["queued", "running"])), fields=["job"], name="open_documents_of_job"
             ),
         ),
         migrations.AddIndex(
@@ -1385,7 +1393,7 @@ class Migration(migrations.Migration):
                     models.Q(models.Q(("text", ""), _negated=True), ("original__isnull", False), _connector="OR"),
                 ),
                 fields=["finished_at"],
-                name="inputs_kept",
+                name="documents_with_input",
             ),
         ),
         migrations.AddConstraint(

@@ -39,7 +39,7 @@ def register() -> None:
         Reembedding,
         TrackedModel[Reembedding](
             AuditObject.REEMBEDDING,
-            fields=("from_model", "to_model", "state", "switches_itself", "forced_because"),
+            fields=("from_model", "to_model", "state", "switches_automatically", "forced_because"),
             organization=lambda reembedding: reembedding.source.organization,
             label=lambda reembedding: reembedding.source.slug,
             is_already_recorded=lambda reembedding: reembedding.source.deleted_at is not None,

@@ -1,14 +1,14 @@
-"""Celery: the rows are the truth and a message is only a hint, so no result backend."""
+"""Celery settings. There is no result backend: the database rows are the source of truth, a message is only a hint."""
 
 from celery.schedules import crontab
 from kombu import Queue
 
 from .base import REDIS_URL, TIME_ZONE
-from .rag import RAG_QUALITY_HOUR, RAG_SWEEP_INTERVAL_SECONDS
+from .rag import RAG_SWEEP_INTERVAL_SECONDS
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# A publisher gives up soon when Redis is down: the sweep sends the work again.
+# A publisher fails fast while Redis is down; the sweep sends the messages later.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 2,
     "socket_timeout": 30,
@@ -19,47 +19,47 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "inte
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# KB: a process that a very long document has left this large is replaced when its message is done.
+# KB. A worker process that has grown beyond this, by a very long document, is replaced after its task.
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1_000_000
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = TIME_ZONE
-# A queue of its own: behind ten thousand documents a sweep would come too late for the one whose worker died.
+# Maintenance has a queue of its own: behind ten thousand documents, a sweep would come too late.
 CELERY_TASK_DEFAULT_QUEUE = "ingestion"
-# And one for what may take long and can wait.
+# The background queue is for tasks that may take long and can wait.
 CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"), Queue("background"))
-_OFTEN = {
+_FREQUENT = {
     "rag.sweep_ingestion": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.purge_deleted": RAG_SWEEP_INTERVAL_SECONDS,
-    "rag.tend_vector_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
-    "rag.tend_words": 3 * RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.maintain_vector_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.maintain_bm25_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
     "rag.reembed": RAG_SWEEP_INTERVAL_SECONDS,
-    "rag.supply_piece_bits": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.backfill_token_signatures": RAG_SWEEP_INTERVAL_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
-    "rag.check_words": crontab(hour=3, minute=30),
-    "rag.forget_inputs": crontab(hour=3, minute=20),
-    "rag.forget_history": crontab(hour=3, minute=30),
-    "rag.forget_audit_events": crontab(hour=3, minute=50),
-    "rag.measure_all_quality": crontab(hour=RAG_QUALITY_HOUR, minute=0),
+    "rag.check_term_statistics": crontab(hour=3, minute=30),
+    "rag.delete_expired_inputs": crontab(hour=3, minute=20),
+    "rag.delete_expired_history": crontab(hour=3, minute=30),
+    "rag.delete_expired_audit_events": crontab(hour=3, minute=50),
+    "rag.measure_all_quality": crontab(hour=3, minute=0),
 }
 _BACKGROUND = (
     "rag.reembed",
     "rag.measure_all_quality",
     "rag.measure_quality",
-    "rag.tend_vector_index",
-    "rag.tend_words",
-    "rag.check_words",
-    "rag.supply_piece_bits",
+    "rag.maintain_vector_index",
+    "rag.maintain_bm25_index",
+    "rag.check_term_statistics",
+    "rag.backfill_token_signatures",
 )
 CELERY_TASK_ROUTES = {
-    **{name: {"queue": "maintenance"} for name in (*_OFTEN, *_NIGHTLY)},
+    **{name: {"queue": "maintenance"} for name in (*_FREQUENT, *_NIGHTLY)},
     **{name: {"queue": "background"} for name in _BACKGROUND},
 }
-# Without a worker the sweeps of an hour must not pile up.
+# Messages expire, so that they do not pile up while no worker runs.
 CELERY_BEAT_SCHEDULE = {
-    **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _OFTEN.items()},
+    **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _FREQUENT.items()},
     **{name: {"task": name, "schedule": when, "options": {"expires": 3600}} for name, when in _NIGHTLY.items()},
 }

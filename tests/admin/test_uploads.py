@@ -163,4 +163,4 @@ def test_documents_and_sources_are_parsed_again(world: World) -> None:
     assert "on their way already" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
     assert factories.process_queue() == 1
     assert "1 documents are parsed again" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
-    assert set(IngestionJob.objects.values_list("source", "again")) == {(source.pk, True)}
+    assert set(IngestionJob.objects.values_list("source", "force_reparse")) == {(source.pk, True)}

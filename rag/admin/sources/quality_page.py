@@ -16,7 +16,7 @@ from rag.errors import RagError
 from rag.models import DataSource, GoldenQuestion, QualityRun
 from rag.services.evaluation import golden_questions, quality
 
-from .source_pages import managed, render, user_of
+from .source_pages import get_managed_source, render_page
 
 _SHOWN = 60
 _WIDTH, _HEIGHT, _LEFT, _TOP = 640, 200, 36, 10
@@ -35,7 +35,7 @@ class GoldenForm(forms.ModelForm):
         source = values.get("source") or (self.instance.source if self.instance.source_id else None)
         if source is None:
             return values
-        objections = golden_questions.objections(
+        objections = golden_questions.validate(
             source,
             get_caller(self.request),
             question=values.get("question") or "",
@@ -80,20 +80,20 @@ class GoldenQuestionAdmin(SourceContentAdmin):
 
     def save_model(self, request: HttpRequest, obj: GoldenQuestion, form: Any, change: bool) -> None:
         if not change:
-            obj.created_by = user_of(request)
+            obj.created_by = get_caller(request).authenticated_user
         super().save_model(request, obj, form, change)
 
 
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
-    source = managed(request, source_id)
+    source = get_managed_source(request, source_id)
     if request.method == "POST":
         _act(request, source)
         return HttpResponseRedirect(request.path)
     runs = list(quality.list_live_runs(source)[: _SHOWN + 1])
     before = [*runs[1:], None][: len(runs)]
     table = [(run, old, bool(old and quality.is_regression(old, run))) for run, old in zip(runs, before, strict=True)]
-    return render(
+    return render_page(
         request,
         "quality",
         source,
@@ -108,7 +108,7 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 def export(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
-    source = managed(request, source_id)
+    source = get_managed_source(request, source_id)
     content = golden_questions.export_csv(source, get_caller(request))
     name = f"golden-questions-{source.slug}.csv"
     reply = HttpResponse(content, content_type="text/csv; charset=utf-8")
@@ -126,7 +126,7 @@ def _act(request: HttpRequest, source: DataSource) -> None:
         messages.error(request, "Choose a CSV file.")
         return
     try:
-        added = golden_questions.import_csv(source, file.read(golden_questions.MOST_BYTES + 1), by=get_caller(request))
+        added = golden_questions.import_csv(source, file.read(golden_questions.MAX_BYTES + 1), by=get_caller(request))
     except RagError as error:
         for line in [error.message, *error.data.get("errors", [])]:
             messages.error(request, line)

@@ -10,12 +10,13 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods
 
+from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, EmbeddingModel, Reembedding
 from rag.services.evaluation import quality
 from rag.services.reembedding import lifecycle
 
-from .source_pages import managed, render, user_of
+from .source_pages import get_managed_source, render_page
 
 State = Reembedding.State
 _HISTORY = 20
@@ -30,7 +31,7 @@ _ASKED = {
 
 class StartForm(forms.Form):
     model = forms.ModelChoiceField(EmbeddingModel.objects.none(), label="New embedding model")
-    switches_itself = forms.BooleanField(
+    switches_automatically = forms.BooleanField(
         required=False, label="Switch by itself as soon as it is ready, if the quality gate allows it"
     )
 
@@ -43,7 +44,7 @@ class StartForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
-    source = managed(request, source_id)
+    source = get_managed_source(request, source_id)
     row = lifecycle.get_current(source)
     if request.method == "POST":
         try:
@@ -56,9 +57,9 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         button, meaning = _ASKED[asked]
         refusal = lifecycle.check_quality_gate(row) if asked == "switch" else ""
         context = {"row": row, "action": asked, "button": button, "meaning": meaning, "refusal": refusal}
-        return render(request, "confirm", source, f"{button}?", **context)
+        return render_page(request, "confirm", source, f"{button}?", **context)
     history = source.reembeddings.select_related("from_model", "to_model", "started_by", "old_quality", "new_quality")
-    return render(
+    return render_page(
         request,
         "reembed",
         source,
@@ -77,7 +78,7 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
 def _offered(row: Reembedding) -> tuple[str, ...]:
     if row.state == State.READY:
         return ("switch", "cancel")
-    if row.state in Reembedding.OPEN:
+    if row.state in Reembedding.OPEN_STATES:
         return ("cancel",)
     return ("roll_back", "drop") if row.state == State.SWITCHED else ()
 
@@ -88,8 +89,8 @@ def _act(request: HttpRequest, source: DataSource, row: Reembedding | None) -> N
         form = StartForm(source, request.POST)
         if not form.is_valid():
             raise BadRequest
-        itself = form.cleaned_data["switches_itself"]
-        lifecycle.start(source, form.cleaned_data["model"], by=user_of(request), switches_itself=itself)
+        itself = form.cleaned_data["switches_automatically"]
+        lifecycle.start(source, form.cleaned_data["model"], by=get_caller(request).authenticated_user, switches_automatically=itself)
         messages.success(request, "It has begun: a worker builds the vectors.")
         return
     if row is None or str(row.pk) != request.POST.get("row"):
@@ -111,7 +112,7 @@ def _act(request: HttpRequest, source: DataSource, row: Reembedding | None) -> N
 _ACTS: dict[str, tuple[str, Callable[[HttpRequest, Reembedding], object]]] = {
     "roll_back": (
         "What came in since is embedded with the old model, then it switches back.",
-        lambda request, row: lifecycle.roll_back(row, by=user_of(request)),
+        lambda request, row: lifecycle.roll_back(row, by=get_caller(request).authenticated_user),
     ),
     "drop": ("The old vectors are removed in the background.", lambda _, row: lifecycle.drop(row)),
     "cancel": ("Cancelled.", lambda _, row: lifecycle.cancel(row)),

@@ -50,7 +50,7 @@ class Command(BaseCommand):
                 names = ", ".join(EmbeddingModel.objects.values_list("name", flat=True))
                 raise CommandError(f"There is no embedding model of this name; there are: {names}.")
             itself = bool(options["switch"] or reason)
-            return lifecycle.start(source, model, switches_itself=itself, forced_because=reason)
+            return lifecycle.start(source, model, switches_automatically=itself, forced_because=reason)
         chosen = [name for name in ("switch", "no_gate", "roll_back", "drop", "cancel") if options[name]]
         if not chosen:
             return row

@@ -1,4 +1,4 @@
-"""What an evidence score means, as it was measured: the probability that the passages hold the answer."""
+"""Measured calibrations of evidence scores: the probability that the passages contain the answer."""
 
 from django.db import models
 
@@ -7,27 +7,30 @@ from ragsite.postgres.models import UUIDModel
 
 
 class Calibration(UUIDModel):
-    """Of one embedding model in one gear of retrieval: probability = 1 / (1 + exp(-(slope × evidence + offset)))
-    (rag.services.evaluation.calibration says how it is fitted)."""
+    """The calibration of one embedding model in one retrieval mode.
+
+    probability = 1 / (1 + exp(-(slope × evidence + offset))), fitted by rag.services.evaluation.calibration.
+    """
 
     model = models.ForeignKey(EmbeddingModel, models.CASCADE, related_name="calibrations")
-    gear = models.CharField(max_length=20)
+    mode = models.CharField(max_length=20)
     slope = models.FloatField()
     offset = models.FloatField()
     questions = models.PositiveIntegerField()
-    # On questions that it was not fitted on.
+    # Measured on questions that the curve was not fitted on (cross-validation).
     calibration_error = models.FloatField("expected calibration error")
-    # The mean cosines of the best five at which the probability is 0.75 and 0.60; empty where cosines tell nothing.
+    # The mean cosine of the best five passages at which the probability is 0.75 and 0.60. Empty if the probability does
+    # not grow with the cosine.
     cosine_high = models.FloatField(null=True)
     cosine_medium = models.FloatField(null=True)
-    # [[predicted, observed, questions], …] and [[share answered, share of them wrong], …], each from low to high.
+    # [[predicted, observed, questions], …] and [[share answered, share of them wrong], …], in ascending order.
     reliability = models.JSONField(default=list)
     risk = models.JSONField(default=list)
     at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        ordering = ("model", "gear")
-        constraints = (models.UniqueConstraint(fields=("model", "gear"), name="one_calibration_of_model_and_gear"),)
+        ordering = ("model", "mode")
+        constraints = (models.UniqueConstraint(fields=("model", "mode"), name="one_calibration_per_model_and_mode"),)
 
     def __str__(self) -> str:
-        return f"{self.model}, {self.gear}"
+        return f"{self.model}, {self.mode}"

@@ -1,4 +1,4 @@
-"""Golden questions: what a data source must be able to find, and how well it did."""
+"""Golden questions, which say what a search in a data source must find, and the runs that measure it."""
 
 from django.conf import settings
 from django.db import models
@@ -13,18 +13,21 @@ MAX_QUESTION_CHARACTERS = 2_000
 
 
 class GoldenQuestion(UUIDModel):
-    """A question and one thing that it must find. Rows with the same question are one question with several of them."""
+    """A question and one thing that a search must find. Rows with the same question are one question with several."""
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="golden_questions")
     question = models.CharField(max_length=MAX_QUESTION_CHARACTERS)
     path = models.CharField(
-        "expected document", max_length=MAX_PATH_BYTES, blank=True, help_text="Its path, exactly as it was sent."
+        "expected document",
+        max_length=MAX_PATH_BYTES,
+        blank=True,
+        help_text="The path of the document, exactly as it was sent.",
     )
     passage = models.TextField(
         "expected passage",
         max_length=MAX_QUESTION_CHARACTERS,
         blank=True,
-        help_text="Text that the passage found must contain. With both: in that document.",
+        help_text="Text that a passage must contain. With an expected document, a passage of that document.",
     )
     active = models.BooleanField(default=True)
     created_by = models.ForeignKey(
@@ -49,19 +52,18 @@ class GoldenQuestion(UUIDModel):
 
 
 class QualityRun(UUIDModel):
-    """Figures of one model on a source's golden questions, 0 to 1 (rag.services.evaluation.quality says how they are
-    made)."""
+    """The metrics of one model on a source's golden questions, 0 to 1 (defined in rag.services.evaluation.quality)."""
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="quality_runs")
     model = models.ForeignKey(EmbeddingModel, models.CASCADE, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
-    # With the model that the source was searched with then: a point of its trend. Else it was measured for a gate.
+    # Whether the source was searched with this model at that time. Otherwise it was measured for the quality gate.
     is_live = models.BooleanField()
     questions = models.PositiveIntegerField()
     recall_at_10 = models.FloatField("Recall@10")
     ndcg_at_10 = models.FloatField("nDCG@10")
     mrr_at_10 = models.FloatField("MRR@10")
-    # For each question: what was expected (paths alone), and at which ranks it was found. Never a document's text.
+    # For each question: the expected paths, and the ranks at which they were found. Never the text of a document.
     details = models.JSONField(default=list)
 
     objects = SourceContentQuerySet.as_manager()

@@ -1,4 +1,4 @@
-"""Who is served next: when each organisation's turn was, and which embedding models do not answer."""
+"""State for claiming documents: when each organisation was served last, and outages of embedding models."""
 
 from django.db import models
 
@@ -6,8 +6,8 @@ from orgs.models import Organization
 from rag.models.embedding_models import EmbeddingModel
 
 
-class IngestionTurn(models.Model):
-    """When a worker last took documents of an organisation: the one that waits longest comes next."""
+class IngestionFairness(models.Model):
+    """When a worker last claimed documents of an organisation. The one that has waited longest is served next."""
 
     organization = models.OneToOneField(Organization, models.CASCADE, primary_key=True, related_name="+")
     served_at = models.DateTimeField()
@@ -17,16 +17,16 @@ class IngestionTurn(models.Model):
 
 
 class ModelOutage(models.Model):
-    """An embedding model whose endpoint refuses or cannot be reached. The row is there until it answers again.
+    """An outage of an embedding model. The row exists until the model answers again.
 
-    Until `until` no document that needs the model is taken; afterwards a single one, to see whether it answers.
+    Before `until` no document that needs the model is claimed. Afterwards a single one is claimed as a probe.
     """
 
     model = models.OneToOneField(EmbeddingModel, models.CASCADE, primary_key=True, related_name="+")
     since = models.DateTimeField()
     until = models.DateTimeField()
     tries = models.PositiveIntegerField(default=1)
-    # The document that was taken to see.
+    # The document (IngestionDocument) that is the probe.
     probe = models.UUIDField(null=True)
 
     def __str__(self) -> str:

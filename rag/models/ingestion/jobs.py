@@ -1,4 +1,4 @@
-"""Ingestion jobs. The rows are the truth; a message on the broker is only a hint that there is work."""
+"""Ingestion jobs and their documents. The rows are the source of truth; a message is only a hint that there is work."""
 
 import datetime
 from typing import Self
@@ -16,12 +16,12 @@ from rag.models.content.originals import Original
 from rag.models.sources import Action, DataSource, SourceContentQuerySet, SourceType
 from ragsite.postgres.models import UUIDModel
 
-from .dispatch import IngestionTurn, ModelOutage
+from .dispatch import IngestionFairness, ModelOutage
 
 
 class JobContentQuerySet(SourceContentQuerySet):
     def visible_to(self, caller: Caller, action: Action) -> Self:
-        """VIEW: whoever may send documents to the source or manage it may watch its jobs."""
+        """Jobs are visible (VIEW) to those who may send documents to the source or manage it."""
         if action is not Action.VIEW:
             return super().visible_to(caller, action)
         ingest, manage = (DataSource.objects.visible_to(caller, needed) for needed in (Action.INGEST, Action.MANAGE))
@@ -30,7 +30,7 @@ class JobContentQuerySet(SourceContentQuerySet):
 
 class IngestionJobQuerySet(JobContentQuerySet):
     def with_progress(self) -> Self:
-        """Annotate total, done, failed and chunks from the documents' own rows."""
+        """Annotate total, done, failed and chunks, counted from the documents' rows."""
         return self.annotate(
             total=Count("documents"),
             done=Count("documents", filter=Q(documents__state=IngestionDocument.State.DONE)),
@@ -54,7 +54,9 @@ class IngestionJob(UUIDModel):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     chunk_size = models.PositiveIntegerField()
     chunk_overlap = models.PositiveIntegerField()
-    again = models.BooleanField("parsed again", default=False, help_text="Though nothing has changed.")
+    force_reparse = models.BooleanField(
+        "reparse", default=False, help_text="Documents are processed even if their content has not changed."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -69,7 +71,7 @@ class IngestionJob(UUIDModel):
 
     class Meta:
         ordering = ("-id",)
-        # What has not ended is looked for by the sweep.
+        # For the sweep, which looks for unfinished jobs.
         indexes = (models.Index(fields=["id"], condition=Q(status__in=["queued", "processing"]), name="open_jobs"),)
 
     def __str__(self) -> str:
@@ -77,12 +79,12 @@ class IngestionJob(UUIDModel):
 
 
 class Condition(models.TextChoices):
-    """How an open document fares; it follows from the rows, and is stored nowhere."""
+    """The condition of an open document. It is derived from the rows and stored nowhere."""
 
     QUEUED = "queued", "queued: a worker will take it"
-    STARVED = "starved", "starved: no worker takes anything"
-    RUNNING = "running", "running: a worker is at it"
-    LOST = "lost", "lost: its worker fell silent"
+    STARVED = "starved", "starved: no worker claims documents"
+    RUNNING = "running", "running: a worker processes it"
+    LOST = "lost", "lost: its worker no longer renews the lease"
     WAITING = "waiting", "waiting for another try"
 
 
@@ -96,12 +98,12 @@ TEXT_BYTES = models.Func(models.F("text"), function="octet_length", output_field
 
 class IngestionDocumentQuerySet(JobContentQuerySet):
     def with_condition(self) -> Self:
-        """Annotate condition (empty: it is not open) and retry_at, the earliest time of a postponed one's next try."""
+        """Annotate condition (empty if the document is not open) and retry_at (when a postponed one is tried next)."""
         state, now = IngestionDocument.State, timezone.now()
-        long_ago = now - datetime.timedelta(seconds=_STARVED_AFTER_SECONDS)
+        cutoff = now - datetime.timedelta(seconds=_STARVED_AFTER_SECONDS)
         outage = ModelOutage.objects.filter(model__sources=OuterRef("source"))
-        held = IngestionDocument.objects.filter(state=state.RUNNING, due_at__gte=now)
-        at_work = Exists(held) | Exists(IngestionTurn.objects.filter(served_at__gte=long_ago))
+        leased = IngestionDocument.objects.filter(state=state.RUNNING, due_at__gte=now)
+        is_work_progressing = Exists(leased) | Exists(IngestionFairness.objects.filter(served_at__gte=cutoff))
         queued = Q(state=state.QUEUED)
         return self.annotate(
             condition=Case(
@@ -109,7 +111,7 @@ class IngestionDocumentQuerySet(JobContentQuerySet):
                 When(state=state.RUNNING, then=Value(Condition.LOST)),
                 When(queued & Q(due_at__gt=now), then=Value(Condition.WAITING)),
                 When(queued & Exists(outage), then=Value(Condition.WAITING)),
-                When(queued & Q(queued_at__lt=long_ago) & ~at_work, then=Value(Condition.STARVED)),
+                When(queued & Q(queued_at__lt=cutoff) & ~is_work_progressing, then=Value(Condition.STARVED)),
                 When(queued, then=Value(Condition.QUEUED)),
                 default=Value(""),
             ),
@@ -118,7 +120,7 @@ class IngestionDocumentQuerySet(JobContentQuerySet):
 
 
 class IngestionDocument(UUIDModel):
-    """One document of a job: what was sent, who holds it, what became of it."""
+    """A document of a job: its input, its lease and its outcome."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -140,15 +142,17 @@ class IngestionDocument(UUIDModel):
     OPEN_STATES = (State.QUEUED, State.RUNNING)
 
     job = models.ForeignKey(IngestionJob, models.CASCADE, related_name="documents", db_index=False)
-    # The job's, copied for the order in which workers take documents. The row goes with its job.
+    # The job's source, copied for the index by which workers claim documents. The row is deleted with its job.
     source = models.ForeignKey(
         DataSource, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False, editable=False
     )
     index = models.PositiveIntegerField()
     path = models.TextField()
     title = models.TextField()
-    # One of the two: text that was sent as such, or a file.
-    text = models.TextField(help_text="Emptied once it is done or cancelled; where it failed, after a while.")
+    # The input is either text or a file.
+    text = models.TextField(
+        help_text="Deleted when the document is done or cancelled, and some time after it has failed."
+    )
     original = models.ForeignKey(Original, models.SET_NULL, null=True, related_name="+")
     content_type = models.CharField(max_length=200, blank=True)
     uri = models.TextField(blank=True)
@@ -160,24 +164,24 @@ class IngestionDocument(UUIDModel):
     content_hash = models.CharField(max_length=200)
 
     state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED)
-    # Times that a worker took it and did not end it: a document that kills its workers is set aside.
+    # How often a worker has claimed the document without an outcome. Too many attempts fail it.
     attempts = models.PositiveIntegerField(default=0)
-    # Times that a provider refused or could not be reached: waited out for longer.
+    # How often a provider has failed. More of these are allowed than attempts.
     outages = models.PositiveIntegerField(default=0)
-    # When it was sent, or sent into another round by a retry.
+    # When it was submitted or retried.
     queued_at = models.DateTimeField(default=timezone.now)
-    # While it runs: what is being done, and since when it is held.
+    # While it is running: the present stage, and when it was claimed.
     stage = models.CharField(max_length=9, choices=Stage.choices, blank=True)
     claimed_at = models.DateTimeField(null=True)
-    # Stage → milliseconds, of the attempt that ended it.
+    # Stage → milliseconds, of the last attempt.
     timings = models.JSONField(default=dict)
-    # The token of the worker that holds the row: only its holder may write a result.
+    # The token of the worker that has claimed the row. Only this worker may write the outcome.
     lease = models.UUIDField(null=True)
-    # Running: when the lease ends unless it is prolonged. Queued: not to be tried before; empty means now.
+    # Running: when the lease expires if it is not renewed. Queued: when it may be claimed; empty means now.
     due_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
     document = models.ForeignKey(Document, models.SET_NULL, null=True, related_name="+")
-    # Live: rises while the document is embedded.
+    # Grows while the document is embedded.
     chunk_count = models.PositiveIntegerField(default=0)
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.TextField(blank=True)
@@ -192,18 +196,17 @@ class IngestionDocument(UUIDModel):
     class Meta:
         ordering = ("job", "index")
         constraints = (models.UniqueConstraint(fields=["job", "index"], name="document_of_job"),)
-        # Only what is open is looked for: what a worker may take next, what the sweep brings back, and by whoever may
-        # have finished the last of a job.
+        # Partial indexes on open documents: for claiming, for the sweep, and for closing jobs.
         indexes = (
-            models.Index(fields=["source", "id"], condition=Q(state="queued", due_at=None), name="work_to_take"),
-            models.Index(fields=["due_at"], condition=Q(state="queued", due_at__isnull=False), name="work_postponed"),
-            models.Index(fields=["due_at"], condition=Q(state="running"), name="work_in_hand"),
-            models.Index(fields=["job"], condition=Q(state__in=["queued", "running"]), name="open_of_job"),
-            # What is still kept of what was sent in finished ones.
+            models.Index(fields=["source", "id"], condition=Q(state="queued", due_at=None), name="claimable_documents"),
             models.Index(
-                fields=["finished_at"],
-                condition=Q(finished_at__isnull=False) & HAS_INPUT,
-                name="inputs_kept",
+                fields=["due_at"], condition=Q(state="queued", due_at__isnull=False), name="postponed_documents"
+            ),
+            models.Index(fields=["due_at"], condition=Q(state="running"), name="running_documents"),
+            models.Index(fields=["job"], condition=Q(state__in=["queued", "running"]), name="open_documents_of_job"),
+            # For the deletion of expired inputs.
+            models.Index(
+                fields=["finished_at"], condition=Q(finished_at__isnull=False) & HAS_INPUT, name="documents_with_input"
             ),
         )
 

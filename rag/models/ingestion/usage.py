@@ -1,4 +1,4 @@
-"""What each organisation stores, counted as it is written: a sum over its documents would cost every write."""
+"""What each organisation stores, counted at each write, because a sum over all documents would be too slow."""
 
 from django.db import models
 
@@ -6,8 +6,7 @@ from orgs.models import Organization
 
 
 class Usage(models.Model):
-    """Of the documents that are there; what is deleted does not count. Changed by rag.pipeline.ingestion.quota
-    alone."""
+    """Chunks and bytes of an organisation's live documents. Only rag.pipeline.ingestion.quota changes it."""
 
     organization = models.OneToOneField(
         Organization, models.CASCADE, primary_key=True, related_name="usage", verbose_name="organisation"

@@ -8,16 +8,19 @@ from ragsite.postgres.models import UUIDModel
 
 
 class Conversation(UUIDModel):
-    """rag_used, rag_sources: of its latest exchange. A source has documentId, chunkId and score; no text.
+    """A conversation of a user.
 
-    held_within: the data sources that all of its exchanges were restricted to, by the API keys that held it; None: no
-    restriction.
+    Attributes:
+        rag_used: Whether the latest answer used passages.
+        rag_sources: The passages of the latest answer: documentId, chunkId and score, without text.
+        restricted_to_sources: The ids of the data sources that the API keys of its exchanges were restricted to. None
+            if an exchange was not restricted.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations")
     rag_used = models.BooleanField(default=False)
     rag_sources = models.JSONField(default=list)
-    held_within = ArrayField(models.UUIDField(), null=True, editable=False)
+    restricted_to_sources = ArrayField(models.UUIDField(), null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -1,4 +1,4 @@
-"""Searches that can be asked for again. What they found is kept as ids: texts stay where access to them is decided."""
+"""Searches whose results can be read again. Only ids are stored, so that access to the texts is checked each time."""
 
 from django.conf import settings
 from django.db import models
@@ -7,11 +7,11 @@ from ragsite.postgres.models import UUIDModel
 
 
 class SearchRecord(UUIDModel):
-    """One search of one user, who alone may read it again."""
+    """A search of a user. Only this user may read it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="searches")
     text = models.TextField()
-    # [{"chunk": id, "score": cosine similarity, 0…1}], best first.
+    # [{"chunk": id, "score": cosine similarity, 0 to 1}], best first.
     results = models.JSONField(default=list)
     time_ms = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)

@@ -71,16 +71,16 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
     evidence = np.array([sample.evidence for sample in samples])
     groups = np.array([sample.question for sample in samples])
     try:
-        curve = calibration.fit_curve(evidence, right)
+        curve = calibration.fit_curve(evidence, is_answered)
         predicted = calibration.cross_validate(evidence, is_answered, groups)
     except ValueError as error:
         raise InvalidRequest(f"{model} in {mode} cannot be calibrated: {error}", field="model") from None
-    rows = calibration.reliability_table(predicted, right)
+    rows = calibration.reliability_table(predicted, is_answered)
     high, medium = _threshold_cosines(np.array([sample.cosine for sample in samples]), is_answered)
     values = {
         "slope": curve.slope, "offset": curve.offset, "questions": count, "cosine_high": high, "cosine_medium": medium,
         "calibration_error": calibration.calibration_error(rows), "reliability": rows,
-        "risk": calibration.risk_coverage(predicted, right),
+        "risk": calibration.risk_coverage(predicted, is_answered),
     }  # fmt: skip
     return Calibration.objects.update_or_create(model=model, mode=mode, defaults=values)[0]
 
@@ -147,7 +147,7 @@ def _build_sample(number: int, text: str, passages: Sequence[Passage], is_answer
 def _threshold_cosines(cosines: Floats, is_answered: Booleans) -> tuple[float | None, float | None]:
     """Return the mean cosines at which the probability of an answer equals the contract's high and medium threshold."""
     try:
-        curve = calibration.fit_curve(cosines, right)
+        curve = calibration.fit_curve(cosines, is_answered)
     except ValueError:
         return None, None
     high, medium = settings.RAG_CONFIDENCE_HIGH_THRESHOLD, settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD

@@ -1,7 +1,7 @@
-"""Labelled questions from a folder of evaluation sets, as data sources with golden questions, for as long as needed.
+"""Temporary data sources with golden questions, made from a folder of labelled evaluation sets.
 
 The folder has `retrieval/NAME/` with corpus.jsonl {"id", "title", "text"}, queries.jsonl {"id", "text"} and qrels.tsv
-(question's id, document's id, grade).
+(question id, document id, grade).
 """
 
 import json
@@ -28,41 +28,54 @@ from .quality import MAX_QUESTIONS
 logger = structlog.get_logger(__name__)
 
 _NAME = "Calibration (temporary)"
-# Seconds that removing the sets is waited for; what is left then is removed by the sweep.
-_PATIENCE = 60
+# How long to wait until the sources are removed. The sweep removes what is left after that.
+_REMOVAL_TIMEOUT_SECONDS = 60
 
 
 @contextmanager
 def ingest_labelled_sets(folder: Path, model: EmbeddingModel) -> Iterator[list[DataSource]]:
-    """A source of each set, in an organisation of their own that nobody belongs to; removed at the end.
+    """Ingest each set into a data source of its own; the sources are removed when the block ends.
 
-    Of each set's questions as many are taken as a source may have. Raises InvalidRequest for a folder that is none of
-    this layout, and what ingestion raises.
+    They belong to a new organisation without members. Questions beyond MAX_QUESTIONS per set are ignored.
+
+    Args:
+        folder: A folder with the layout above.
+        model: The embedding model of the sources.
+
+    Raises:
+        InvalidRequest: If the folder has another layout.
+        EmbeddingFailed: If the embedding model does not answer.
     """
-    places = sorted(each for each in folder.glob("retrieval/*") if (each / "qrels.tsv").is_file())
-    if not places:
+    set_folders = sorted(path for path in folder.glob("retrieval/*") if (path / "qrels.tsv").is_file())
+    if not set_folders:
         raise InvalidRequest(f"{folder} has no sets: it must have retrieval/NAME/qrels.tsv.", field="sets")
     organization = create_organization(name=_NAME, slug=f"calibration-{secrets.token_hex(4)}")
     try:
-        yield [_source(place, organization, model) for place in places]
+        yield [_create_source(set_folder, organization, model) for set_folder in set_folders]
     finally:
         _remove(organization)
 
 
-def _source(place: Path, organization: Organization, model: EmbeddingModel) -> DataSource:
+def _create_source(set_folder: Path, organization: Organization, model: EmbeddingModel) -> DataSource:
     slug = f"set-{secrets.token_hex(4)}"
     source = DataSource.objects.create(
-        organization=organization, slug=slug, name=place.name[:100], embedding_model=model
+        organization=organization, slug=slug, name=set_folder.name[:100], embedding_model=model
     )
     paths: dict[str, str] = {}
-    for number, row in enumerate(_rows(place / "corpus.jsonl")):
+    for number, row in enumerate(_read_rows(set_folder / "corpus.jsonl")):
         title, text = str(row.get("title") or ""), str(row["text"])
         paths[str(row["id"])] = f"text-{number}"
-        # A document without a title is otherwise called by its path.
+        # A space as title: without one, the document would get its path as title.
         submission = Submission(path=f"text-{number}", title=title or " ", text=text or title)
         synchronous.ingest_now(source=source, submission=submission)
-    questions = {str(row["id"]): str(row["text"])[:MAX_QUESTION_CHARACTERS] for row in _rows(place / "queries.jsonl")}
-    expected = {key: found for key, found in _relevant(place / "qrels.tsv", paths).items() if key in questions}
+    questions = {
+        str(row["id"]): str(row["text"])[:MAX_QUESTION_CHARACTERS] for row in _read_rows(set_folder / "queries.jsonl")
+    }
+    expected = {
+        key: relevant
+        for key, relevant in _read_relevant_paths(set_folder / "qrels.tsv", paths).items()
+        if key in questions
+    }
     GoldenQuestion.objects.bulk_create(
         GoldenQuestion(source=source, question=questions[key], path=path)
         for key in list(expected)[:MAX_QUESTIONS]
@@ -71,35 +84,35 @@ def _source(place: Path, organization: Organization, model: EmbeddingModel) -> D
     return source
 
 
-def _relevant(file: Path, paths: dict[str, str]) -> dict[str, list[str]]:
-    """Question's id → the paths of what answers it. Lines that are none, a heading among them, are passed over."""
-    found: dict[str, list[str]] = {}
+def _read_relevant_paths(file: Path, paths: dict[str, str]) -> dict[str, list[str]]:
+    """Return question id → paths of the relevant documents. Other lines, as a header, are ignored."""
+    relevant_paths: dict[str, list[str]] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         question, document, grade = (*line.split("\t"), "", "", "")[:3]
         if document in paths and grade.strip() not in ("", "0"):
-            found.setdefault(question, []).append(paths[document])
-    return found
+            relevant_paths.setdefault(question, []).append(paths[document])
+    return relevant_paths
 
 
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
+def _read_rows(file: Path) -> Iterator[dict[str, Any]]:
     with file.open(encoding="utf-8", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line.replace("\\u0000", " "))
                 yield {"id": row["id"], "title": row.get("title"), "text": row["text"]}
             except (ValueError, KeyError, TypeError, AttributeError):
-                wrong = f"{file}, line {number}: an object with id and text is wanted."
-                raise InvalidRequest(wrong, field="sets") from None
+                message = f"{file}, line {number}: expected an object with id and text."
+                raise InvalidRequest(message, field="sets") from None
 
 
 def _remove(organization: Organization) -> None:
-    """As users' sources are removed: statistics and files, too."""
+    """Remove the sources as users' sources are removed, with their statistics and files, then the organisation."""
     for source in DataSource.objects.filter(organization=organization, deleted_at=None):
         deletion.delete_source(source)
-    end = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _REMOVAL_TIMEOUT_SECONDS
     while DataSource.objects.filter(organization=organization).exists():
-        if time.monotonic() > end:
-            logger.warning("calibration_sets_left", organization=organization.slug)
+        if time.monotonic() > deadline:
+            logger.warning("calibration_sets_not_removed", organization=organization.slug)
             return
         deletion.purge_deleted()
     organization.delete()

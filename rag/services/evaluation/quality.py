@@ -1,4 +1,4 @@
-"""How well a data source finds what it must: its golden questions, asked through the real search."""
+"""Retrieval quality of a data source: its golden questions, run through the real search."""
 
 import datetime
 import math
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import structlog
-from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
@@ -22,17 +21,27 @@ from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
-# Passages that are looked at: what /api/rag/query retrieves unless it is told otherwise.
+# Passages that are evaluated: the default number that /api/rag/query retrieves.
 DEPTH = 10
-# Rows a source may have: each question is a search, and all of them are asked in one night.
+# Golden questions that a source may have. Each is a search, and all of them run in one night.
 MAX_QUESTIONS = 500
-# Nights whose figures are kept.
-_KEPT = 400
+# Measuring one source takes at most this long.
+MAX_SECONDS_PER_SOURCE = 300
+# A drop of nDCG@10 by more than this is a regression: of a new embedding model, and since the run before.
+NDCG_TOLERANCE = 0.02
+# Runs that are kept for each source.
+_MAX_STORED_RUNS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """expected: (path, passage), one of them may be empty. ranks: of each, None where it was not found."""
+    """What the search found for one question, with the metrics that follow from it.
+
+    Attributes:
+        question: The question.
+        expected: (path, passage) of everything that must be found; one of the two may be empty.
+        ranks: The rank of each expected thing, from 1; None if it was not found.
+    """
 
     question: str
     expected: tuple[tuple[str, str], ...]
@@ -40,128 +49,149 @@ class QuestionResult:
 
     @property
     def recall(self) -> float:
-        return len(self._found) / len(self.expected)
+        """Recall@10, 0 to 1."""
+        return len(self._found_ranks) / len(self.expected)
 
     @property
     def ndcg(self) -> float:
+        """nDCG@10, 0 to 1."""
         ideal = range(1, min(len(self.expected), DEPTH) + 1)
-        return sum(map(_gain, self._found)) / sum(map(_gain, ideal))
+        return sum(map(_discount, self._found_ranks)) / sum(map(_discount, ideal))
 
     @property
     def reciprocal_rank(self) -> float:
-        return 1 / min(self._found) if self._found else 0.0
+        """1 / the best rank; 0 if nothing was found."""
+        return 1 / min(self._found_ranks) if self._found_ranks else 0.0
 
     @property
-    def _found(self) -> list[int]:
+    def _found_ranks(self) -> list[int]:
         return [rank for rank in self.ranks if rank is not None]
 
 
 def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityRun | None:
-    """Ask the source's active golden questions, and store the figures. None if there are none.
+    """Run the source's active golden questions, and store the metrics.
 
-    model: instead of the one that the source is searched with. Every question goes the way of POST /api/rag/query
-    (retrieve, rerank; the best 10 passages), in a scope of this source alone.
+    Every question is searched as by POST /api/rag/query (retrieve and rerank, the best 10 passages), in this source
+    alone.
 
-    Rows with the same question are one question q with E(q) things to find. A passage at rank i of its answer has the
-    gain g(i) = 1 if it is one of them that no better passage was already, else 0. It is one if its document has the
-    expected path, if one is given, and its text contains the expected passage, if one is given; white space counts as
-    one space. Means over all questions, 0 to 1:
+    Rows with the same question are one question q that has a set E(q) of things to find. The passage at rank i has the
+    gain g(i) = 1 if it is one of them and no passage before it was the same one, else 0. A passage matches if its
+    document has the expected path (if there is one), and its text contains the expected passage (if there is one),
+    with white space collapsed. The metrics are means over all questions, 0 to 1:
 
         Recall@10 = Σ g(i) / |E(q)|
         nDCG@10   = Σ g(i) / log2(i + 1)  ÷  Σ[i = 1 … min(|E(q)|, 10)] 1 / log2(i + 1)
         MRR@10    = 1 / (the lowest i with g(i) = 1), or 0
 
-    Raises what the search raises, RerankFailed if the ranking had to do without the reranker (figures of two rankings
-    are not to be compared), and TimeoutError after RAG_QUALITY_SECONDS.
+    Args:
+        source: The data source.
+        model: An embedding model other than the one that the source is searched with. The source needs vectors of it.
+
+    Returns:
+        The stored run; None if the source has no active golden questions.
+
+    Raises:
+        RerankFailed: If the search worked without the reranker: metrics of two rankings cannot be compared.
+        EmbeddingFailed: If the embedding model does not answer.
+        TimeoutError: After MAX_SECONDS_PER_SOURCE.
     """
     model = model or source.embedding_model
     scope = Scope(source_ids=(source.pk,), model_id=model.pk)
     rows = active_questions(source).order_by("question", "pk").values_list("question", "path", "passage")
-    end = time.monotonic() + settings.RAG_QUALITY_SECONDS
-    asked: list[QuestionResult] = []
-    for question, group in groupby(rows[:MAX_QUESTIONS], key=lambda row: row[0]):
-        if time.monotonic() > end:
+    deadline = time.monotonic() + MAX_SECONDS_PER_SOURCE
+    results: list[QuestionResult] = []
+    for question, question_rows in groupby(rows[:MAX_QUESTIONS], key=lambda row: row[0]):
+        if time.monotonic() > deadline:
             raise TimeoutError
-        asked.append(_ask(question, [(path, passage) for _, path, passage in group], scope))
-    if not asked:
+        results.append(_evaluate(question, [(path, passage) for _, path, passage in question_rows], scope))
+    if not results:
         return None
     return QualityRun.objects.create(
         source=source,
         model=model,
         is_live=model == source.embedding_model,
-        questions=len(asked),
-        recall_at_10=_mean([each.recall for each in asked]),
-        ndcg_at_10=_mean([each.ndcg for each in asked]),
-        mrr_at_10=_mean([each.reciprocal_rank for each in asked]),
+        questions=len(results),
+        recall_at_10=_mean([result.recall for result in results]),
+        ndcg_at_10=_mean([result.ndcg for result in results]),
+        mrr_at_10=_mean([result.reciprocal_rank for result in results]),
         details=[
             {
-                "question": each.question,
-                "expected": [path or "a passage" for path, _ in each.expected],
-                "ranks": list(each.ranks),
-                "ndcg": round(each.ndcg, 4),
+                "question": result.question,
+                "expected": [path or "a passage" for path, _ in result.expected],
+                "ranks": list(result.ranks),
+                "ndcg": round(result.ndcg, 4),
             }
-            for each in asked
+            for result in results
         ],
     )
 
 
 def active_questions(source: DataSource) -> QuerySet[GoldenQuestion]:
+    """Return the golden questions that are measured."""
     return GoldenQuestion.objects.filter(source=source, active=True)
 
 
 def measure_and_compare(source: DataSource) -> QualityRun | None:
-    """`measure` as a point of the source's trend: a fall beyond the tolerance is logged."""
+    """Measure the source with its present model, log a regression since the last run, and delete old runs.
+
+    Returns and raises what `measure` does.
+    """
     run = measure(source)
     if run is None:
         return None
-    before = list_live_runs(source).exclude(pk=run.pk).first()
-    if before and is_regression(before, run):
-        logger.warning("quality_fell", source=str(source.pk), ndcg=run.ndcg_at_10, before=before.ndcg_at_10)
-    old = QualityRun.objects.filter(source=source).order_by("-pk").values("pk")[_KEPT:]
-    QualityRun.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()
+    previous = list_live_runs(source).exclude(pk=run.pk).first()
+    if previous and is_regression(previous, run):
+        logger.warning("quality_dropped", source=str(source.pk), ndcg=run.ndcg_at_10, before=previous.ndcg_at_10)
+    expired = QualityRun.objects.filter(source=source).order_by("-pk").values("pk")[_MAX_STORED_RUNS:]
+    QualityRun.objects.filter(pk__in=list(expired.values_list("pk", flat=True))).delete()
     return run
 
 
-def is_regression(before: QualityRun, now: QualityRun) -> bool:
-    return now.ndcg_at_10 < before.ndcg_at_10 - settings.RAG_GATE_TOLERANCE
+def is_regression(previous: QualityRun, run: QualityRun) -> bool:
+    """Return whether nDCG@10 has dropped by more than the tolerance."""
+    return run.ndcg_at_10 < previous.ndcg_at_10 - NDCG_TOLERANCE
 
 
 def list_live_runs(source: DataSource) -> QuerySet[QualityRun]:
-    """Newest first."""
+    """Return the runs with the model that the source was searched with at that time, newest first."""
     return QualityRun.objects.filter(source=source, is_live=True).select_related("model")
 
 
 def enqueue_nightly_runs() -> None:
-    """A message for each source that has golden questions."""
+    """Send a message to the workers for each source that has golden questions."""
     for source in sources_with_questions():
         queue.send("rag.measure_quality", str(source.pk))
 
 
 def sources_with_questions() -> QuerySet[DataSource]:
-    """Sources with golden questions."""
-    asked = GoldenQuestion.objects.filter(active=True)
-    found = DataSource.objects.filter(deleted_at=None, pk__in=asked.values("source"))
-    return found.select_related("organization", "embedding_model").order_by("pk")
+    """Return the sources of all organisations that have active golden questions."""
+    active = GoldenQuestion.objects.filter(active=True)
+    sources = DataSource.objects.filter(deleted_at=None, pk__in=active.values("source"))
+    return sources.select_related("organization", "embedding_model").order_by("pk")
 
 
 def latest_ndcg(limit: int) -> dict[str, float]:
-    """organisation/slug → the last nDCG@10, of at most `limit` sources with golden questions."""
+    """Return organisation/slug → the latest nDCG@10, of at most `limit` sources with golden questions."""
     runs = QualityRun.objects.filter(source=OuterRef("pk"), is_live=True).order_by("-pk")
     rows = sources_with_questions().annotate(ndcg=Subquery(runs.values("ndcg_at_10")[:1]))[:limit]
     return {f"{row.organization.slug}/{row.slug}": row.ndcg for row in rows if row.ndcg is not None}
 
 
-def measure_if_due(source_id: uuid.UUID, *, again: bool = False) -> None:
-    """A worker's part: once a night, however many schedulers run. What fails is logged; the next night tries again.
+def measure_if_due(source_id: uuid.UUID, *, force: bool = False) -> None:
+    """Measure the source, unless that was done in the last hours: once a night, however many schedulers run.
 
-    again: somebody asks for it now.
+    A failure is logged, and the next night tries again.
+
+    Args:
+        source_id: The data source.
+        force: Measure in any case.
     """
-    with session_lock(f"quality/{source_id}") as is_mine:
+    with session_lock(f"quality/{source_id}") as has_lock:
         source = DataSource.objects.select_related("embedding_model").filter(pk=source_id, deleted_at=None).first()
-        if source is None or not is_mine:
+        if source is None or not has_lock:
             return
-        tonight = timezone.now() - datetime.timedelta(hours=6)
-        if not again and list_live_runs(source).filter(at__gt=tonight).exists():
+        recently = timezone.now() - datetime.timedelta(hours=6)
+        if not force and list_live_runs(source).filter(at__gt=recently).exists():
             return
         try:
             measure_and_compare(source)
@@ -169,36 +199,36 @@ def measure_if_due(source_id: uuid.UUID, *, again: bool = False) -> None:
             logger.warning("quality_not_measured", source=str(source_id), reason=getattr(error, "code", "TOO_SLOW"))
 
 
-def _ask(question: str, expected: Sequence[tuple[str, str]], scope: Scope) -> QuestionResult:
-    found = retrieve.find(Question(text=question, top_k=DEPTH, rerank=True), [scope])
-    if found.warnings:
-        raise RerankFailed("The reranker failed, and figures of two rankings cannot be compared. Measure again later.")
+def _evaluate(question: str, expected: Sequence[tuple[str, str]], scope: Scope) -> QuestionResult:
+    retrieved = retrieve.find_passages(Question(text=question, top_k=DEPTH, rerank=True), [scope])
+    if retrieved.warnings:
+        raise RerankFailed("The reranker failed, and metrics of two rankings cannot be compared. Measure again later.")
     ranks: list[int | None] = [None] * len(expected)
-    wanted = [(path, _plain(passage)) for path, passage in expected]
-    for passage in found.passages:
-        text = _plain(passage.text)
-        for number, each in enumerate(wanted):
-            if ranks[number] is None and _is_it(passage, text, *each):
+    normalized = [(path, _collapse_white_space(passage)) for path, passage in expected]
+    for passage in retrieved.passages:
+        text = _collapse_white_space(passage.text)
+        for number, (path, expected_text) in enumerate(normalized):
+            if ranks[number] is None and _matches(passage, text, path, expected_text):
                 ranks[number] = passage.rank
                 break
     return QuestionResult(question, tuple(expected), tuple(ranks))
 
 
 def is_expected(passage: Passage, expected: Sequence[tuple[str, str]]) -> bool:
-    """Whether the passage is one of the things, (path, passage), that a question must find."""
-    text = _plain(passage.text)
-    return any(_is_it(passage, text, path, _plain(wanted)) for path, wanted in expected)
+    """Return whether the passage is one of the things, (path, passage), that a question must find."""
+    text = _collapse_white_space(passage.text)
+    return any(_matches(passage, text, path, _collapse_white_space(expected_text)) for path, expected_text in expected)
 
 
-def _is_it(passage: Passage, text: str, path: str, expected: str) -> bool:
-    return path in ("", passage.path) and expected in text
+def _matches(passage: Passage, text: str, path: str, expected_text: str) -> bool:
+    return path in ("", passage.path) and expected_text in text
 
 
-def _plain(text: str) -> str:
+def _collapse_white_space(text: str) -> str:
     return " ".join(text.split())
 
 
-def _gain(rank: int) -> float:
+def _discount(rank: int) -> float:
     return 1 / math.log2(rank + 1)
 
 

@@ -37,7 +37,7 @@ class ParsedWork:
     """
 
     row: IngestionDocument
-    chunked: prepare.Cut
+    chunked: prepare.ChunkedDocument
     timings: StageTimings
 
     @property
@@ -104,12 +104,12 @@ def _run_step_for_each(
             raise error
 
 
-def _embed(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> list[prepare.Prepared]:
+def _embed(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> list[prepare.PreparedDocument]:
     started, source = time.monotonic(), works[0].source
     documents = [work.chunked for work in works]
-    prepare.require_room_for(documents, source)
+    prepare.check_quota(documents, source)
     keeper.set_stage(Stage.EMBEDDING, [work.row for work in works])
-    prepared = prepare.embed(documents, source.embedding_model, on_batch=_progress_reporter(works))
+    prepared = prepare.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
     if any(document.fresh for document in documents):
         outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called
@@ -144,7 +144,7 @@ def _progress_reporter(works: Sequence[ParsedWork]) -> Callable[[int], None]:
     return lambda done: update_if_leased(work.row, chunk_count=unchanged_chunks + done)
 
 
-def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared]) -> None:
+def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.PreparedDocument]) -> None:
     """Write the chunks and the outcomes of the documents in one transaction, so that either both exist or none.
 
     A single document whose stored version has changed since it was chunked is prepared again.
@@ -167,14 +167,14 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
     started = time.monotonic()
     try:
         with transaction.atomic():
-            index_outcomes = index.index(prepared_by_row, source=works[0].source)
+            index_outcomes = index.index_documents(prepared_by_row, source=works[0].source)
             for work in works:
                 work.timings.add(Stage.INDEXING, time.monotonic() - started)
             outcomes.record_success(
                 {work.row: index_outcomes[work.row.pk] for work in works},
                 timings={work.row.pk: work.timings.milliseconds for work in works},
             )
-    except index.Outdated:
+    except index.OutdatedVersion:
         if len(works) > 1:
             raise
         (work,) = works
@@ -184,7 +184,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
             options=work.chunked.options,
             on_batch=_progress_reporter(works),
         )
-        write_batch([ParsedWork(work.row, repeated.cut, work.timings)], [repeated])
+        write_batch([ParsedWork(work.row, repeated.chunked, work.timings)], [repeated])
 
 
 def _count_new_chunks(works: Sequence[ParsedWork]) -> int:

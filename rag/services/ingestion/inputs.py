@@ -32,5 +32,5 @@ def submission_of(row: IngestionDocument) -> Submission:
         metadata=row.metadata,
         content_hash=row.content_hash,
         original_id=row.original_id,
-        again=row.job.again,
+        force_reparse=row.job.force_reparse,
     )

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from rag.models import IngestionDocument, IngestionTurn, ModelOutage
+from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
 from ragsite.postgres.models import uuid7
 
@@ -66,8 +66,8 @@ def claim_next(limit: int) -> list[IngestionDocument]:
             stage=Stage.PARSING,
             chunk_count=0,
         )
-        IngestionTurn.objects.bulk_create(
-            [IngestionTurn(organization_id=organization_id, served_at=now)],
+        IngestionFairness.objects.bulk_create(
+            [IngestionFairness(organization_id=organization_id, served_at=now)],
             update_conflicts=True,
             unique_fields=["organization"],
             update_fields=["served_at"],
@@ -125,11 +125,11 @@ SELECT source.id, source.organization_id, source.embedding_model_id, outage.mode
 FROM work
 JOIN rag_datasource AS source ON source.id = work.source_id
 LEFT JOIN rag_modeloutage AS outage ON outage.model_id = source.embedding_model_id
-LEFT JOIN rag_ingestionturn AS turn ON turn.organization_id = source.organization_id
+LEFT JOIN rag_ingestionfairness AS fairness ON fairness.organization_id = source.organization_id
 LEFT JOIN organizations ON organizations.organization_id = source.organization_id
 LEFT JOIN running ON running.source_id = source.id
 WHERE outage.model_id IS NULL OR outage.until <= %(now)s
-ORDER BY coalesce(organizations.documents, 0), turn.served_at NULLS FIRST, coalesce(running.documents, 0), random()
+ORDER BY coalesce(organizations.documents, 0), fairness.served_at NULLS FIRST, coalesce(running.documents, 0), random()
 LIMIT %(limit)s
 """
 

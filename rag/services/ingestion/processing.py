@@ -39,7 +39,7 @@ def process_documents(rows: Sequence[IngestionDocument]) -> None:
     with _asynchronous_commit(), leases.keep_leases() as keeper:
         keeper.add(rows)
         _start_jobs(rows)
-        known_paths = index.known_paths({row.path for row in rows}, source=rows[0].job.source)
+        known_paths = index.existing_paths({row.path for row in rows}, source=rows[0].job.source)
         works: list[batch.ParsedWork] = []
         for row in sorted(rows, key=_input_size):
             if row.path in {work.row.path for work in works}:  # sent twice: in order, not in the same batch
@@ -94,7 +94,7 @@ def _parse(row: IngestionDocument, keeper: LeaseKeeper, *, is_known: bool) -> ba
     with batch.record_errors(row, keeper):
         if not (is_known and _is_unchanged(row)):
             with timings.measure(Stage.PARSING):
-                chunked = prepare.cut(
+                chunked = prepare.parse_and_chunk(
                     submission_of(row), source=row.job.source, options=chunking_options_of(row), is_new=not is_known
                 )
             return batch.ParsedWork(row, chunked, timings)
@@ -105,7 +105,7 @@ def _parse(row: IngestionDocument, keeper: LeaseKeeper, *, is_known: bool) -> ba
 def _is_unchanged(row: IngestionDocument) -> bool:
     """Return whether the stored document has this content already; if so, write the outcome in the same transaction."""
     with transaction.atomic():
-        outcome = index.unchanged(
+        outcome = index.update_if_unchanged(
             submission_of(row), source=row.job.source, options=chunking_options_of(row), revision=row.pk
         )
         if outcome is not None:

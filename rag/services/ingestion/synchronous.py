@@ -53,17 +53,17 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
 
 def _ingest(source: DataSource, submission: Submission, size: int) -> IndexOutcome:
     revision, options = uuid7(), _chunking_options(source, submission.path)
-    if not source._state.adding and index.known_paths([submission.path], source=source):
+    if not source._state.adding and index.existing_paths([submission.path], source=source):
         with transaction.atomic():
-            unchanged = index.unchanged(submission, source=source, options=options, revision=revision)
+            unchanged = index.update_if_unchanged(submission, source=source, options=options, revision=revision)
         if unchanged is not None:
             return unchanged
     else:
-        quota.require_room(source.organization_id, chunks=1, bytes=size)
+        quota.check_quota(source.organization_id, chunks=1, bytes=size)
     while True:
         prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
-        with contextlib.suppress(index.Outdated), transaction.atomic():
-            return index.index({revision: prepared}, source=lookup.save_if_new(source))[revision]
+        with contextlib.suppress(index.OutdatedVersion), transaction.atomic():
+            return index.index_documents({revision: prepared}, source=lookup.save_if_new(source))[revision]
 
 
 def _chunking_options(source: DataSource, path: str) -> ChunkingOptions:

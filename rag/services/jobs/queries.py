@@ -59,7 +59,7 @@ def list_jobs(
     if organization:
         jobs = jobs.filter(source__organization=organization)
     if source:
-        jobs = jobs.filter(source__in=DataSource.objects.filter(organization_resolver.by_reference(source)))
+        jobs = jobs.filter(source__in=DataSource.objects.filter(organization_resolver.match_reference(source)))
     return jobs.filter(status=status) if status else jobs
 
 

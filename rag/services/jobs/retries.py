@@ -75,7 +75,7 @@ def retry_documents(documents: QuerySet[IngestionDocument]) -> int:
     # Sources are locked before jobs, as when a source is deleted: one order prevents deadlocks.
     for source in DataSource.objects.filter(pk__in=jobs.values("source")).order_by("pk"):
         source.hold(any_model=True)
-        quota.refuse_if_full(source.organization_id)
+        quota.check_not_full(source.organization_id)
     locked_jobs = list(jobs.order_by("pk").select_for_update(of=("self",)))
     ids = list(retryable.filter(job__in=locked_jobs).order_by("pk").values_list("pk", flat=True))
     IngestionDocument.objects.filter(pk__in=ids, state=State.FAILED).update(

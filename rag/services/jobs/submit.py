@@ -34,17 +34,17 @@ def submit_job(
         UnknownSource: If the source was deleted in the meantime.
     """
     source.hold(any_model=True)
-    quota.refuse_if_full(source.organization_id)
+    quota.check_not_full(source.organization_id)
     job = IngestionJob.objects.create(
         source=source,
         created_by=actor,
         chunk_size=options.size,
         chunk_overlap=options.overlap,
-        again=any(submission.again for submission in submissions),
+        force_reparse=any(submission.force_reparse for submission in submissions),
     )
     rows = [_build_row(job, index, submission) for index, submission in enumerate(submissions)]
     IngestionDocument.objects.bulk_create(rows, batch_size=500)
-    quota.require_room_for_open(source.organization_id)
+    quota.check_quota_of_open_documents(source.organization_id)
     notify_workers(sum(row.state == State.QUEUED for row in rows))
     close_if_finished(job.pk)  # a job of unreadable documents only has nothing to wait for
     return job

@@ -71,7 +71,7 @@ def submit_documents(
         IndexFull: If the organisation's quota has no room.
         UnknownSource: If the source was deleted in the meantime.
     """
-    quota.refuse_if_full(source.organization_id)
+    quota.check_not_full(source.organization_id)
     documents = [_check_format(document, is_only=len(documents) == 1) for document in documents]
     files = [
         originals.IncomingFile(document.open_content, document.name, document.submission.content_type)

@@ -1,15 +1,14 @@
-"""Moving a data source to another embedding model, without downtime: start, watch, switch, roll back, drop.
+"""Re-embedding: moving a data source to another embedding model without downtime.
 
-The work itself is in `rag.services.reembedding.worker`. Callers have found the source, or the row, among those that
-their user
-may MANAGE; `by` is noted.
+A re-embedding is started, switched, rolled back, dropped or cancelled here; a worker does the work
+(rag.services.reembedding.worker). The functions do not check permissions: callers have found the source, or the row,
+among those that the user may MANAGE.
 """
 
 import datetime
 from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -24,15 +23,15 @@ from rag.services.evaluation import quality
 logger = structlog.get_logger(__name__)
 
 State = Reembedding.State
-# Searches that began before a switch go on with the old vectors; none of them takes as long as this.
+# Searches that started before a switch still use the old vectors. No search takes longer than this.
 GRACE_PERIOD = datetime.timedelta(minutes=5)
 
 
 def get_current(source: DataSource) -> Reembedding | None:
-    """The one that is at work, waits for a decision, or has still old vectors to go back to or to remove."""
+    """Return the source's re-embedding that is open or still has old vectors, to roll back to or to remove."""
     rows = source.reembeddings.select_related("from_model", "to_model", "old_quality", "new_quality", "source")
     rows = rows.select_related("source__embedding_model", "started_by", "clearing")
-    return rows.filter(_open()).first() or rows.filter(state=State.SWITCHED).first()
+    return rows.filter(_is_open()).first() or rows.filter(state=State.SWITCHED).first()
 
 
 def start(
@@ -40,63 +39,98 @@ def start(
     model: EmbeddingModel,
     *,
     by: User | None = None,
-    switches_itself: bool = False,
+    switches_automatically: bool = False,
     forced_because: str = "",
 ) -> Reembedding:
-    """Begin to build vectors of the model beside those that the source has.
+    """Start to build vectors of another model. The source is searched with its present vectors meanwhile.
 
-    switches_itself: as soon as they are complete, if the quality gate allows it or `forced_because` says why it need
-    not. Raises InvalidRequest if that is not possible now, UnknownSource if the source was deleted meanwhile.
+    Args:
+        source: The data source.
+        model: The new embedding model.
+        by: Who starts it, for the record.
+        switches_automatically: Switch as soon as the vectors are complete, if the quality gate allows it.
+        forced_because: Why the quality gate is overruled; empty if it is not.
+
+    Raises:
+        InvalidRequest: If the source has this model already, or another re-embedding is open.
+        UnknownSource: If the source was deleted in the meantime.
     """
     with transaction.atomic():
-        source = _locked(source)
+        source = _lock(source)
         if source.embedding_model_id == model.pk:
-            raise _refused(f"The source has the model {model} already.")
-        if kept := source.reembeddings.filter(state=State.SWITCHED).first():
-            raise _refused(f"The vectors of {kept.from_model} are still kept. Roll back to them, or drop them first.")
-        return _begin(source, model, by=by, switches_itself=switches_itself, forced_because=forced_because)
+            raise _invalid(f"The source has the model {model} already.")
+        if switched := source.reembeddings.filter(state=State.SWITCHED).first():
+            raise _invalid(f"The vectors of {switched.from_model} still exist. Roll back to them, or drop them first.")
+        return _create(
+            source, model, by=by, switches_automatically=switches_automatically, forced_because=forced_because
+        )
 
 
 def roll_back(row: Reembedding, *, by: User | None = None) -> Reembedding:
-    """The same way in the other direction. Only what came in since the switch has to be embedded; then it switches
-    itself, without a gate. Raises InvalidRequest, UnknownSource."""
+    """Start a re-embedding back to the old model.
+
+    Only chunks that were added since the switch have to be embedded. Then it switches by itself, without the gate.
+
+    Raises:
+        InvalidRequest: If there are no old vectors, or another re-embedding is open.
+        UnknownSource: If the source was deleted in the meantime.
+    """
     with transaction.atomic():
-        source = _locked(row.source)
+        source = _lock(row.source)
         if not source.reembeddings.filter(pk=row.pk, state=State.SWITCHED).exists():
-            raise _refused("There are no old vectors to go back to.")
-        return _begin(source, row.from_model, by=by, switches_itself=True, undoes=row)
+            raise _invalid("There are no old vectors to roll back to.")
+        return _create(source, row.from_model, by=by, switches_automatically=True, undoes=row)
 
 
 def switch(row: Reembedding, *, forced_because: str = "") -> bool:
-    """Search the source with the new model from now on. False: chunks came in meanwhile; they are embedded first, and
-    then it switches itself.
+    """Search the source with the new model from now on.
 
-    Raises InvalidRequest if it is not ready, or if the quality gate refuses and nobody says why it should not.
+    Args:
+        row: A re-embedding that is ready.
+        forced_because: Why the quality gate is overruled; empty if it is not.
+
+    Returns:
+        False if chunks were added in the meantime: they are embedded first, then it switches by itself.
+
+    Raises:
+        InvalidRequest: If the re-embedding is not ready, or the quality gate refuses the switch.
+        UnknownSource: If the source was deleted in the meantime.
     """
     forced_because = forced_because.strip()
     if row.state != State.READY:
-        raise _refused("It is not ready to be switched.")
+        raise _invalid("It is not ready to be switched.")
     if not forced_because and (reason := check_quality_gate(row)):
-        raise _refused(reason)
-    values = {"state": State.BUILDING, "switches_itself": True, "position": None, "forced_because": forced_because}
+        raise _invalid(reason)
+    values = {
+        "state": State.BUILDING,
+        "switches_automatically": True,
+        "position": None,
+        "forced_because": forced_because,
+    }
     if not Reembedding.objects.filter(pk=row.pk, state=State.READY).update(**values):
-        raise _refused("Somebody else was at it at the same time: look again.")
+        raise _invalid("The re-embedding was changed by somebody else at the same time. Reload, and try again.")
     row.refresh_from_db(fields=list(values))
     if switch_if_complete(row):
         return True
-    _tell_workers()
+    _notify_worker()
     return False
 
 
 @transaction.atomic
 def switch_if_complete(row: Reembedding) -> bool:
-    """The switch itself: True if it has been made.
+    """Switch the source to the new model if no chunk lacks a vector of it.
 
-    Whoever writes chunks holds the source's row (DataSource.hold): they have committed before it is taken here, and are
-    counted, or they wait and find that their model is no longer the source's (ModelChanged). Readers never wait: the
-    vectors of both models are complete at this moment.
+    Every transaction that writes chunks locks the source's row (DataSource.lock_for_write). It has either committed
+    before the row is locked here, and its chunks are checked; or it waits, and finds that its model is no longer the
+    source's (ModelChanged). Searches never wait, because both models have all vectors at this moment.
+
+    Returns:
+        Whether the source was switched.
+
+    Raises:
+        UnknownSource: If the source was deleted, or has another model than the one that this row starts from.
     """
-    if not reembed.is_complete(row.source, row.to_model):  # before anybody has to wait
+    if not reembed.is_complete(row.source, row.to_model):  # first without a lock, so that writers do not wait
         return False
     source = DataSource.objects.select_for_update().filter(pk=row.source_id, deleted_at=None).first()
     if source is None or source.embedding_model_id != row.from_model_id:
@@ -111,89 +145,108 @@ def switch_if_complete(row: Reembedding) -> bool:
         Reembedding.objects.filter(pk=row.undoes_id).update(state=State.ROLLED_BACK)
     source.embedding_model_id = row.to_model_id
     source.save(update_fields=["embedding_model", "updated_at"])
-    logger.info("source_switched", source=str(source.pk), model=row.to_model.name, forced=bool(row.forced_because))
+    logger.info("reembedding_switched", source=str(source.pk), model=row.to_model.name, forced=bool(row.forced_because))
     return True
 
 
 def drop(row: Reembedding) -> None:
-    """Remove the vectors of the model that the source had before, in the background. There is no way back then."""
+    """Remove the vectors of the old model in the background. The re-embedding can then no longer be rolled back.
+
+    Raises:
+        InvalidRequest: If there are no old vectors, or another re-embedding is open.
+        UnknownSource: If the source was deleted in the meantime.
+    """
     if row.switched_at is None:
-        raise _refused("There are no old vectors to drop.")
+        raise _invalid("There are no old vectors to drop.")
     with transaction.atomic():
-        source = _locked(row.source)
-        if source.reembeddings.filter(_open()).exists():
-            raise _refused("Another one is under way: cancel it first.")
+        source = _lock(row.source)
+        if source.reembeddings.filter(_is_open()).exists():
+            raise _invalid("Another re-embedding of this source is open: cancel it first.")
         values = {"state": State.DROPPED, "clearing": row.from_model, "position": None, "outages": 0}
         switched = source.reembeddings.filter(pk=row.pk, state=State.SWITCHED)
         if not switched.update(**values, due_at=row.switched_at + GRACE_PERIOD):
-            raise _refused("There are no old vectors to drop.")
-    _tell_workers()
+            raise _invalid("There are no old vectors to drop.")
+    _notify_worker()
 
 
 def cancel(row: Reembedding) -> None:
-    """End it. What it has built is removed in the background; a way back keeps the vectors that were there before."""
+    """Cancel an open re-embedding. The vectors that it has built are removed in the background.
+
+    A cancelled rollback removes nothing: the old vectors are still needed for another one.
+
+    Raises:
+        InvalidRequest: If it is not open.
+    """
     now = timezone.now()
     values = {"state": State.CANCELLED, "finished_at": now, "position": None, "outages": 0, "due_at": None, "error": ""}
-    open_row = Reembedding.objects.filter(pk=row.pk, state__in=Reembedding.OPEN)
+    open_row = Reembedding.objects.filter(pk=row.pk, state__in=Reembedding.OPEN_STATES)
     if not open_row.update(**values, clearing=None if row.undoes_id else row.to_model):
-        raise _refused("It has ended already.")
-    _tell_workers()
+        raise _invalid("This re-embedding has ended already.")
+    _notify_worker()
 
 
 def resume(row: Reembedding) -> None:
-    """Look again for what is missing, after a failure or for newer figures of the gate."""
+    """Continue after a failure, or measure again for the quality gate: missing vectors are built first.
+
+    Raises:
+        InvalidRequest: If it has neither failed nor is ready.
+    """
     values = {"state": State.BUILDING, "position": None, "outages": 0, "due_at": None, "error": ""}
     waiting = Reembedding.objects.filter(pk=row.pk, state__in=[State.FAILED, State.READY])
     if not waiting.update(**values, measured_at=None, old_quality=None, new_quality=None):
-        raise _refused("There is nothing to resume.")
-    _tell_workers()
+        raise _invalid("There is nothing to resume.")
+    _notify_worker()
 
 
 def check_quality_gate(row: Reembedding) -> str:
-    """Why the quality gate refuses the switch; empty if it does not, or has nothing to say."""
+    """Return why the quality gate refuses the switch; empty if it does not.
+
+    The gate compares nDCG@10 of both models on the source's golden questions, with NDCG_TOLERANCE. It
+    does not apply to rollbacks, to sources without golden questions, and if it was overruled.
+    """
     if row.undoes_id or row.forced_because:
         return ""
     old, new = row.old_quality, row.new_quality
     if old is None or new is None:
         if quality.active_questions(row.source).exists():
-            return "The source has golden questions that were not asked for both models. Measure again."
+            return "The golden questions of the source were not measured with both models. Measure again."
         return ""
-    tolerance = settings.RAG_GATE_TOLERANCE
+    tolerance = quality.NDCG_TOLERANCE
     if new.ndcg_at_10 >= old.ndcg_at_10 - tolerance:
         return ""
     return (
-        f"{row.to_model} finds less on the golden questions: nDCG@10 {new.ndcg_at_10:.3f}, and {old.ndcg_at_10:.3f} "
+        f"{row.to_model} is worse on the golden questions: nDCG@10 is {new.ndcg_at_10:.3f}, and {old.ndcg_at_10:.3f} "
         f"with {row.from_model} (tolerance {tolerance:g})."
     )
 
 
-def _begin(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
-    """In the caller's transaction, which has locked the source."""
-    if source.reembeddings.filter(_open()).exists():
-        raise _refused("A re-embedding of this source is under way, or its vectors are still being removed.")
+def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
+    """Create the row and notify a worker, inside the caller's transaction, which has locked the source."""
+    if source.reembeddings.filter(_is_open()).exists():
+        raise _invalid("Another re-embedding of this source is open, or its vectors are still being removed.")
     row = Reembedding.objects.create(
         source=source, from_model=source.embedding_model, to_model=model, started_by=by, **values
     )
-    _tell_workers()
+    _notify_worker()
     return row
 
 
-def _open() -> Q:
-    return Q(state__in=Reembedding.OPEN) | Q(clearing__isnull=False)
+def _is_open() -> Q:
+    return Q(state__in=Reembedding.OPEN_STATES) | Q(clearing__isnull=False)
 
 
-def _locked(source: DataSource) -> DataSource:
-    """For the caller's transaction; those who write documents to it need not wait."""
+def _lock(source: DataSource) -> DataSource:
+    """Lock the source for the caller's transaction. no_key: transactions that write documents do not have to wait."""
     rows: QuerySet[DataSource] = DataSource.objects.select_for_update(of=("self",), no_key=True)
-    found = rows.select_related("embedding_model").filter(pk=source.pk, deleted_at=None).first()
-    if found is None:
+    locked = rows.select_related("embedding_model").filter(pk=source.pk, deleted_at=None).first()
+    if locked is None:
         raise UnknownSource
-    return found
+    return locked
 
 
-def _tell_workers() -> None:
+def _notify_worker() -> None:
     queue.send("rag.reembed", expires=60)
 
 
-def _refused(message: str) -> InvalidRequest:
+def _invalid(message: str) -> InvalidRequest:
     return InvalidRequest(message, field="model")

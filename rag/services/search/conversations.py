@@ -15,7 +15,7 @@ from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.pipeline.answering import extractive
 from rag.pipeline.answering.answer import describe_gaps
-from rag.pipeline.answering.blocks import merge_passages
+from rag.pipeline.answering.merge import merge_passages
 from rag.pipeline.answering.chat_context import build_system_prompt
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.sentence_similarity import sentence_similarity
@@ -99,7 +99,7 @@ def _get_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) 
         return None
     conversations = Conversation.objects.filter(user=caller.authenticated_user)
     if key_sources is not None:
-        conversations = conversations.filter(held_within__contained_by=list(key_sources))
+        conversations = conversations.filter(restricted_to_sources__contained_by=list(key_sources))
     conversation = conversations.filter(pk=pk).first() if pk else None
     if conversation is None:
         raise UnknownConversation
@@ -196,7 +196,7 @@ def _store(
     key_sources = effective_permissions(caller).sources
     if conversation is None:
         conversation = Conversation.objects.create(
-            user=caller.authenticated_user, held_within=None if key_sources is None else list(key_sources)
+            user=caller.authenticated_user, restricted_to_sources=None if key_sources is None else list(key_sources)
         )
     # Locked: concurrent requests that continue one conversation are stored one after the other.
     row = Conversation.objects.select_for_update().get(pk=conversation.pk)
@@ -205,13 +205,13 @@ def _store(
         ConversationMessage(conversation=row, position=position + index, role=message.role, content=message.content)
         for index, message in enumerate(messages)
     )
-    if key_sources is None or row.held_within is None:
-        row.held_within = None
+    if key_sources is None or row.restricted_to_sources is None:
+        row.restricted_to_sources = None
     else:
-        row.held_within = sorted({*row.held_within, *key_sources})
+        row.restricted_to_sources = sorted({*row.restricted_to_sources, *key_sources})
     row.rag_used = retrieval is not None
     row.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
-    row.save(update_fields=["rag_used", "rag_sources", "held_within", "updated_at"])
+    row.save(update_fields=["rag_used", "rag_sources", "restricted_to_sources", "updated_at"])
     return row
 
 

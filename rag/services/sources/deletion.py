@@ -20,13 +20,13 @@ from django.utils import timezone
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.models import Organization
-from orgs.services import service_address
+from orgs.services import service_user_email
 from rag import queue
 from rag.errors import UnknownSource
-from rag.models import Chunk, DataSource, Document, IngestionDocument, IngestionJob, Original
+from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original
 from rag.models.ingestion.jobs import HAS_INPUT
 from rag.pipeline.ingestion import quota
-from rag.providers.stores.pgvector import terms
+from rag.providers import registry
 from rag.services.jobs import lifecycle, originals
 from ragsite.postgres.locks import try_advisory_xact_lock
 
@@ -71,7 +71,7 @@ def delete_source(source: DataSource) -> None:
     locked.save(update_fields=["deleted_at"])
     queue.send("rag.purge_deleted")
     logger.info("source_deleted", source=str(locked.pk))
-    quota.make_room(locked.organization_id, chunks=-chunks, bytes=-size)
+    quota.update_usage(locked.organization_id, chunks=-chunks, bytes=-size)
 
 
 @transaction.atomic
@@ -89,7 +89,7 @@ def delete_organization(organization: Organization) -> None:
     locked.deleted_at, locked.is_active = timezone.now(), False
     locked.save(update_fields=["deleted_at", "is_active"])
     _delete_sources(locked)
-    User.objects.filter(email=service_address(locked.slug)).delete()
+    User.objects.filter(email=service_user_email(locked.slug)).delete()
     for related in (locked.api_keys, locked.memberships, locked.teams, locked.roles):
         related.all().delete()
     queue.send("rag.purge_deleted")
@@ -102,7 +102,7 @@ def _delete_sources(organization: Organization) -> None:
 
 
 def purge_deleted() -> None:
-    """Remove rows of what was deleted, for at most RAG_SWEEP_SECONDS, when beat makes the next call.
+    """Remove rows of what was deleted, for at most RAG_SWEEP_INTERVAL_SECONDS, when beat makes the next call.
 
     Every deletion sends a message for it too; beat is there in case that one is lost.
     """
@@ -131,11 +131,7 @@ def purge_document_batch() -> bool:
     if not try_advisory_xact_lock("purge/documents"):
         return False
     document_ids = _next_unpurged_documents()
-    chunks = Chunk.objects.filter(document__in=document_ids).order_by("document", "position")
-    batch = list(chunks.values_list("pk", flat=True)[:_BATCH_SIZE])
-    terms.forget(batch)
-    Chunk.objects.filter(pk__in=batch).only("pk").delete()
-    if len(batch) < _BATCH_SIZE:
+    if registry.chunk_store().delete_document_chunks(document_ids, limit=_BATCH_SIZE) < _BATCH_SIZE:
         empty_values: dict[str, Any] = {
             "text": "",
             "title": "",
@@ -185,19 +181,17 @@ def _purge_source(source_id: uuid.UUID) -> bool:
     """Remove a batch of rows of a deleted source, and finally its own row."""
     if not try_advisory_xact_lock(f"purge/{source_id}"):
         return False
+    if registry.chunk_store().delete_source_chunks(source_id, limit=_BATCH_SIZE):
+        return True
     querysets: tuple[QuerySet[Model], ...] = (
-        Chunk.objects.filter(source=source_id),
         IngestionDocument.objects.filter(job__source=source_id),
         IngestionJob.objects.filter(source=source_id),
         Document.objects.filter(source=source_id),
     )
     for queryset in querysets:
         if batch := list(queryset.order_by("pk").values_list("pk", flat=True)[:_BATCH_SIZE]):
-            if queryset.model is Chunk:
-                terms.forget(batch)
             queryset.model._default_manager.filter(pk__in=batch).only("pk").delete()
             return True
-    terms.forget_source(source_id)
     if Original.objects.filter(source=source_id).exists():
         return originals.delete_batch_of_source(source_id)
     DataSource.objects.filter(pk=source_id).exclude(deleted_at=None).delete()

@@ -134,7 +134,7 @@ def delete_document(document: Document) -> None:
     Original.objects.filter(documents=document).release()
     queue.send("rag.purge_deleted")
     logger.info("document_deleted", document=str(document.pk), source=str(source.pk), chunks=chunks)
-    quota.make_room(source.organization_id, chunks=-chunks, bytes=-size)
+    quota.update_usage(source.organization_id, chunks=-chunks, bytes=-size)
 
 
 def get_storage_totals(source: DataSource) -> tuple[int, int, int]:

@@ -131,7 +131,7 @@ def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid
 
 def _require_empty(source: DataSource) -> None:
     """Raise InvalidRequest if the source has documents, open jobs or a re-embedding. The caller has locked its row."""
-    reembeddings = source.reembeddings.filter(Q(state__in=Reembedding.OPEN) | Q(clearing__isnull=False))
+    reembeddings = source.reembeddings.filter(Q(state__in=Reembedding.OPEN_STATES) | Q(clearing__isnull=False))
     documents = Document.objects.live().filter(source=source)
     if documents.exists() or lifecycle.unfinished_jobs().filter(source=source).exists() or reembeddings.exists():
         raise InvalidRequest(

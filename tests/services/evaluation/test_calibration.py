@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from orgs.models import Organization
-from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion, SourceTerm
+from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion
+from rag.models.content.index_tables import SourceTerm
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
@@ -32,12 +33,12 @@ def test_golden_questions_give_a_rising_curve_and_thresholds_that_are_adopted_on
             GoldenQuestion.objects.create(
                 source=source, question=f"What does animal{number} of forest{number} eat?", path=f"{number}.txt"
             )
-        call_command("calibrate", "told", gear=["dense+rerank"])
-        row = Calibration.objects.get(model=model, gear="dense+rerank")
+        call_command("calibrate", "told", mode=["dense+rerank"])
+        row = Calibration.objects.get(model=model, mode="dense+rerank")
         model.refresh_from_db()
         assert (row.questions, row.slope > 0, model.confidence_high) == (30, True, None)
         assert row.calibration_error < 0.2
-        call_command("calibrate", "told", gear=["dense+rerank"], adopt=True)
+        call_command("calibrate", "told", mode=["dense+rerank"], adopt=True)
         model.refresh_from_db()
         assert model.confidence_high is not None
         assert model.confidence_medium is not None
@@ -62,8 +63,8 @@ def test_labelled_sets_calibrate_and_leave_nothing_behind(tmp_path: Path) -> Non
             (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         grades = "".join(f"q{number}\td{number}\t1\n" for number in range(30))
         (folder / "qrels.tsv").write_text(f"question\tdocument\tgrade\n{grades}")
-        call_command("calibrate", "told", gear=["dense+rerank"], sets=str(tmp_path), stdout=(out := StringIO()))
-    row = Calibration.objects.get(model=model, gear="dense+rerank")
+        call_command("calibrate", "told", mode=["dense+rerank"], sets=str(tmp_path), stdout=(out := StringIO()))
+    row = Calibration.objects.get(model=model, mode="dense+rerank")
     assert (row.questions, row.slope > 0) == (30, True)
     assert f"expected calibration error {row.calibration_error:.3f} on 30 questions" in out.getvalue()
     assert "wrong among the surest: 12%: 0%" in out.getvalue()
@@ -74,7 +75,7 @@ def test_labelled_sets_calibrate_and_leave_nothing_behind(tmp_path: Path) -> Non
 
 def test_the_curve_is_shown_and_not_changed(admin_client: Client) -> None:
     row = Calibration.objects.create(
-        model=EmbeddingModel.objects.default(), gear="dense", slope=2, offset=-4, questions=40, calibration_error=0.04,
+        model=EmbeddingModel.objects.default(), mode="dense", slope=2, offset=-4, questions=40, calibration_error=0.04,
         reliability=[[0.2, 0.25, 40.0], [0.8, 0.7, 40.0]], risk=[[0.1, 0.0], [1.0, 0.4]],
     )  # fmt: skip
     page = admin_client.get(f"/admin/rag/calibration/{row.pk}/change/").content.decode()

@@ -117,8 +117,10 @@ def test_figures_of_two_rankings_are_not_compared(source: DataSource, settings: 
         quality.measure(source)
 
 
-def test_a_source_that_takes_too_long_does_not_stop_the_night(source: DataSource, settings: Any) -> None:
-    settings.RAG_QUALITY_SECONDS = -1
+def test_a_source_that_takes_too_long_does_not_stop_the_night(
+    source: DataSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quality, "MAX_SECONDS_PER_SOURCE", -1)
     ask(source, "zebra", "zebra.txt")
     with capture_logs() as logs:
         structlog.get_logger("test")
@@ -130,8 +132,8 @@ def test_a_source_that_takes_too_long_does_not_stop_the_night(source: DataSource
 def test_once_a_night_and_whenever_somebody_asks(source: DataSource) -> None:
     ask(source, "zebra", "zebra.txt")
     assert [each.pk for each in quality.sources_with_questions()] == [source.pk]
-    for again in (False, False, True):
-        quality.measure_if_due(source.pk, again=again)
+    for force in (False, False, True):
+        quality.measure_if_due(source.pk, force=force)
     assert QualityRun.objects.count() == 2
     QualityRun.objects.update(at=timezone.now() - datetime.timedelta(hours=20))
     quality.measure_if_due(source.pk)
@@ -145,7 +147,7 @@ def test_a_fall_is_logged(source: DataSource) -> None:
     with capture_logs() as logs:
         quality.measure_and_compare(source)
         quality.measure_and_compare(source)
-    assert [each["event"] for each in logs] == ["quality_fell"]
+    assert [each["event"] for each in logs] == ["quality_dropped"]
     assert quality.latest_ndcg(10) == {"home/library": 0.5}
 
 
@@ -170,7 +172,7 @@ def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
     ingest_text(source, "plants.md", filler, content_type="text/markdown")
     for animal in ANIMALS:
         ask(source, f"Where does the {animal} live?", f"{animal}.txt")
-    row = start(source, models["blind"], switches_itself=True)
+    row = start(source, models["blind"], switches_automatically=True)
     assert row.state == State.READY, "it did not switch itself"
     assert row.old_quality is not None
     assert row.new_quality is not None
@@ -195,7 +197,7 @@ def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
 
 def test_an_equal_model_passes_and_switches_itself(source: DataSource, models: dict[str, EmbeddingModel]) -> None:
     ask(source, "zebra", "zebra.txt")
-    row = start(source, models["equal"], switches_itself=True)
+    row = start(source, models["equal"], switches_automatically=True)
     assert row.state == State.SWITCHED
     assert DataSource.objects.get().embedding_model == models["equal"]
 
@@ -249,13 +251,13 @@ def test_what_was_exported_can_be_imported(world: World, source: DataSource) -> 
         (csv("question,path", "a,b", "", "c,", ",d"), "Line 4: path or passage is missing"),
         (csv("question,path", "a,b", "c,d,e"), "Line 3: 3 values under 2 columns"),
         (csv("question,path", '"a\nb",', "c,"), "Line 4: path or passage"),
-        (csv("question,path", "a" * 2001 + ",b"), "Line 2: question and passage have at most 2,000"),
-        (csv("question,path", "a," + "é" * 1001), "Line 2: path has at most 2,000 bytes"),
+        (csv("question,path", "a" * 2001 + ",b"), "Line 2: question and passage may have at most 2,000"),
+        (csv("question,path", "a," + "é" * 1001), "Line 2: path may have at most 2,000 bytes"),
         (csv("question,path", "a\x00,b"), "Line 2: NUL"),
-        (b"question,path\nok,b\n\xff,b", "Line 3: not UTF-8"),
-        (csv("question,path", "a," + "b" * 140_000), "Line 2: this is no CSV"),
+        (b"question,path\nok,b\n\xff,b", "Line 3: it is not UTF-8"),
+        (csv("question,path", "a," + "b" * 140_000), "Line 2: it is not CSV"),
         (csv("question,path", *[f"q{number},p" for number in range(502)]), "at most 500"),
-        (b"x" * (golden_questions.MOST_BYTES + 1), "bytes; at most"),
+        (b"x" * (golden_questions.MAX_BYTES + 1), "bytes; at most"),
     ],
 )
 def test_a_wrong_file_is_refused_whole_and_by_line(

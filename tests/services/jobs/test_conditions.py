@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from rag.models import IngestionDocument, IngestionTurn, ModelOutage
+from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.services.ingestion import inputs, leases, processing, sweep
 from rag.services.jobs import submit
 from rag.types import Submission
@@ -43,7 +43,7 @@ def test_queued_then_running_then_done(row: IngestionDocument) -> None:
 def test_a_document_is_starved_while_no_worker_claims_anything(row: IngestionDocument) -> None:
     IngestionDocument.objects.update(queued_at=timezone.now() + AN_HOUR_AGO)
     assert reload(row).condition == "starved"
-    fairness = IngestionTurn.objects.create(organization=row.source.organization, served_at=timezone.now())
+    fairness = IngestionFairness.objects.create(organization=row.source.organization, served_at=timezone.now())
     assert reload(row).condition == "queued", "workers are claiming documents of its organisation"
     fairness.served_at += AN_HOUR_AGO
     fairness.save()
@@ -52,7 +52,7 @@ def test_a_document_is_starved_while_no_worker_claims_anything(row: IngestionDoc
 
 def test_no_document_is_starved_while_a_worker_processes_a_long_one(world: World, row: IngestionDocument) -> None:
     (running,) = leases.claim_next(1)
-    IngestionTurn.objects.update(served_at=timezone.now() + AN_HOUR_AGO)
+    IngestionFairness.objects.update(served_at=timezone.now() + AN_HOUR_AGO)
     other = IngestionDocument.objects.create(
         job=running.job,
         source=running.source,

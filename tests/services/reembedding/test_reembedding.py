@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.errors import InvalidRequest
-from rag.models import EMBEDDING_TABLES, Chunk, DataSource, EmbeddingModel, IngestionDocument, Reembedding
+from rag.models import Chunk, DataSource, EmbeddingModel, IngestionDocument, Reembedding
+from rag.models.content.index_tables import EMBEDDING_TABLES
 from rag.pipeline.ingestion import index, reembed
 from rag.providers import registry
 from rag.services.jobs import submit
@@ -230,7 +231,7 @@ def clear_now() -> None:
 def test_dropping_leaves_no_orphan_and_everything_searchable(
     live_world: World, models: Callable[..., EmbeddingModel], dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.pipeline.ingestion.reembed._CLEARED", 2)
+    monkeypatch.setattr("rag.pipeline.ingestion.reembed._DELETE_BATCH_SIZE", 2)
     first, second = models("first", 384), models("second", dimensions)
     source = filled(live_world, first)
     neighbour = live_world.source("neighbour", embedding_model=first)
@@ -281,11 +282,11 @@ def test_a_batch_that_was_under_way_when_it_was_cancelled_is_not_written(
     first, second = models("first", 384), models("second", 384)
     source = filled(live_world, first)
     row = lifecycle.start(source, second)
-    batch = reembed.missing(source, second, after=None)
+    batch = reembed.next_chunks(source, second, after=None)
     made = reembed.embed(batch, second)
     lifecycle.cancel(row)
     with pytest.raises(reembedder.ReembeddingEnded):
-        reembedder._write(row, batch, made)
+        reembedder.write_vectors(row, batch, made)
     assert vectors(second) == set()
 
 
@@ -332,10 +333,10 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
         options=ChunkingOptions(512, 50),
         actor=live_world.users["editor"],
     )
-    real = index.index
+    real = index.index_documents
 
     def switched_meanwhile(*arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(index, "index", real)
+        monkeypatch.setattr(index, "index_documents", real)
 
         def switch() -> None:
             lifecycle.switch(row)
@@ -346,7 +347,7 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
         thread.join()
         return real(*arguments, **options)
 
-    monkeypatch.setattr(index, "index", switched_meanwhile)
+    monkeypatch.setattr(index, "index_documents", switched_meanwhile)
     ids = list(job.documents.values_list("pk", flat=True))
     factories.process_documents(ids=ids)
     document = job.documents.get()

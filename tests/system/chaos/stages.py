@@ -91,9 +91,9 @@ def before_the_claim(scenario: Scenario) -> None:
     scenario.run.site.kill_worker()  # else it could claim before the lock is taken
     scenario.submit()
     organization = scenario.run.disturbed.organization_id
-    with lock_rows("rag_ingestionturn", [organization], key="organization_id") as row_lock:
+    with lock_rows("rag_ingestionfairness", [organization], key="organization_id") as row_lock:
         scenario.run.site.start_worker()
-        row_lock.wait_for("rag_ingestionturn")
+        row_lock.wait_for("rag_ingestionfairness")
         rows = scenario.rows()
         scenario.require({(row.state, row.attempts) for row in rows} == {(State.QUEUED, 0)}, "something is claimed")
         scenario.run.site.kill_worker()
