@@ -1,4 +1,4 @@
-"""What no request may do, whatever it asks for, and what every answer carries."""
+"""Middleware of the site: request log, body limit, database identity, rate limit by address, response headers."""
 
 import io
 import re
@@ -13,31 +13,29 @@ from django_structlog.middlewares import RequestMiddleware
 from rag.contracts import error_responses
 from rag.contracts.common import rate_limits
 from ragsite.http.request_id import request_id
-from ragsite.http.uploads import Bounded, too_long
+from ragsite.http.uploads import BoundedBody, body_too_large_message
 
 from .postgres import identity
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
-class RequestLog(RequestMiddleware):
-    """django_structlog's lines, with the path alone: what stands behind its `?` is what somebody looks for, and now
-    and then a credential."""
+class RequestLogMiddleware(RequestMiddleware):
+    """Logs each request with its path only: query strings hold search terms, and sometimes credentials."""
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
         return f"{request.method} {request.path}"
 
 
-# Where files come in.
-_UPLOADS = re.compile(r"/api/rag/ingest/?|/admin/rag/datasource/[^/]+/upload/")
+_UPLOAD_PATHS = re.compile(r"/api/rag/ingest/?|/admin/rag/datasource/[^/]+/upload/")
 
 
-class BoundedUtf8Requests:
-    """Refuses bodies over RAG_MAX_BODY_BYTES unread (413), where files come in over RAG_MAX_UPLOAD_BYTES, and reads
-    every request as UTF-8.
+class BodyLimitMiddleware:
+    """Rejects a request body over RAG_MAX_BODY_BYTES, or over RAG_MAX_UPLOAD_BYTES for file uploads, before it is read.
 
-    Python knows a codec, punycode, that takes quadratic time (ragsite/wsgi.py keeps those away that are no text).
+    Also decodes every request as UTF-8: a client could otherwise choose a codec such as punycode, which takes
+    quadratic time. (ragsite/wsgi.py removes codecs that do not produce text.)
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -45,32 +43,33 @@ class BoundedUtf8Requests:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.encoding = "utf-8"
-        uploads = _UPLOADS.fullmatch(request.path_info)
-        form = request.content_type == "multipart/form-data"
-        setting = "RAG_MAX_UPLOAD_BYTES" if uploads and form else "RAG_MAX_BODY_BYTES"
+        is_upload_path = _UPLOAD_PATHS.fullmatch(request.path_info) is not None
+        is_form = request.content_type == "multipart/form-data"
+        setting = "RAG_MAX_UPLOAD_BYTES" if is_upload_path and is_form else "RAG_MAX_BODY_BYTES"
         limit: int = getattr(settings, setting)
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdigit() and int(length) > limit:
-            return error_responses.error_response(request, 413, too_long(limit, setting, int(length)))
-        if uploads and length == "0" and _ends_by_itself(request):
-            # Django reads as much as is declared: here up to the limit, and the server says where the body ends.
+            message = body_too_large_message(limit, setting, int(length))
+            return error_responses.error_response(request, 413, message)
+        if is_upload_path and length == "0" and _is_chunked(request):
+            # Django reads as many bytes as Content-Length says. Here it reads up to the limit, and the server ends
+            # the stream.
             request.META["CONTENT_LENGTH"] = str(limit)
-            request._stream = io.BufferedReader(Bounded(request.META["wsgi.input"], limit, setting))
+            request._stream = io.BufferedReader(BoundedBody(request.META["wsgi.input"], limit, setting))
         return self._get_response(request)
 
 
-def _ends_by_itself(request: HttpRequest) -> bool:
-    """Sent in pieces (Transfer-Encoding: chunked), which the server puts together."""
+def _is_chunked(request: HttpRequest) -> bool:
+    """Whether the body came with `Transfer-Encoding: chunked`, and the server has joined the chunks."""
     return bool(request.META.get("wsgi.input_terminated") and request.META.get("HTTP_TRANSFER_ENCODING"))
 
 
-# None of our pages asks for any of them.
-_NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+# None of the site's pages uses any of these.
+_PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
-class AnswerHeaders:
-    """The id under which the log has the request, what is left of its budget, and what its page may not use: on every
-    answer, whoever made it."""
+class ResponseHeadersMiddleware:
+    """Adds the request id, the state of the rate limit and the permissions policy to every response."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -78,15 +77,18 @@ class AnswerHeaders:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
         response["X-Request-ID"] = request_id()
-        response["Permissions-Policy"] = _NO_DEVICES
+        response["Permissions-Policy"] = _PERMISSIONS_POLICY
         for name, value in rate_limits.headers(request).items():
             response[name] = value
         return response
 
 
-class StatedIdentity:
-    """A request is nobody's until a credential is shown (orgs.authentication); the admin's pages for staff see
-    what the admin shows. It ends with the response, a streamed one's last word included."""
+class DatabaseIdentityMiddleware:
+    """Starts each request without a database identity.
+
+    Authentication sets the caller's (orgs.authentication). Pages of the admin run as the worker role, because staff see
+    what the admin lists. The identity is kept until a streamed response has ended.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -102,26 +104,27 @@ class StatedIdentity:
 
 
 @receiver(request_finished)
-def end_identity(**_: object) -> None:
+def reset_identity(**_: object) -> None:
     identity.set_current(None)
 
 
-# Where no caller is known yet, or none is counted: counted for the address.
-_COUNTED_BY_ADDRESS = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login)(/|$)")
+# Paths whose caller is not known yet, or is not counted.
+_PATHS_LIMITED_BY_IP = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login)(/|$)")
 
 
-class AddressBudgets:
-    """Whoever asks the open paths too often from one address is refused (429)."""
+class IpRateLimitMiddleware:
+    """Limits requests to open paths by IP address, to RAG_OPEN_REQUESTS_PER_MINUTE (429 beyond it)."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if _COUNTED_BY_ADDRESS.match(request.path_info):
+        if _PATHS_LIMITED_BY_IP.match(request.path_info):
             seconds = rate_limits.seconds_to_wait(request)
             if seconds:
-                most = settings.RAG_REQUESTS_PER_MINUTE["ip"]
-                refused = error_responses.error_response(request, 429, f"At most {most} requests a minute are answered here.")
-                refused["Retry-After"] = str(seconds)
-                return refused
+                limit = settings.RAG_OPEN_REQUESTS_PER_MINUTE
+                message = f"At most {limit} requests a minute are answered here."
+                response = error_responses.error_response(request, 429, message)
+                response["Retry-After"] = str(seconds)
+                return response
         return self._get_response(request)

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from django.conf import settings
-
 from rag.errors import ParseFailed
 from rag.types import ParsedDocument
 
@@ -37,8 +35,8 @@ def read(file: Path, *, content_type: str, name: str) -> ParsedDocument:
     media_type = detect(head, content_type=content_type, name=name)
     if media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED:
         return process.read(file, media_type=media_type)
-    if file.stat().st_size > settings.RAG_MAX_TEXT_BYTES:
-        raise ParseFailed(f"The file holds more than {settings.RAG_MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
+    if file.stat().st_size > process.MAX_TEXT_BYTES:
+        raise ParseFailed(f"The file holds more than {process.MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
     decoded = text.unicode(file.read_bytes())
     if decoded is None:  # an older encoding, which is guessed
         return process.read(file, media_type=media_type)

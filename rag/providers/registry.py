@@ -9,7 +9,7 @@ from django.conf import settings
 from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
-from .base import Embedder, LanguageModel, Reranker, TokenEmbedder, VectorStore
+from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
 from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
@@ -17,8 +17,10 @@ from .language_models.agent_loop import AgentLoop
 from .language_models.openai import OpenAILanguageModel, answers
 from .rerankers.cohere import CohereReranker
 from .rerankers.local import LocalReranker
+from .stores.base import ChunkStore
 from .stores.pgvector.store import PgVectorStore
 
+_RERANK_TIMEOUT_SECONDS = 10.0
 # However often somebody asks for the endpoint's health.
 _SECONDS_REMEMBERED = 5
 
@@ -35,10 +37,10 @@ def embedder(model: EmbeddingModel) -> Embedder:
 
 
 def token_embedder(model: EmbeddingModel) -> TokenEmbedder | None:
-    """Who supplies the pieces of chunks that this model embeds; None if they are to have none (RAG_TOKEN_SIGNATURES)."""
+    """Return the embedder of token signatures for chunks of this model; None if they have none (RAG_TOKEN_SIGNATURES)."""
     is_local = model.provider == EmbeddingModel.Provider.LOCAL
-    wanted = settings.RAG_TOKEN_SIGNATURES == "all" or (is_local and settings.RAG_TOKEN_SIGNATURES == "local")
-    return local_embedder() if wanted else None
+    has_signatures = settings.RAG_TOKEN_SIGNATURES == "all" or (is_local and settings.RAG_TOKEN_SIGNATURES == "local")
+    return local_embedder() if has_signatures else None
 
 
 @functools.cache
@@ -131,10 +133,11 @@ def _remote_reranker(name: str, base_url: str, api_key: str, dialect: str) -> Re
         name=name,
         base_url=base_url,
         api_key=api_key,
-        timeout=settings.RAG_RERANK_TIMEOUT_SECONDS,
+        timeout=_RERANK_TIMEOUT_SECONDS,
         is_tei=dialect == "tei",
     )
 
 
-def vector_store(model: EmbeddingModel) -> VectorStore:
-    return PgVectorStore(dimensions=model.dimensions, exact_limit=settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
+def chunk_store() -> ChunkStore:
+    """Return the store of all chunks, of every embedding model."""
+    return PgVectorStore(exact_limit=settings.RAG_EXACT_SEARCH_MAX_CHUNKS)

@@ -8,7 +8,7 @@ from .env import DATA_DIR, env
 # One file, one request of files, and how many of them: more is refused (413; too many: 400).
 RAG_MAX_FILE_BYTES = env.int("RAG_MAX_FILE_BYTES", default=256 * 1024 * 1024)
 RAG_MAX_UPLOAD_BYTES = env.int("RAG_MAX_UPLOAD_BYTES", default=1024 * 1024 * 1024)
-DATA_UPLOAD_MAX_NUMBER_FILES = env.int("RAG_MAX_UPLOAD_FILES", default=1000)
+DATA_UPLOAD_MAX_NUMBER_FILES = 1000
 # Of a request's files together, what is kept in memory; more goes to a file on disk that has no name.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 RAG_TEMP_FOLDER = Path(env.str("RAG_TEMP_FOLDER", default=str(DATA_DIR / "tmp")))
@@ -16,11 +16,10 @@ RAG_TEMP_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
 FILE_UPLOAD_TEMP_DIR = str(RAG_TEMP_FOLDER)
 
 # Originals: a folder that nothing serves, or a bucket of an S3-compatible store (keys: AWS_ACCESS_KEY_ID and
-# AWS_SECRET_ACCESS_KEY in the environment, or the machine's role).
+# AWS_SECRET_ACCESS_KEY in the environment, or the machine's role; region: AWS_DEFAULT_REGION).
 RAG_STORAGE_FOLDER = Path(env.str("RAG_STORAGE_FOLDER", default=str(DATA_DIR / "files")))
 RAG_STORAGE_S3_BUCKET = env.str("RAG_STORAGE_S3_BUCKET", default="")
 RAG_STORAGE_S3_ENDPOINT = env.str("RAG_STORAGE_S3_ENDPOINT", default="")
-RAG_STORAGE_S3_REGION = env.str("RAG_STORAGE_S3_REGION", default="")
 
 
 def in_folder(folder: Path) -> dict[str, Any]:
@@ -28,7 +27,7 @@ def in_folder(folder: Path) -> dict[str, Any]:
     return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
 
 
-def in_bucket(bucket: str, *, endpoint: str = "", region: str = "") -> dict[str, Any]:
+def in_bucket(bucket: str, *, endpoint: str = "") -> dict[str, Any]:
     """One part of 8 MiB in memory at a time, and no checksums that only Amazon's own service knows."""
     from boto3.s3.transfer import TransferConfig
     from botocore.config import Config
@@ -44,7 +43,6 @@ def in_bucket(bucket: str, *, endpoint: str = "", region: str = "") -> dict[str,
     options = {
         "bucket_name": bucket,
         "endpoint_url": endpoint or None,
-        "region_name": region or None,
         "client_config": client,
         "transfer_config": TransferConfig(use_threads=False),
         "max_memory_size": FILE_UPLOAD_MAX_MEMORY_SIZE,
@@ -53,7 +51,7 @@ def in_bucket(bucket: str, *, endpoint: str = "", region: str = "") -> dict[str,
 
 
 FILES = (
-    in_bucket(RAG_STORAGE_S3_BUCKET, endpoint=RAG_STORAGE_S3_ENDPOINT, region=RAG_STORAGE_S3_REGION)
+    in_bucket(RAG_STORAGE_S3_BUCKET, endpoint=RAG_STORAGE_S3_ENDPOINT)
     if RAG_STORAGE_S3_BUCKET
     else in_folder(RAG_STORAGE_FOLDER)
 )

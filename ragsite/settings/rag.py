@@ -9,22 +9,18 @@ from .env import DATA_DIR, env
 # Bodies larger than this are refused (413) before they are read.
 RAG_MAX_BODY_BYTES = env.int("RAG_MAX_BODY_BYTES", default=32 * 1024 * 1024)
 # Text that is ingested while the client waits; longer documents go through a job.
-RAG_MAX_SYNC_TEXT_BYTES = env.int("RAG_MAX_SYNC_TEXT_BYTES", default=256 * 1024)
 RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
 
 # Reading one file: seconds (wall clock, and of CPU), memory beyond an idle reader's, and the most text out of it.
 RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0)
 RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)
-RAG_MAX_TEXT_BYTES = env.int("RAG_MAX_TEXT_BYTES", default=200 * 1024 * 1024)
 
 # In OpenAI tokens: what measured best (docs/decisions/0015-chunk-size.md).
 RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=256)
 RAG_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=64)
 # A job that does not say: as the pipeline contract states it, unless the operator has chosen for all.
-RAG_JOB_CHUNK_TOKENS = env.int("RAG_JOB_CHUNK_TOKENS", default=env.int("RAG_CHUNK_TOKENS", default=512))
-RAG_JOB_CHUNK_OVERLAP_TOKENS = env.int(
-    "RAG_JOB_CHUNK_OVERLAP_TOKENS", default=env.int("RAG_CHUNK_OVERLAP_TOKENS", default=50)
-)
+RAG_JOB_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=512)
+RAG_JOB_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=50)
 
 # The embedding model that new data sources get: created on first use from these.
 RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
@@ -68,10 +64,7 @@ LLM_TIMEOUT = env.float("LLM_TIMEOUT", default=60.0)
 # Who judges whether passages can carry an answer: "local" (words and nearness) or "model" (the language model).
 RAG_GROUNDING = env.str("RAG_GROUNDING", default="local")
 # Tokens of a prompt unless a client says otherwise, and the most it may say.
-RAG_CONTEXT_TOKENS = env.int("RAG_CONTEXT_TOKENS", default=3000)
-RAG_MAX_CONTEXT_TOKENS = env.int("RAG_MAX_CONTEXT_TOKENS", default=32_000)
 # Turns of a conversation that a model is shown, beside the system prompt.
-RAG_CHAT_TURNS = env.int("RAG_CHAT_TURNS", default=40)
 
 # A Cohere-compatible rerank endpoint (Cohere, Jina, Voyage, vLLM; TEI with the dialect "tei"), asked for by its model's
 # name, and others that clients may name: {"name": {"base_url": …, "key_variable": …, "dialect": …}}.
@@ -80,7 +73,6 @@ RAG_RERANK_API_KEY = env.str("RAG_RERANK_API_KEY", default="")
 RAG_RERANK_MODEL = env.str("RAG_RERANK_MODEL", default="")
 RAG_RERANK_DIALECT = env.str("RAG_RERANK_DIALECT", default="cohere")
 RAG_RERANK_OTHER_MODELS = env.json("RAG_RERANK_OTHER_MODELS", default={})
-RAG_RERANK_TIMEOUT_SECONDS = env.float("RAG_RERANK_TIMEOUT_SECONDS", default=10.0)
 
 # The retrieval contract's thresholds on the mean cosine of the best passages; an embedding model may have its own.
 RAG_CONFIDENCE_HIGH_THRESHOLD = env.float("RAG_CONFIDENCE_HIGH_THRESHOLD", default=0.75)
@@ -90,9 +82,7 @@ RAG_CONFIDENCE_MEDIUM_THRESHOLD = env.float("RAG_CONFIDENCE_MEDIUM_THRESHOLD", d
 RAG_LEASE_SECONDS = env.int("RAG_LEASE_SECONDS", default=20)
 # Times that a document may lose its worker, and that an embedding endpoint may refuse it: 16 are about an hour.
 RAG_MAX_ATTEMPTS = env.int("RAG_MAX_ATTEMPTS", default=3)
-RAG_MAX_OUTAGES = env.int("RAG_MAX_OUTAGES", default=16)
 # After so long without any worker taking anything, queued documents are called starved.
-RAG_STARVED_SECONDS = env.int("RAG_STARVED_SECONDS", default=60)
 # For so long what was sent of failed documents is kept, so that they can be tried again.
 RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
 # For so long searches and conversations are kept where an organisation says nothing else, and audit events (at least
@@ -111,10 +101,7 @@ RAG_EXACT_SEARCH_MAX_CHUNKS = env.int("RAG_EXACT_SEARCH_MAX_CHUNKS", default=20_
 RAG_INDEX_BUILD_MEMORY_MB = env.int("RAG_INDEX_BUILD_MEMORY_MB", default=512)
 
 # How much worse (nDCG@10, 0 to 1) a new embedding model may be than the old one, and tonight than the last time.
-RAG_GATE_TOLERANCE = env.float("RAG_GATE_TOLERANCE", default=0.02)
 # When golden questions are asked every night (hour, UTC), and for how long those of one source at most.
-RAG_QUALITY_HOUR = env.int("RAG_QUALITY_HOUR", default=3)
-RAG_QUALITY_SECONDS = env.int("RAG_QUALITY_SECONDS", default=300)
 
 # The password of the demo accounts that `make run` makes, on loopback only.
 RAG_DEMO_PASSWORD = env.str("RAG_DEMO_PASSWORD", default="ragsite-demo")

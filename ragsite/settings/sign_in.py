@@ -10,15 +10,13 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contri
 
 # So many failures for one account from one address lock that account for that address, and so many from one address,
 # for whichever accounts, lock the address: for so many minutes after the last of them.
-RAG_SIGN_IN_MAX_FAILURES = env.int("RAG_SIGN_IN_MAX_FAILURES", default=5)
 RAG_SIGN_IN_MAX_FAILURES_PER_IP = env.int("RAG_SIGN_IN_MAX_FAILURES_PER_IP", default=50)
-RAG_SIGN_IN_LOCKOUT_MINUTES = env.int("RAG_SIGN_IN_LOCKOUT_MINUTES", default=15)
 
 # Kept in PostgreSQL, where the accounts are: all processes count together, and Redis can be down.
 AXES_HANDLER = "accounts.sign_in.lockout.Handler"
-AXES_FAILURE_LIMIT = RAG_SIGN_IN_MAX_FAILURES
+AXES_FAILURE_LIMIT = 5
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
-AXES_COOLOFF_TIME = timedelta(minutes=RAG_SIGN_IN_LOCKOUT_MINUTES)
+AXES_COOLOFF_TIME = timedelta(minutes=15)
 # An attempt while locked changes nothing: nobody can prolong it for somebody else behind the same address.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
@@ -34,7 +32,7 @@ AXES_VERBOSE = False
 RAG_STAFF_OTP = env.str("RAG_STAFF_OTP", default="optional")
 if RAG_STAFF_OTP not in ("off", "optional", "required"):
     raise ImproperlyConfigured("RAG_STAFF_OTP must be off, optional or required.")
-OTP_TOTP_ISSUER = env.str("RAG_STAFF_OTP_ISSUER", default="ragsite")
+OTP_TOTP_ISSUER = "ragsite"
 
 # Our pages load their own scripts, styles and images, and nothing that stands inside a page.
 CONTENT_SECURITY_POLICY = {

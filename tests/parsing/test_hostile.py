@@ -33,9 +33,9 @@ HEAVY = b"<html><body>" + b"<p>Bees make honey and hum.</p>\n" * 400_000
 
 @pytest.fixture(autouse=True)
 def good_files_are_read_afterwards(read: Read, settings: Any) -> Iterator[None]:
-    before = (settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES)
+    before = (settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB)
     yield
-    settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB, settings.RAG_MAX_TEXT_BYTES = before
+    settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB = before
     assert read(b"<html><body><p>Bees hum.</p></body></html>", "a.html").text == "Bees hum."
 
 
@@ -202,8 +202,8 @@ def test_what_needs_too_much_memory_is_ended(read: Read, settings: Any) -> None:
     assert "more than 32 MB of memory" in refusal(read, HEAVY, "a.html")
 
 
-def test_what_holds_too_much_text_is_refused(read: Read, settings: Any) -> None:
-    settings.RAG_MAX_TEXT_BYTES = 10_000
+def test_what_holds_too_much_text_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_TEXT_BYTES", 10_000)
     rows = b"Name,Town\n" + b"Ada,Lynn\n" * 1000
     for content, name in ((b"x" * 10_001, "a.txt"), (rows, "a.csv")):
         assert "10,000 bytes of text" in refusal(read, content, name)

@@ -61,7 +61,7 @@ class Command(BaseCommand):
             if adopt:
                 calibration.adopt(found)
         except (RagError, TimeoutError) as error:
-            self.stderr.write(str(getattr(error, "message", "") or "it took longer than RAG_QUALITY_SECONDS"))
+            self.stderr.write(str(getattr(error, "message", "") or "It took too long."))
             return False
         self.stdout.write(
             f"{found}: expected calibration error {found.calibration_error:.3f} on {found.questions} questions."

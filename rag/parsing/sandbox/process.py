@@ -29,6 +29,8 @@ logger = structlog.get_logger(__name__)
 
 _ROOT = Path(__file__).parents[3]
 _START_SECONDS = 60
+# Longer texts are refused.
+MAX_TEXT_BYTES = 200 * 1024 * 1024
 _LATE = "Reading the file takes more than {seconds:g} seconds. Send it in parts."
 # Readers that a process keeps ready; each holds about 80 MB.
 _READY = 1
@@ -55,7 +57,7 @@ def read(file: Path, *, media_type: str) -> ParsedDocument:
     limits = Limits(
         seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
         memory=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
-        text=settings.RAG_MAX_TEXT_BYTES,
+        text=MAX_TEXT_BYTES,
     )
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:

@@ -1,4 +1,7 @@
-"""A question's whole way: find → assemble → ground → generate → check (the pipeline contract, sub-contracts 2 to 5)."""
+"""The query pipeline: retrieve -> build prompt -> assess grounding -> generate -> validate.
+
+Implements sub-contracts 2 to 5 of the pipeline contract.
+"""
 
 import dataclasses
 from collections.abc import Generator, Sequence
@@ -23,26 +26,27 @@ from rag.types import (
     Scope,
 )
 
-from . import blocks
 from .citations import extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
+from .merge import find_pages
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
-NO_ANSWER = "The sources do not hold the answer to this question."
-_MOST_GAPS = 10
-
-
-# Tokens of a prompt: unless a client chooses, and the most that it may choose.
+NO_ANSWER = "The sources do not contain the answer to this question."
 DEFAULT_PROMPT_TOKENS = 3000
+# The largest prompt that a client may request.
 MAX_PROMPT_TOKENS = 32_000
+_MAX_LISTED_GAPS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    """On what terms a question is answered.
+    """How to answer a question.
 
-    max_tokens: of the prompt. template: empty for the default one. strict: raise instead of declining.
+    Attributes:
+        max_tokens: Token budget of the prompt.
+        template: The prompt template; empty for the default one.
+        strict: Raise an error if the sources do not support an answer, instead of returning a refusal.
     """
 
     max_tokens: int
@@ -51,88 +55,107 @@ class AnswerOptions:
     generation: GenerationOptions = field(default_factory=GenerationOptions)
 
 
-def ask(question: Question, scopes: Sequence[Scope], terms: AnswerOptions) -> AnswerEvents[AnswerResult]:
-    """Raises NoResults, ContextOverflow, TemplateInvalid, GroundingFailed, GenerationFailed, what `find` raises; and,
-    strict, InsufficientContext and NotGrounded."""
-    validate_template(terms.template or DEFAULT_TEMPLATE)
+def ask(question: Question, scopes: Sequence[Scope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:
+    """Stream a grounded answer.
+
+    If the sources do not support an answer, the text says so and has no citations (`options.strict`: raise).
+
+    Raises:
+        NoResults: The search found no passage.
+        TemplateInvalid: The template is malformed.
+        ContextOverflow: Not even the best passage fits into the token budget.
+        GroundingFailed: `strict`, and the language model that judges groundability failed.
+        GenerationFailed: The language model failed.
+        InsufficientContext: `strict`, and the passages do not contain the answer.
+        NotGrounded: `strict`, and the passages do not support the generated answer.
+        RagError: Whatever `find_passages` raises.
+    """
+    validate_template(options.template or DEFAULT_TEMPLATE)
     retrieval = find_passages(question, scopes)
     if not retrieval.passages:
         raise NoResults
-    context, grounding = assess(question, retrieval, terms)
-    if terms.strict and not grounding.is_groundable:
-        raise InsufficientContext("The sources do not hold the answer.", gaps=list(grounding.gaps))
+    context, grounding = assess(question, retrieval, options)
+    if options.strict and not grounding.is_groundable:
+        raise InsufficientContext("The sources do not contain the answer.", gaps=list(grounding.gaps))
     if len(grounding.relevant) < len(context.passages):
-        context = _context(question, grounding.relevant, terms)
+        context = _build_context(question, grounding.relevant, options)
     yield retrieval
     if not grounding.is_groundable:
-        answer = _declined(grounding, NOT_GROUNDED)
+        answer = _refuse(grounding, NOT_GROUNDED)
         yield answer.text
     else:
-        answer = yield from _answered(question, context, grounding, terms)
+        answer = yield from _generate_answer(question, context, grounding, options)
     return AnswerResult(retrieval, context, grounding, answer)
 
 
-def assess(question: Question, retrieval: Retrieval, terms: AnswerOptions) -> tuple[Context, Grounding]:
-    """The prompt of what fits, and whether that carries an answer. Raises ContextOverflow and GroundingFailed."""
-    context = _context(question, retrieval.passages, terms)
-    return context, assess_grounding(question.text, context, mode=mode_name(question), strict=terms.strict)
+def assess(question: Question, retrieval: Retrieval, options: AnswerOptions) -> tuple[Context, Grounding]:
+    """Build the prompt from the passages that fit, and assess whether they contain the answer.
+
+    Raises:
+        ContextOverflow: Not even the best passage fits into the token budget.
+        GroundingFailed: `options.strict`, and the language model that judges groundability failed.
+    """
+    context = _build_context(question, retrieval.passages, options)
+    return context, assess_grounding(question.text, context, mode=mode_name(question), strict=options.strict)
 
 
-def _context(question: Question, passages: Sequence[Passage], terms: AnswerOptions) -> Context:
-    model = resolve_model_name(terms.generation)
-    return build_prompt(question.text, passages, max_tokens=terms.max_tokens, template=terms.template, model=model)
+def _build_context(question: Question, passages: Sequence[Passage], options: AnswerOptions) -> Context:
+    model = resolve_model_name(options.generation)
+    return build_prompt(question.text, passages, max_tokens=options.max_tokens, template=options.template, model=model)
 
 
-def _answered(
-    question: Question, context: Context, grounding: Grounding, terms: AnswerOptions
+def _generate_answer(
+    question: Question, context: Context, grounding: Grounding, options: AnswerOptions
 ) -> Generator[str, None, Answer]:
-    chosen = prepare_generation(question.text, context, terms.generation)
-    text = yield from collect_text(chosen.pieces)
-    if chosen.quotes is not None:
-        missing = describe_gaps(grounding)
-        if missing:
-            yield f" {missing}"
+    generation = prepare_generation(question.text, context, options.generation)
+    text = yield from collect_text(generation.text_parts)
+    if generation.quotes is not None:
+        gaps = describe_gaps(grounding)
+        if gaps:
+            yield f" {gaps}"
         return Answer(
-            f"{text} {missing}".strip(),
-            _with_pages(chosen.quotes, context),
+            f"{text} {gaps}".strip(),
+            _with_pages(generation.quotes, context),
             grounding.score,
-            model=chosen.name,
+            model=generation.model,
             warnings=grounding.warnings,
         )
-    checked = extract_citations(text, context.numbered_passages)
-    if not (checked.citations or checked.unsupported_sentences):
-        return _declined(grounding, CONTEXT_IGNORED, model=chosen.name)
-    # Not against the prompt: what the question itself says is no support for the answer.
+    cited = extract_citations(text, context.numbered_passages)
+    if not (cited.citations or cited.unsupported_sentences):
+        return _refuse(grounding, CONTEXT_IGNORED, model=generation.model)
+    # Validated against the passages, not the prompt: the question itself cannot support the answer.
     known = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
-    verdict = validate_answer(checked.text, known, [passage.lang for passage in context.numbered_passages])
-    if not (checked.citations and verdict.is_valid):
-        if terms.strict:
-            raise NotGrounded(f"The answer that was made is not carried by the sources: {verdict.details}")
-        return _declined(grounding, NOT_GROUNDED, model=chosen.name)
+    validation = validate_answer(cited.text, known, [passage.lang for passage in context.numbered_passages])
+    if not (cited.citations and validation.is_valid):
+        if options.strict:
+            raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")
+        return _refuse(grounding, NOT_GROUNDED, model=generation.model)
     return Answer(
-        checked.text,
-        _with_pages(checked.citations, context),
-        confidence=grounding.score * verdict.score,
-        model=chosen.name,
-        warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if checked.dropped else ())),
-        citations_dropped=checked.dropped,
-        unsupported_sentences=checked.unsupported_sentences,
+        cited.text,
+        _with_pages(cited.citations, context),
+        confidence=grounding.score * validation.score,
+        model=generation.model,
+        warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if cited.dropped else ())),
+        citations_dropped=cited.dropped,
+        unsupported_sentences=cited.unsupported_sentences,
     )
 
 
 def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citation, ...]:
-    found = []
-    for each in citations:
-        own = [passage for passage in context.passages if passage.document_id == each.passage.document_id]
-        found.append(dataclasses.replace(each, pages=blocks.find_pages(own, each.start, each.end)))
-    return tuple(found)
+    cited = []
+    for citation in citations:
+        document_id = citation.passage.document_id
+        document_passages = [passage for passage in context.passages if passage.document_id == document_id]
+        pages = find_pages(document_passages, citation.start, citation.end)
+        cited.append(dataclasses.replace(citation, pages=pages))
+    return tuple(cited)
 
 
-def _declined(grounding: Grounding, warning: str, model: str = "") -> Answer:
+def _refuse(grounding: Grounding, warning: str, model: str = "") -> Answer:
     text = f"{NO_ANSWER} {describe_gaps(grounding)}".strip()
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
 
 def describe_gaps(grounding: Grounding) -> str:
-    """The gaps as a sentence; empty if there are none."""
-    return f"Nothing was found about: {', '.join(grounding.gaps[:_MOST_GAPS])}." if grounding.gaps else ""
+    """Return the gaps as a sentence; empty if there are none."""
+    return f"Nothing was found about: {', '.join(grounding.gaps[:_MAX_LISTED_GAPS])}." if grounding.gaps else ""

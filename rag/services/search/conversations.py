@@ -15,9 +15,9 @@ from rag.errors import NoLanguageModel, UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.pipeline.answering import extractive
 from rag.pipeline.answering.answer import describe_gaps
-from rag.pipeline.answering.merge import merge_passages
 from rag.pipeline.answering.chat_context import build_system_prompt
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
+from rag.pipeline.answering.merge import merge_passages
 from rag.pipeline.answering.sentence_similarity import sentence_similarity
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting

@@ -25,7 +25,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
 from . import queries
-from .document_outcome import DocumentOutcome, candidate_ids, explain_outcome, filter_documents, relevant_ids
+from .document_outcome import DocumentOutcome, candidate_ids, explain_outcome, relevant_ids
 
 _NOT_GROUNDED = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
 
@@ -190,7 +190,7 @@ def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:
 
 def _stage_counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) -> StageCounts:
     trace = retrieval.trace
-    documents = filter_documents(Document.objects.live().filter(source__in=retrieval.source_ids), filters)
+    documents = Document.objects.live().matching(filters).filter(source__in=retrieval.source_ids)
     return StageCounts(
         sources=len(retrieval.source_ids),
         chunks=documents.aggregate(chunks=Sum("chunk_count"))["chunks"] or 0,

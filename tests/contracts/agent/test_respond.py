@@ -10,7 +10,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel
 from rag.providers.language_models.agent_loop import MAX_TURNS
-from rag.services.search import agent_tools
+from rag.services.search import agent, agent_tools
 from rag.services.search.agent import NOTHING_FOUND
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text
@@ -340,8 +340,10 @@ def test_a_tool_that_does_not_exist(member: Client, provider: ProviderServer) ->
     assert ask(member).body["answer"] == "Zebras have stripes."
 
 
-def test_texts_for_the_model_are_bounded(member: Client, provider: ProviderServer, settings: Any) -> None:
-    settings.RAG_MAX_CONTEXT_TOKENS = 20
+def test_texts_for_the_model_are_bounded(
+    member: Client, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "MAX_PROMPT_TOKENS", 20)
     again = {"query": "zebras", "top_k": 5, "min_score": 0}
     provider.replies = [tool_call(RETRIEVE, again), "Zebras have stripes."]
     reply = ask(member, min_score=0).body

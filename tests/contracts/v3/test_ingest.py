@@ -10,6 +10,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from orgs.services import add_member
 from rag.models import Chunk, DataSource, Document, IngestionDocument
+from rag.services.ingestion import synchronous
 from tests.support import factories, snapshots
 from tests.support.factories import World
 from tests.support.http import Client
@@ -47,7 +48,7 @@ def test_what_a_job_has_cut_to_other_sizes_is_unchanged(api: Api, live_world: Wo
     live_world.source("github")
     document = {name: DOCUMENT[name] for name in ("path", "title", "text")}
     editor.post("/api/rag/ingest", {"dataSourceId": "github", "documents": [document], "chunkSize": 64})
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert editor.post("/api/rag/ingest", DOCUMENT).body["status"] == "unchanged"
     assert editor.post("/api/rag/ingest", {**DOCUMENT, "text": "Other."}).body["status"] == "updated"
     assert Document.objects.get().chunk_size == 64
@@ -146,8 +147,8 @@ def test_all_wrong_fields_are_listed(api: Api) -> None:
     assert {frozenset(each) for each in details["errors"]} == {frozenset({"field", "message"})}
 
 
-def test_text_too_long_to_wait_for(api: Api, settings: Any) -> None:
-    settings.RAG_MAX_SYNC_TEXT_BYTES = 1000
+def test_text_too_long_to_wait_for(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synchronous, "MAX_TEXT_BYTES", 1000)
     reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "word " * 201})
     assert reply.status == 413
     assert "documents" in reply.body["message"]

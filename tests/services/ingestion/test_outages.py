@@ -68,7 +68,9 @@ def test_an_endpoint_that_is_down_gets_few_requests_and_not_one_per_document(
     assert not ModelOutage.objects.exists()
 
 
-def test_outages_use_up_no_attempts_and_are_limited(world: World, provider: ProviderServer, settings: Any) -> None:
+def test_outages_use_up_no_attempts_and_are_limited(
+    world: World, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(outages, "MAX_OUTAGES", 5)
     job = queue(world, provider, 1)
     for number in range(1, 6):

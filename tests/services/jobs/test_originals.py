@@ -130,7 +130,9 @@ def test_a_bucket_stores_files_of_one_part_and_of_several(world: World, bucket: 
     assert (bucket.objects, bucket.parts, Original.objects.count()) == ({}, {}, 0)
 
 
-def test_no_file_is_lost_while_the_bucket_does_not_answer(world: World, bucket: BucketServer, settings: Any) -> None:
+def test_no_file_is_lost_while_the_bucket_does_not_answer(
+    world: World, bucket: BucketServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = world.source()
     original = store(source)
     monkeypatch.setattr(outages, "MAX_OUTAGES", 3)
