@@ -1,108 +1,266 @@
-"""The house's one direction, read from the imports themselves (docs/architecture.md)."""
+"""Rules of docs/architecture.md that the imports show: layers, contracts, libraries, store tables, folder sizes."""
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
-# Higher floors may import lower ones, never the other way round.
-FLOORS = [
-    {"rag.contracts", "rag.admin", "rag.tasks", "rag.management"},
-    {"rag.services"},
-    {"rag.queue"},
-    {"rag.pipeline"},
-    {"rag.providers", "rag.parsing", "rag.providers.file_storage"},
-    {"rag.models"},
-    {
-        "rag.types",
-        "rag.errors",
-        "rag.text.words",
-        "rag.types.token_vectors",
-        "rag.text.entities",
-        "rag.text.languages",
-        "rag.text.function_words",
-        "rag.text.tokens",
-    },
-    {"orgs"},
-    {"accounts"},
-    {"ragsite.postgres.models", "ragsite.celery", "ragsite.postgres.identity", "ragsite.postgres"},
-]
-# Who alone may import a library.
-OWNERS = {
-    "openai": {"rag.providers"},
-    "agents": {"rag.providers"},
-    "httpx2": {"rag.providers"},
-    "httpcore2": {"rag.providers"},
-    "onnxruntime": {"rag.providers"},
-    "tokenizers": {"rag.providers"},
-    "py3langid": {"rag.text.languages"},
-    "snowballstemmer": {"rag.text.words"},
-    "rest_framework": {
-        "rag.contracts",
-        "accounts",
-        "orgs.api_keys.views",
-        "orgs.api_keys.authentication",
-        "orgs.api_keys.serializers",
-    },
-    "drf_spectacular": {"rag.contracts", "accounts", "orgs.api_keys", "ragsite.http"},
-    "rest_framework_simplejwt": {"accounts"},
-    "axes": {"accounts"},
-    "django_otp": {"accounts"},
-    "celery": {"rag.tasks", "ragsite.celery"},
+PACKAGES = ("ragsite", "rag", "orgs", "accounts")
+
+# From the top to the bottom. A module may import its own layer and the layers below it. A package belongs to the layer
+# of its longest prefix here.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    (
+        "ragsite.settings",
+        "ragsite.urls",
+        "ragsite.middleware",
+        "ragsite.views",
+        "ragsite.wsgi",
+        "ragsite.run",
+        "ragsite.embedded",
+    ),
+    ("rag.contracts", "rag.admin", "rag.tasks", "rag.management", "rag.apps"),
+    ("rag.services",),
+    ("rag.queue",),
+    ("rag.pipeline",),
+    ("rag.providers", "rag.parsing"),
+    ("rag.models",),
+    ("rag.types", "rag.errors", "rag.text"),
+    ("orgs",),
+    ("accounts",),
+    ("ragsite.http", "ragsite.postgres", "ragsite.celery", "ragsite.cache"),
+)
+# The roots of packages that have several layers.
+WITHOUT_LAYER = {"ragsite", "rag"}
+
+# Which modules may import a library; a library that is not listed may be imported everywhere.
+IMPORTERS: dict[str, tuple[str, ...]] = {
+    "agents": ("rag.providers",),
+    "axes": ("accounts",),
+    "boto3": ("ragsite.settings",),
+    "botocore": ("ragsite.settings",),
+    "bpe_openai": ("rag.text",),
+    "celery": ("rag.tasks", "ragsite.celery", "ragsite.settings"),
+    "charset_normalizer": ("rag.parsing",),
+    "django_otp": ("accounts",),
+    "django_ratelimit": ("rag.contracts",),
+    "drf_spectacular": ("rag.contracts", "orgs.api_keys", "orgs.authentication", "accounts.views", "ragsite"),
+    "environ": ("ragsite.settings",),
+    "gunicorn": ("ragsite.run",),
+    "httpcore2": ("rag.providers",),
+    "httpx2": ("rag.providers",),
+    "jwt": ("accounts",),
+    "kombu": ("rag.queue", "ragsite.celery", "ragsite.settings"),
+    "lxml": ("rag.parsing",),
+    "markdown_it": ("rag.parsing",),
+    "onnx": ("rag.providers",),
+    "onnxruntime": ("rag.providers",),
+    "openai": ("rag.providers",),
+    "pgvector": ("rag.providers.stores", "rag.models.content.index_tables"),
+    "prometheus_client": ("ragsite.views",),
+    "psutil": ("ragsite.embedded", "ragsite.run"),
+    "psycopg": ("ragsite.embedded", "ragsite.postgres"),
+    "py3langid": ("rag.text",),
+    "redis": ("rag.contracts", "rag.services.operations", "ragsite.embedded"),
+    "rest_framework": ("rag.contracts", "orgs", "accounts", "ragsite"),
+    "rest_framework_simplejwt": ("accounts", "orgs.authentication"),
+    "rich": ("rag.management",),
+    "safetensors": ("rag.providers",),
+    "segno": ("accounts",),
+    "snowballstemmer": ("rag.text",),
+    "tokenizers": ("rag.providers",),
+    "trafilatura": ("rag.parsing",),
+    "xberg": ("rag.parsing",),
 }
 
+# The chunk store's tables are private to the stores; rag.models imports them so that Django registers them.
+STORE_TABLES = "rag.models.content.index_tables"
+STORE_TABLE_IMPORTERS = ("rag.providers.stores", "rag.models")
+STORE_IMPORTERS = ("rag.providers.stores", "rag.providers.registry")
 
-def modules() -> list[tuple[str, Path]]:
-    files = [file for app in ("rag", "orgs", "accounts") for file in (ROOT / app).rglob("*.py")]
-    named = [(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), file) for file in files]
-    return [(name, file) for name, file in named if ".migrations" not in name]
+# Files whose name and place say what they are.
+UNDOCUMENTED_NAMES = {"__init__.py", "apps.py"}
 
+MAX_SIBLINGS = 12
+# Names that Django and Celery look for, which say nothing about the layout.
+FRAMEWORK_NAMES = {"__init__.py", "apps.py", "migrations", "management"}
 
-def imports(name: str, file: Path) -> Iterator[str]:
-    package = name.split(".") if file.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            origin = ".".join([*base, *([node.module] if node.module else [])])
-            yield from (f"{origin}.{alias.name}" for alias in node.names)
+_DOTTED_NAME = re.compile(r"(?:ragsite|rag|orgs|accounts)(?:\.\w+)+")
 
 
-def within(name: str, parts: set[str]) -> bool:
-    return any(name == part or name.startswith(part + ".") for part in parts)
+@dataclass(frozen=True)
+class Module:
+    """A Python file of the product, and its name."""
+
+    name: str
+    file: Path
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.file.read_text())
+
+    @property
+    def package(self) -> str:
+        return self.name if self.file.name == "__init__.py" else self.name.rpartition(".")[0]
+
+    def imports(self) -> Iterator[str]:
+        """The imported names; `from a import b` is `a.b`. Imports inside functions count as well."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                parents = self.package.split(".")
+                base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
+                origin = ".".join(part for part in (base, node.module) if part)
+                yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+    def dotted_strings(self) -> Iterator[str]:
+        """String constants that consist of a dotted name, such as those that `import_string` resolves."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED_NAME.fullmatch(node.value):
+                yield node.value
 
 
-def floor(name: str) -> int | None:
-    return next((number for number, parts in enumerate(FLOORS) if within(name, parts)), None)
+def find_modules() -> list[Module]:
+    files = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
+    modules = [
+        Module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), file) for file in files
+    ]
+    return [module for module in modules if "migrations" not in module.file.parts]
 
 
-@pytest.mark.parametrize(("name", "file"), modules(), ids=lambda value: value if isinstance(value, str) else "")
-def test_nothing_climbs(name: str, file: Path) -> None:
-    own = floor(name)
-    for imported in imports(name, file):
-        target = floor(imported)
-        if own is not None and target is not None:
-            assert target >= own, f"{name} climbs to {imported}"
-        library = imported.split(".")[0]
-        if library in OWNERS:
-            assert within(name, OWNERS[library]), f"{name} imports {library}"
+MODULES = find_modules()
+MODULE_NAMES = {module.name for module in MODULES}
+
+
+def is_within(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def layer_of(name: str) -> int | None:
+    """The number of the layer that a module, or a name in a module, belongs to; 0 is the top."""
+    return next((number for number, packages in enumerate(LAYERS) if is_within(name, packages)), None)
+
+
+def module_of(dotted: str) -> str | None:
+    """The module that a dotted name refers to or lies in; None if that is a package root or no module at all."""
+    parts = dotted.split(".")
+    candidates = (".".join(parts[:length]) for length in range(len(parts), 1, -1))
+    return next((name for name in candidates if name in MODULE_NAMES), None)
+
+
+def test_every_module_has_a_layer() -> None:
+    names = {module.name for module in MODULES} - WITHOUT_LAYER
+    assert {name for name in names if layer_of(name) is None} == set()
+
+
+def app_of(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def is_upward(module: Module, target: str) -> bool:
+    own_layer, target_layer = layer_of(module.name), layer_of(target)
+    return own_layer is not None and target_layer is not None and target_layer < own_layer
+
+
+def test_no_module_imports_a_higher_layer() -> None:
+    upward = [(module.name, name) for module in MODULES for name in module.imports() if is_upward(module, name)]
+    assert upward == []
+
+
+def test_no_string_names_a_module_of_a_higher_layer() -> None:
+    """A lookup by name would hide an upward import. The settings are the exception: Django loads them by name."""
+    upward = [
+        (module.name, text)
+        for module in MODULES
+        for text in module.dotted_strings()
+        if (target := module_of(text)) and is_upward(module, target) and not is_within(target, ("ragsite.settings",))
+    ]
+    assert upward == []
+
+
+def test_no_app_mentions_a_module_of_a_higher_app() -> None:
+    """Not in comments and docstrings either: orgs, accounts and the shared code of ragsite know nothing of rag."""
+    mentions = [
+        (module.name, text)
+        for module in MODULES
+        for text in _DOTTED_NAME.findall(module.file.read_text())
+        if (target := module_of(text)) and is_upward(module, target) and app_of(module.name) != app_of(target)
+    ]
+    assert [(name, text) for name, text in mentions if not text.startswith("ragsite.settings")] == []
+
+
+def test_libraries_are_imported_where_they_belong() -> None:
+    misplaced = [
+        (module.name, library)
+        for module in MODULES
+        for library in {name.partition(".")[0] for name in module.imports()}
+        if library in IMPORTERS and not is_within(module.name, IMPORTERS[library])
+    ]
+    assert misplaced == []
 
 
 def test_no_contract_imports_another() -> None:
-    contracts = {folder.name for folder in (ROOT / "rag" / "contracts").iterdir() if folder.is_dir()}
-    for name, file in modules():
-        parts = name.split(".")
-        if parts[:2] != ["rag", "contracts"] or len(parts) < 4:
-            continue
-        for imported in imports(name, file):
-            other = imported.split(".")
-            if other[:2] == ["rag", "contracts"] and other[2] in contracts:
-                assert other[2] == parts[2], f"{name} imports {imported}"
+    folder = ROOT / "rag" / "contracts"
+    contracts = {path.name for path in folder.iterdir() if path.is_dir()} - {"common", "__pycache__"}
+    assert len(contracts) >= 5, contracts
+    for module in MODULES:
+        parts = module.name.split(".")
+        if parts[:2] != ["rag", "contracts"] or len(parts) < 3 or parts[2] not in contracts | {"common"}:
+            continue  # the root of the contracts joins them: URLs, shared paths, error responses
+        for name in module.imports():
+            other = name.split(".")
+            if other[:2] == ["rag", "contracts"] and len(other) > 2 and other[2] in contracts:
+                assert other[2] == parts[2], f"{module.name} imports {name}"
 
 
-def test_every_module_has_a_floor() -> None:
-    homeless = [name for name, _ in modules() if floor(name) is None and name not in ("rag", "rag.apps")]
-    assert homeless == []
+def importers_of(package: str) -> list[Module]:
+    return [module for module in MODULES if any(is_within(name, (package,)) for name in module.imports())]
+
+
+def test_only_the_stores_import_their_tables() -> None:
+    names = {module.name for module in importers_of(STORE_TABLES)}
+    assert {name for name in names if not is_within(name, STORE_TABLE_IMPORTERS)} == set()
+
+
+def test_only_the_stores_and_the_registry_import_a_store() -> None:
+    """Everything else works with the ChunkStore protocol, so that another store can take pgvector's place."""
+    names = {module.name for module in importers_of("rag.providers.stores.pgvector")}
+    assert {name for name in names if not is_within(name, STORE_IMPORTERS)} == set()
+
+
+def test_every_file_has_a_docstring() -> None:
+    undocumented = [
+        str(module.file.relative_to(ROOT))
+        for module in MODULES
+        if module.file.name not in UNDOCUMENTED_NAMES and not ast.get_docstring(module.tree)
+    ]
+    assert undocumented == []
+
+
+def test_folders_are_small() -> None:
+    """A folder that one can take in at a glance. Files and packages count, not what the frameworks require."""
+    too_large = {}
+    for folder in {module.file.parent for module in MODULES}:
+        entries = [
+            path.name
+            for path in folder.iterdir()
+            if path.name not in FRAMEWORK_NAMES and (path.suffix == ".py" or (path / "__init__.py").exists())
+        ]
+        if len(entries) > MAX_SIBLINGS:
+            too_large[str(folder.relative_to(ROOT))] = sorted(entries)
+    assert too_large == {}
+
+
+def test_these_tests_notice_a_violation() -> None:
+    """The rules would pass silently if names or imports were read wrongly."""
+    by_name = {module.name: module for module in MODULES}
+    assert "rag.models.DataSource" in set(by_name["rag.services.access.access_watch"].imports())
+    assert "ragsite.postgres.identity" in set(by_name["ragsite.middleware"].imports())
+    assert layer_of("rag.models.DataSource") == layer_of("rag.models")
+    assert module_of("rag.models.sources.DataSource") == "rag.models.sources"
+    assert module_of("rag.sweep_ingestion") is None, "the name of a Celery task is no module"
+    assert "orgs.authentication.api_keys.ApiKeyAuthentication" in set(by_name["ragsite.settings.api"].dotted_strings())
