@@ -30,7 +30,7 @@ from rest_framework_simplejwt.views import (
 )
 
 from ragsite.http import fields
-from ragsite.http.openapi import answered, sent
+from ragsite.http.openapi import request_example, response_example
 from ragsite.http.parsers import CredentialsParser
 from ragsite.http.transport import require_https
 from ragsite.postgres.models import as_uuid
@@ -161,7 +161,10 @@ class ObtainToken(CredentialsView, TokenObtainPairView):
         ),
         request=Credentials,
         responses={200: TokenPair},
-        examples=[sent({"email": "editor@acme.example", "password": "ragsite-demo"}), answered(_PAIR)],
+        examples=[
+            request_example({"email": "editor@acme.example", "password": "ragsite-demo"}),
+            response_example(_PAIR),
+        ],
     )
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().post(request, *args, **kwargs)
@@ -176,7 +179,7 @@ class RotateToken(CredentialsView, TokenRefreshView):
         description="Each refresh token works exactly once.",
         request=Rotation,
         responses={200: TokenPair},
-        examples=[sent(_REFRESH), answered(_PAIR)],
+        examples=[request_example(_REFRESH), response_example(_PAIR)],
     )
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().post(request, *args, **kwargs)
@@ -193,7 +196,7 @@ class VerifyToken(CredentialsView, TokenVerifyView):
         description="200 while it is, as an access or as a refresh token; else 401.",
         request=Verification,
         responses={200: Nothing},
-        examples=[sent({"token": _PAIR["access"]}), answered({})],
+        examples=[request_example({"token": _PAIR["access"]}), response_example({})],
     )
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().post(request, *args, **kwargs)
@@ -210,7 +213,7 @@ class RevokeToken(CredentialsView, TokenBlacklistView):
         description="The refresh token is worth nothing from now on.",
         request=Revocation,
         responses={200: Nothing},
-        examples=[sent(_REFRESH), answered({})],
+        examples=[request_example(_REFRESH), response_example({})],
     )
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().post(request, *args, **kwargs)

@@ -47,7 +47,7 @@ def get_service_user(slug: str) -> User | None:
 
 
 def _active_service_user(slug: str) -> User | None:
-    members = Membership.objects.filter(user__email=service_address(slug), organization__slug=slug)
+    members = Membership.objects.filter(user__email=service_user_email(slug), organization__slug=slug)
     active = members.filter(is_active=True, user__is_active=True, organization__is_active=True)
     membership = active.select_related("user").first()
     return membership.user if membership else None
@@ -57,7 +57,7 @@ def _active_service_user(slug: str) -> User | None:
 def _make_service_user(organization: Organization) -> None:
     """Unless there is one, or was: what an admin took from it is not given back."""
     user, made = User.objects.get_or_create(
-        email=service_address(organization.slug),
+        email=service_user_email(organization.slug),
         defaults={"name": "Requests without a credential", "password": make_password(None)},
     )
     if made:
@@ -65,6 +65,6 @@ def _make_service_user(organization: Organization) -> None:
         membership.roles.set(organization.roles.filter(name="editor"))
 
 
-def service_address(slug: str) -> str:
+def service_user_email(slug: str) -> str:
     """Of the organisation's service user."""
     return f"service@{slug.lower()}.invalid"

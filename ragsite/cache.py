@@ -1,11 +1,11 @@
-"""How values are written into the cache."""
+"""The serializer of the cache."""
 
 import json
 from typing import Any
 
 
 class JSONSerializer:
-    """Instead of pickle, which runs what it reads: whoever can write to Redis must not run code here by it."""
+    """Replaces pickle, which executes code while it loads: write access to Redis must not mean code execution here."""
 
     def dumps(self, value: Any) -> bytes:
         return json.dumps(value).encode()

@@ -1,4 +1,4 @@
-"""The Celery application: settings come from Django's, under CELERY_, and tasks from each app's tasks.py."""
+"""The Celery application. It reads the CELERY_ settings of Django and finds the tasks in each app's tasks.py."""
 
 import os
 
@@ -15,22 +15,22 @@ app = Celery("ragsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.steps["worker"].add(DjangoStructLogInitStep)
 app.autodiscover_tasks()
-# A channel that closes would put back what it has not acknowledged. When it closes because Redis is gone, that raises
-# an AttributeError, of which the whole worker ends. The rows are the truth: the sweep sends what is missing again.
+# A closing channel would restore its unacknowledged messages. If it closes because Redis is gone, that raises an
+# AttributeError, which ends the worker. Nothing is lost without it: the sweep sends messages for all waiting rows.
 Channel.do_restore = False
 
 
 @setup_logging.connect
 def keep_django_logging(**_: object) -> None:
-    """Connecting a receiver is what stops Celery from replacing Django's logging configuration."""
+    """Celery replaces Django's logging configuration unless this signal has a receiver."""
 
 
 @worker_init.connect
-def work_as_worker(**_: object) -> None:
+def set_worker_identity(**_: object) -> None:
     identity.run_process_as(identity.WORKER)
 
 
 @worker_ready.connect
 def sweep_at_start(**_: object) -> None:
-    """A worker that comes up looks at once for work that an earlier, killed one left behind."""
+    """A new worker starts at once with the documents that a killed worker left unfinished."""
     app.send_task("rag.sweep_ingestion")

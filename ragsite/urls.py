@@ -1,10 +1,10 @@
-"""The whole site."""
+"""URLs of the site."""
 
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from .views import api_reference, health, metrics
+from .views import api_reference, errors, health, metrics
 
 admin.site.site_header = admin.site.site_title = "ragsite"
 admin.site.index_title = "Administration"
@@ -21,9 +21,9 @@ urlpatterns = [
     re_path(r"^api/auth/", include("accounts.urls")),
     re_path(r"^api/auth/", include("orgs.urls")),
     path("", include("rag.contracts.urls")),
-    # Below these nothing answers in HTML, whatever the mode.
-    re_path(r"^(?:api|agent|functions|metrics)(?:/|$)", health.unknown_path),
+    # Unknown paths below these are answered in JSON, in every mode.
+    re_path(r"^(?:api|agent|functions|metrics)(?:/|$)", errors.unknown_path),
 ]
-handler404 = "ragsite.views.health.not_found"
-handler500 = "ragsite.views.health.server_error"
-handler400 = "ragsite.views.health.bad_request"
+handler404 = "ragsite.views.errors.not_found"
+handler500 = "ragsite.views.errors.server_error"
+handler400 = "ragsite.views.errors.bad_request"

@@ -1,4 +1,4 @@
-"""What gunicorn serves."""
+"""The WSGI application, which gunicorn serves."""
 
 import os
 import re
@@ -13,17 +13,16 @@ if TYPE_CHECKING:
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
 _django = get_wsgi_application()
-_NAMES_A_CHARSET = re.compile(r"\s*(charset|[^=]*\*)", re.IGNORECASE)
+_SETS_CHARSET = re.compile(r"\s*(charset|[^=]*\*)", re.IGNORECASE)
 
 
 def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-    """Django, with a Content-Type that names no charset, neither its own nor a parameter's (RFC 2231, `boundary*=`):
-    everything is read as UTF-8.
+    """Django, after the charset is removed from the Content-Type, also from parameters such as `boundary*=` (RFC 2231).
 
-    Django looks the charset up while it makes its request object, before any middleware; a codec that is no text
-    (zlib) would end the request with a bare error page.
+    Requests are always decoded as UTF-8. Django looks up the charset while it creates the request, before any
+    middleware runs; a codec that does not produce text (zlib) would end the request with a bare error page.
     """
     media_type, *parameters = environ.get("CONTENT_TYPE", "").split(";")
-    kept = [each for each in parameters if not _NAMES_A_CHARSET.match(each)]
-    environ["CONTENT_TYPE"] = ";".join([media_type, *kept])
+    parameters = [parameter for parameter in parameters if not _SETS_CHARSET.match(parameter)]
+    environ["CONTENT_TYPE"] = ";".join([media_type, *parameters])
     return _django(environ, start_response)

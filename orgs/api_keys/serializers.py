@@ -40,22 +40,24 @@ class Network(fields.Text):
 
 class KeyIn(serializers.Serializer[Any]):
     name = fields.Text("name", max_length=100)
-    scopes = fields.BoundedList("scopes", child=fields.Choice("scopes", among=Scope.values), at_least=1, at_most=10)
+    scopes = fields.BoundedList(
+        "scopes", child=fields.Choice("scopes", choices=Scope.values), min_entries=1, max_entries=10
+    )
     expires_at = FutureTime("expires_at", required=False, allow_null=True)
     organization = fields.Text("organization", required=False, max_length=100)
     sources = fields.BoundedList(
         "sources",
         child=fields.Text("sources", max_length=100),
-        at_least=1,
-        at_most=service.MAX_SOURCES,
+        min_entries=1,
+        max_entries=service.MAX_SOURCES,
         required=False,
         allow_null=True,
     )
     networks = fields.BoundedList(
         "networks",
         child=Network("networks", max_length=43),
-        at_least=1,
-        at_most=service.MAX_NETWORKS,
+        min_entries=1,
+        max_entries=service.MAX_NETWORKS,
         required=False,
         allow_null=True,
     )

@@ -16,7 +16,7 @@ from orgs.access.caller import Caller, get_caller
 from orgs.access.permissions import Action
 from orgs.models import ApiKey, Organization
 from ragsite.http import pagination
-from ragsite.http.openapi import COMMON_STATUSES, answered, sent
+from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.parsers import CredentialsParser
 from ragsite.postgres.models import as_uuid
 
@@ -61,11 +61,11 @@ class Keys(KeyView):
         description="Revoked and expired ones included. The keys themselves are not told again.",
         parameters=pagination.parameters("page_size"),
         responses={200: KeysOut},
-        examples=[answered({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
+        examples=[response_example({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
         own = ApiKey.objects.filter(user=get_caller(request).authenticated_user).select_related("organization")
-        page = pagination.page(request, own, size_name="page_size")
+        page = pagination.paginate(request, own, size_name="page_size")
         return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
 
     @extend_schema(
@@ -75,7 +75,10 @@ class Keys(KeyView):
         "`sources` (ids or slugs of the organisation's data sources) and `networks` (CIDR) restrict the key to them.",
         request=KeyIn,
         responses={201: NewKeyOut},
-        examples=[sent({"name": "n8n", "scopes": ["ingest"]}, "Key"), answered(_NEW_KEY, "Key", status=201)],
+        examples=[
+            request_example({"name": "n8n", "scopes": ["ingest"]}, "Key"),
+            response_example(_NEW_KEY, "Key", status=201),
+        ],
     )
     def post(self, request: Request) -> Response:
         form = KeyIn(data=request.data)
@@ -124,7 +127,10 @@ class Rotation(KeyView):
         request=KeyRotationIn,
         parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
         responses={201: NewKeyOut},
-        examples=[sent({"overlap_hours": 24}, "Overlap"), answered(_NEW_KEY, "Successor", status=201)],
+        examples=[
+            request_example({"overlap_hours": 24}, "Overlap"),
+            response_example(_NEW_KEY, "Successor", status=201),
+        ],
     )
     def post(self, request: Request, key_id: str) -> Response:
         form = KeyRotationIn(data=request.data)

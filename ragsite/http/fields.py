@@ -37,14 +37,14 @@ class Text(serializers.CharField):
 class Choice(Text):
     """One of a few words. The message names them, and does not repeat what was sent."""
 
-    def __init__(self, name: str, *, among: Iterable[str], **options: Any) -> None:
-        self.among = list(among)
+    def __init__(self, name: str, *, choices: Iterable[str], **options: Any) -> None:
+        self.choices = list(choices)
         super().__init__(name, **options)
 
     def to_internal_value(self, data: Any) -> str:
         value = super().to_internal_value(data)
-        if value not in self.among:
-            raise ValidationError(f"{self.label_in_messages} must be one of {', '.join(self.among)}")
+        if value not in self.choices:
+            raise ValidationError(f"{self.label_in_messages} must be one of {', '.join(self.choices)}")
         return value
 
 
@@ -118,8 +118,8 @@ class Timestamp(serializers.DateTimeField):
 class BoundedList(serializers.ListField):
     """A list whose length is looked at before its entries, which are looked at up to the first wrong one."""
 
-    def __init__(self, name: str, *, child: Any, at_most: int, at_least: int = 0, **options: Any) -> None:
-        self.label_in_messages, self.at_least, self.at_most = name, at_least, at_most
+    def __init__(self, name: str, *, child: Any, max_entries: int, min_entries: int = 0, **options: Any) -> None:
+        self.label_in_messages, self.min_entries, self.max_entries = name, min_entries, max_entries
         wrong = f"{name} must be an array"
         messages: dict[str, Any] = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
         super().__init__(child=child, error_messages=messages, **options)
@@ -127,9 +127,9 @@ class BoundedList(serializers.ListField):
     def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
-        if not self.at_least <= len(data) <= self.at_most:
+        if not self.min_entries <= len(data) <= self.max_entries:
             raise ValidationError(
-                f"{self.label_in_messages} must have from {self.at_least} to {self.at_most:,} entries"
+                f"{self.label_in_messages} must have from {self.min_entries} to {self.max_entries:,} entries"
             )
         values = []
         for index, each in enumerate(data):

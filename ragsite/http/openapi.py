@@ -7,7 +7,7 @@ operation of it is documented with all of them, so that no status is a surprise.
 - `response_headers`: name → OpenAPI header object, for headers on every response;
 - `path_names`: a path parameter's name in Python → its name in the contract;
 - `extra_error_statuses`: more error statuses of single actions, by action;
-- `adapters`: the view sets that share its path (see rag.contracts.common.base.SharedPathViewSet).
+- `adapters`: the view sets that share its path and answer one operation together.
 
 A serializer may have `schema_rules`: JSON Schema keywords for what its fields alone do not say.
 """
@@ -71,7 +71,9 @@ def request_example(value: Any, name: str = "Request") -> OpenApiExample:
     return OpenApiExample(name, value=value, request_only=True)
 
 
-def answered(value: Any, name: str = "Answer", *, status: int = 200, media_type: str | None = None) -> OpenApiExample:
+def response_example(
+    value: Any, name: str = "Answer", *, status: int = 200, media_type: str | None = None
+) -> OpenApiExample:
     """An example of a response's body."""
     return OpenApiExample(
         name, value=value, response_only=True, status_codes=[str(status)], media_type=media_type or "application/json"
@@ -145,7 +147,7 @@ class Schema(AutoSchema):
             statuses.add(415)
         body = getattr(self.view, "error_body", ErrorBody)
         for status in sorted(statuses):
-            examples = [answered(example, status=status)] if (example := self._error_example(status)) else []
+            examples = [response_example(example, status=status)] if (example := self._error_example(status)) else []
             described = OpenApiResponse(body, description=TITLES[status], examples=examples)
             bodies.setdefault(str(status), self._get_response_for_code(described, str(status), direction=direction))
         return bodies

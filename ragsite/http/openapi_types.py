@@ -18,7 +18,7 @@ Count = Annotated[int, {"minimum": 0}]
 _open: set[Any] = set()
 
 
-def open_ended(body: Body) -> Body:
+def allow_additional_fields(body: Body) -> Body:
     """A TypedDict that may have more fields than it names."""
     _open.add(body)
     return body
@@ -29,7 +29,7 @@ def is_described(hint: Any) -> bool:
     return is_typeddict(hint) or any(is_described(each) for each in get_args(hint))
 
 
-def contract(cls: type) -> str:
+def contract_name(cls: type) -> str:
     """The `OPENAPI_NAME` of the nearest package that declares one, such as `search_service`; empty where none does."""
     for each in cls.__mro__:
         package = each.__module__
@@ -40,9 +40,9 @@ def contract(cls: type) -> str:
     return ""
 
 
-def prefix(cls: type) -> str:
+def component_prefix(cls: type) -> str:
     """Two contracts may have an `IngestIn` each: `V3`, `SearchService`."""
-    return "".join(word.capitalize() for word in contract(cls).split("_"))
+    return "".join(word.capitalize() for word in contract_name(cls).split("_"))
 
 
 def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _any_of(choices: list[dict[str, Any]], nullable: bool) -> dict[str, Any]:
 
 
 def _component(body: Any, registry: Any) -> dict[str, Any]:
-    name = prefix(body) + body.__name__
+    name = component_prefix(body) + body.__name__
     name = f"{name[:-3]}Response" if name.endswith("Out") else name
     component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, schema={}, object=body)
     if component not in registry:

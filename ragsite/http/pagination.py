@@ -20,7 +20,7 @@ class Page:
     numbers: dict[str, int]
 
 
-def page(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
+def paginate(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
     """The page that the request asks for; empty beyond the last one. Raises DRF's ValidationError."""
     number = _positive(request, "page", 1, MAX_PAGE)
     size = _positive(request, size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)

@@ -8,7 +8,7 @@ from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooMa
 from django.http import UnreadablePostError
 from rest_framework import exceptions, parsers
 
-from .uploads import PayloadTooLarge, Spool, too_long
+from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_message
 
 
 class BoundedJSONParser(parsers.JSONParser):
@@ -42,7 +42,7 @@ class BoundedMultipartParser(parsers.MultiPartParser):
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         context: dict[str, Any] = dict(parser_context or {})
-        spool = Spool()
+        spool = SpooledUploadHandler()
         context["request"].upload_handlers = [spool]
         try:
             with spool.closed_on_failure():
@@ -52,6 +52,6 @@ class BoundedMultipartParser(parsers.MultiPartParser):
             raise exceptions.ValidationError({"files": f"at most {most} files go into one request"}) from None
         except RequestDataTooBig:
             limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-            raise PayloadTooLarge(too_long(limit, "RAG_MAX_BODY_BYTES, for what is not a file")) from None
+            raise PayloadTooLarge(body_too_large_message(limit, "RAG_MAX_BODY_BYTES, for what is not a file")) from None
         except (SuspiciousOperation, UnreadablePostError, exceptions.ParseError):
             raise exceptions.ValidationError({"body": "the body is not valid multipart/form-data"}) from None

@@ -19,7 +19,7 @@ class PayloadTooLarge(exceptions.APIException):
     default_code = "payload_too_large"
 
 
-class Bounded(io.RawIOBase):
+class BoundedBody(io.RawIOBase):
     """A body whose length nobody declared: read up to a limit. Raises PayloadTooLarge beyond it."""
 
     def __init__(self, body: Any, limit: int, setting: str) -> None:
@@ -32,12 +32,12 @@ class Bounded(io.RawIOBase):
         data = self._body.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
-            raise PayloadTooLarge(too_long(self._limit, self._setting))
+            raise PayloadTooLarge(body_too_large_message(self._limit, self._setting))
         buffer[: len(data)] = data
         return len(data)
 
 
-def too_long(limit: int, setting: str, length: int | None = None) -> str:
+def body_too_large_message(limit: int, setting: str, length: int | None = None) -> str:
     has = f"The body has {length:,} bytes; at" if length else "At"
     return f"{has} most {limit:,} are accepted here ({setting}). Send fewer at a time."
 
@@ -71,7 +71,7 @@ class _Part:
         self._spool.close()
 
 
-class Spool(FileUploadHandler):
+class SpooledUploadHandler(FileUploadHandler):
     """One temporary file a request, however many files it sends: in memory up to FILE_UPLOAD_MAX_MEMORY_SIZE, then on
     disk without a name, so that nothing of it is left behind, whatever ends the process."""
 

@@ -1,4 +1,4 @@
-"""The API's reference: /api/schema for programs, /api/docs for people. Open to everybody, and the same for all."""
+"""The API reference: /api/schema (OpenAPI) and /api/docs (Swagger UI). Both are public and the same for everybody."""
 
 import functools
 import threading
@@ -12,29 +12,28 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-# Swagger UI sets styles from its script; everything it loads is served from here.
-_POLICY = (
+# Swagger UI sets inline styles from its script. All of its files are served by this site.
+_CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
+_generator_lock = threading.Lock()  # the generator is not thread-safe
 
-_generating = threading.Lock()
 
-
-def document() -> dict[str, Any]:
-    """The OpenAPI document. Generated once: it depends on nothing but the code."""
-    with _generating:  # the generator is not made for several threads at once
-        return _document()
+def get_schema() -> dict[str, Any]:
+    """The OpenAPI document. It depends on the code only, and is generated once."""
+    with _generator_lock:
+        return _generate_schema()
 
 
 @functools.cache
-def _document() -> dict[str, Any]:
+def _generate_schema() -> dict[str, Any]:
     return dict(SchemaGenerator().get_schema(request=None, public=True))
 
 
 class Document(APIView):
-    """OpenAPI 3.1 as JSON."""
+    """The OpenAPI 3.1 document as JSON."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -42,15 +41,15 @@ class Document(APIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:
-        return Response(document())
+        return Response(get_schema())
 
 
 class Page(SpectacularSwaggerSplitView):
-    """Swagger UI; its start script is this address with `?script=`."""
+    """Swagger UI. Its start script is served at the same address with `?script=`."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:
         untyped: Any = super()
         response: Response = untyped.get(request)
-        response.headers["Content-Security-Policy"] = _POLICY
+        response.headers["Content-Security-Policy"] = _CONTENT_SECURITY_POLICY
         return response

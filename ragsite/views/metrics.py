@@ -1,4 +1,7 @@
-"""GET /metrics, in Prometheus's text format: with RAG_METRICS_TOKEN as a bearer, or from this machine where none is set."""
+"""GET /metrics, in the text format of Prometheus.
+
+The client sends RAG_METRICS_TOKEN as a bearer token. If none is set, only clients on this machine may read the metrics.
+"""
 
 import secrets
 from collections.abc import Iterator
@@ -10,13 +13,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
-from rag.contracts.error_responses import refusal
+from rag.contracts.error_responses import error_response
 from rag.services.operations import metrics
 from ragsite.http.transport import is_loopback
 from ragsite.postgres import identity
 
 
-class _Rows(Collector):
+class _DatabaseCollector(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         for gauge in metrics.collect_gauges():
             family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
@@ -26,19 +29,20 @@ class _Rows(Collector):
 
 
 def view(request: HttpRequest) -> HttpResponse:
+    """The metrics, or 401."""
     if not _may_read(request):
-        answer = refusal(request, 401, "Send RAG_METRICS_TOKEN in the header `Authorization: Bearer <token>`.")
-        answer["WWW-Authenticate"] = 'Bearer realm="metrics"'
-        return answer
+        response = error_response(request, 401, "Send RAG_METRICS_TOKEN in the header `Authorization: Bearer <token>`.")
+        response["WWW-Authenticate"] = 'Bearer realm="metrics"'
+        return response
     registry = CollectorRegistry()
-    registry.register(_Rows())
-    with identity.run_as(identity.WORKER):  # of all organisations
+    registry.register(_DatabaseCollector())
+    with identity.run_as(identity.WORKER):  # the metrics cover all organisations
         return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
 def _may_read(request: HttpRequest) -> bool:
     if token := settings.RAG_METRICS_TOKEN:
         return secrets.compare_digest(request.headers.get("Authorization", "").encode(), f"Bearer {token}".encode())
-    # Behind a proxy on this machine everybody would be local.
+    # Behind a proxy on this machine, every client would be local.
     forwarded = any(name in request.headers for name in ("X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"))
     return is_loopback(request.META.get("REMOTE_ADDR", "")) and not forwarded

@@ -13,7 +13,7 @@ from rag.contracts.common.rate_limits import AGENT_REQUESTS
 from rag.services.operations import health
 from rag.services.search import agent, queries
 from rag.types import Question
-from ragsite.http.openapi import answered, request_example
+from ragsite.http.openapi import response_example, request_example
 
 from . import errors, examples
 from .serializers import ErrorBody, HealthOut, RespondIn, RespondOut, check_lengths, health_out, respond_out
@@ -33,7 +33,7 @@ class Agent(ContractViewSet):
         description="Answers from the data sources that the caller may query and says whether they support the answer.",
         request=RespondIn,
         responses={200: RespondOut},
-        examples=[request_example(examples.REQUEST, "Question"), answered(examples.RESPONSE, "Answer")],
+        examples=[request_example(examples.REQUEST, "Question"), response_example(examples.RESPONSE, "Answer")],
     )
     @action(detail=False, methods=["post"], error_statuses=(400, 401, 403, 413, 415, 422, 429, 500))
     def respond(self, request: Request) -> Response:
@@ -49,8 +49,10 @@ class Agent(ContractViewSet):
         description="503 if a service that answers depend on is unavailable.",
         responses={200: HealthOut, 503: HealthOut},
         examples=[
-            answered(examples.HEALTHY, "Healthy"),
-            answered({**examples.HEALTHY, "status": "unhealthy", "qdrant_connected": False}, "Unhealthy", status=503),
+            response_example(examples.HEALTHY, "Healthy"),
+            response_example(
+                {**examples.HEALTHY, "status": "unhealthy", "qdrant_connected": False}, "Unhealthy", status=503
+            ),
         ],
     )
     @action(detail=False, error_statuses=(400, 401, 403, 413, 429, 500))

@@ -64,15 +64,15 @@ class Anything(serializers.Field):
 
 
 class BoundedList(fields.BoundedList):
-    def __init__(self, name: str, *, at_most: int | None = None, **options: Any) -> None:
-        """at_most: default RAG_MAX_DOCUMENTS_PER_JOB."""
-        limit = settings.RAG_MAX_DOCUMENTS_PER_JOB if at_most is None else at_most
-        super().__init__(name, at_most=limit, **options)
+    def __init__(self, name: str, *, max_entries: int | None = None, **options: Any) -> None:
+        """max_entries: default RAG_MAX_DOCUMENTS_PER_JOB."""
+        limit = settings.RAG_MAX_DOCUMENTS_PER_JOB if max_entries is None else max_entries
+        super().__init__(name, max_entries=limit, **options)
 
 
 class Tags(BoundedList):
     def __init__(self, name: str, **options: Any) -> None:
-        super().__init__(name, child=Text(name, max_length=200), at_most=MAX_TAGS, **options)
+        super().__init__(name, child=Text(name, max_length=200), max_entries=MAX_TAGS, **options)
         message = f"{name} must be an array of strings"
         self.error_messages |= dict.fromkeys(("not_a_list", "null"), message)
         self.child.error_messages |= dict.fromkeys(("invalid", "null"), message)

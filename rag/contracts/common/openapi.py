@@ -37,7 +37,7 @@ def _path(field: fields.Path) -> dict[str, Any]:
 
 
 def _choice(field: fields.Choice) -> dict[str, Any]:
-    return {"type": "string", "enum": list(field.among)}
+    return {"type": "string", "enum": list(field.choices)}
 
 
 def _link(field: fields.Link) -> dict[str, Any]:
@@ -101,6 +101,6 @@ class ListSchema(OpenApiSerializerFieldExtension):
         return {
             "type": "array",
             "items": auto_schema._map_serializer_field(field.child, direction),
-            "minItems": field.at_least,
-            "maxItems": field.at_most,
+            "minItems": field.min_entries,
+            "maxItems": field.max_entries,
         }

@@ -12,7 +12,7 @@ from ragsite.http.openapi_types import Count, Id, Share
 
 
 class FiltersIn(serializers.Serializer[Any]):
-    source_type = fields.Choice("filters.source_type", among=SourceType.values, required=False)
+    source_type = fields.Choice("filters.source_type", choices=SourceType.values, required=False)
     lang = fields.Text("filters.lang", max_length=20, required=False)
     org_id = fields.Id("filters.org_id", required=False)
     date_from = fields.Timestamp("filters.date_from", required=False)

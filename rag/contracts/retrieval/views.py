@@ -15,7 +15,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.services.search import queries
 from rag.types import ConfidentAnswer, GenerationOptions
-from ragsite.http.openapi import answered, request_example
+from ragsite.http.openapi import response_example, request_example
 
 from . import answer_serializers, errors, examples, serializers
 
@@ -36,7 +36,7 @@ class Search(RetrievalViewSet):
         "query.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[request_example(examples.SEARCH, "Search"), answered(examples.FOUND, "Chunks")],
+        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Chunks")],
     )
     def create(self, request: Request) -> Response:
         started = time.perf_counter()
@@ -57,9 +57,9 @@ class Answer(RetrievalViewSet):
         responses={200: answer_serializers.AnswerOut, (200, "text/event-stream"): StreamEvent},
         examples=[
             request_example(examples.ANSWER, "Question"),
-            answered(examples.ANSWERED, "Sufficient context"),
-            answered(examples.INSUFFICIENT, "Insufficient context"),
-            answered(EVENTS, "Events", media_type="text/event-stream"),
+            response_example(examples.ANSWERED, "Sufficient context"),
+            response_example(examples.INSUFFICIENT, "Insufficient context"),
+            response_example(EVENTS, "Events", media_type="text/event-stream"),
         ],
     )
     def create(self, request: Request) -> HttpResponseBase:

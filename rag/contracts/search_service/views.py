@@ -10,7 +10,7 @@ from rag.contracts.common.base import ContractViewSet, get_caller, organization,
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services.search import history, queries
-from ragsite.http.openapi import answered, request_example
+from ragsite.http.openapi import response_example, request_example
 from ragsite.postgres.models import as_uuid
 
 from . import errors, examples, serializers
@@ -33,7 +33,7 @@ class Searches(ContractViewSet):
         "query. The results can be fetched again by `query_id`.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[request_example(examples.SEARCH, "Search"), answered(examples.FOUND, "Results")],
+        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Results")],
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
@@ -47,7 +47,7 @@ class Searches(ContractViewSet):
         description="Only for the user who searched: the results that they may still read.",
         parameters=[OpenApiParameter("query_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
         responses={200: serializers.SearchDetailsOut},
-        examples=[answered(examples.DETAILS, "Results")],
+        examples=[response_example(examples.DETAILS, "Results")],
     )
     def retrieve(self, request: Request, query_id: str) -> Response:
         key = as_uuid(query_id)

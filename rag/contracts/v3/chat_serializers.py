@@ -15,13 +15,13 @@ MAX_CONTENT_CHARACTERS = 100_000
 
 
 class MessageIn(serializers.Serializer[Any]):
-    role = fields.Choice("role", among=["system", "user", "assistant"])
+    role = fields.Choice("role", choices=["system", "user", "assistant"])
     content = fields.Text("content", max_length=MAX_CONTENT_CHARACTERS, allow_blank=True)
 
 
 class ChatIn(serializers.Serializer[Any]):
     model = fields.Text("model", required=False, allow_blank=True, max_length=200)
-    messages = fields.BoundedList("messages", child=MessageIn(), at_least=1, at_most=conversations.MAX_MESSAGES)
+    messages = fields.BoundedList("messages", child=MessageIn(), min_entries=1, max_entries=conversations.MAX_MESSAGES)
     system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT_CHARACTERS)
     options = fields.Metadata("options", required=False)
     conversationId = fields.Text("conversationId", required=False, allow_blank=True, max_length=100)

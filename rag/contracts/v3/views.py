@@ -14,7 +14,7 @@ from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.services.ingestion import synchronous
 from rag.services.search import conversations, queries
 from rag.services.sources import lookup
-from ragsite.http.openapi import COMMON_STATUSES, answered, request_example
+from ragsite.http.openapi import COMMON_STATUSES, response_example, request_example
 
 from . import chat_serializers, errors, examples, serializers
 
@@ -33,7 +33,7 @@ class Ingest(V3ViewSet):
         description="Synchronous: the document is searchable once this responds.",
         request=serializers.IngestIn,
         responses={200: serializers.IngestOut},
-        examples=[request_example(examples.DOCUMENT, "Document"), answered(examples.INGESTED, "Document")],
+        examples=[request_example(examples.DOCUMENT, "Document"), response_example(examples.INGESTED, "Document")],
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.IngestIn, request.data)
@@ -54,7 +54,7 @@ class Search(V3ViewSet):
         description="The passages most similar to the query, by descending cosine similarity.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[request_example(examples.SEARCH, "Search"), answered(examples.FOUND, "Passages")],
+        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Passages")],
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
@@ -78,8 +78,8 @@ class Chat(V3ViewSet):
         responses={200: chat_serializers.ChatOut, (200, "text/event-stream"): StreamEvent},
         examples=[
             request_example(examples.CHAT, "Question"),
-            answered(examples.CHAT_REPLY, "Reply"),
-            answered(EVENTS, "Events", media_type="text/event-stream"),
+            response_example(examples.CHAT_REPLY, "Reply"),
+            response_example(EVENTS, "Events", media_type="text/event-stream"),
         ],
     )
     def create(self, request: Request) -> HttpResponseBase:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.support import conformance
 
-# The words of an unexpected exception (ragsite.views.health.server_error, rag.contracts.common.streaming).
+# The words of an unexpected exception (ragsite.views.errors.server_error, rag.contracts.common.streaming).
 UNEXPECTED = b"Something went wrong on this side"
 # Where a contract states 500 for a model or a database that is away (docs/contracts/errors.md).
 _STATED_500 = ("/agent/", "/functions/", "/api/rag/answer", "/api/rag/search")

@@ -16,7 +16,7 @@ class DocumentListIn(serializers.Serializer[Any]):
     q = fields.Text("q", max_length=200, required=False)
     lang = fields.Text("lang", max_length=20, required=False)
     tag = fields.Text("tag", max_length=200, required=False)
-    type = fields.Choice("type", among=SourceType.values, required=False)
+    type = fields.Choice("type", choices=SourceType.values, required=False)
 
 
 class DocumentPathIn(serializers.Serializer[Any]):

@@ -11,7 +11,7 @@ from rag.contracts.common.base import get_caller, organization, organization_to_
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.services.sources import documents
-from ragsite.http.openapi import answered
+from ragsite.http.openapi import response_example
 from ragsite.postgres.models import as_uuid
 
 from . import serializers
@@ -34,7 +34,9 @@ class Documents(PipelineViewSet):
         "manage it.",
         parameters=[serializers.DocumentListIn, *pagination.PARAMETERS],
         responses={200: serializers.DocumentListOut},
-        examples=[answered({"documents": [examples.DOCUMENT], "page": 1, "pageSize": 50, "total": 1}, "Documents")],
+        examples=[
+            response_example({"documents": [examples.DOCUMENT], "page": 1, "pageSize": 50, "total": 1}, "Documents")
+        ],
     )
     def list(self, request: Request, reference: str) -> Response:
         filters = validate(serializers.DocumentListIn, request.query_params.dict())
@@ -57,7 +59,7 @@ class Documents(PipelineViewSet):
         description="Without its text, which only searches return.",
         parameters=_DOCUMENT_ID,
         responses={200: serializers.DocumentOut},
-        examples=[answered(examples.DOCUMENT, "Document")],
+        examples=[response_example(examples.DOCUMENT, "Document")],
     )
     def retrieve(self, request: Request, reference: str, document_id: str) -> Response:
         key = as_uuid(document_id)

@@ -13,7 +13,7 @@ from ragsite.http.openapi_types import Count
 class DocumentListIn(serializers.Serializer[Any]):
     """The query parameters of the list of a job's documents."""
 
-    status = fields.Choice("status", among=IngestionDocument.State.values, required=False)
+    status = fields.Choice("status", choices=IngestionDocument.State.values, required=False)
 
 
 class WhatWentWrong(TypedDict):

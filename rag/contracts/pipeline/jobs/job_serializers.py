@@ -46,7 +46,7 @@ class JobListIn(serializers.Serializer[Any]):
     """The query parameters of the list of jobs."""
 
     source = fields.Text("source", max_length=100, required=False)  # type: ignore[assignment]
-    status = fields.Choice("status", among=IngestionJob.Status.values, required=False)
+    status = fields.Choice("status", choices=IngestionJob.Status.values, required=False)
 
 
 class JobListed(TypedDict):

@@ -28,7 +28,7 @@ class AboutIn(serializers.Serializer[Any]):
     title = fields.Text("title", required=False, max_length=1000)
     uri = fields.Link("uri", required=False, max_length=2000)
     lang = fields.Text("lang", required=False, max_length=20)
-    sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
+    sourceType = fields.Choice("sourceType", choices=SourceType.values, required=False)
     tags = fields.Tags("tags", required=False)
     date = fields.Timestamp("date", required=False)
     metadata = fields.Metadata("metadata", required=False)
@@ -77,7 +77,7 @@ class JobIn(serializers.Serializer[Any]):
 
 
 class IngestIn(JobIn):
-    documents = fields.BoundedList("documents", child=DocumentIn(), at_least=1)
+    documents = fields.BoundedList("documents", child=DocumentIn(), min_entries=1)
 
 
 class FileIn(serializers.FileField):
@@ -105,11 +105,11 @@ class AboutFiles(fields.Text):
             entries = json.loads(super().to_internal_value(data))
         except (ValueError, RecursionError):
             raise serializers.ValidationError("documents is not valid JSON") from None
-        return fields.BoundedList("documents", child=AboutIn(), at_least=1).run_validation(entries)
+        return fields.BoundedList("documents", child=AboutIn(), min_entries=1).run_validation(entries)
 
 
 class UploadIn(JobIn):
-    files = fields.BoundedList("files", child=FileIn(), at_least=1)
+    files = fields.BoundedList("files", child=FileIn(), min_entries=1)
     documents = AboutFiles("documents", required=False)
 
     # The parser of the form rejects more files before they are validated.

@@ -19,7 +19,7 @@ from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
 from rag.services.jobs import queries, retries, uploads
 from rag.services.sources import lookup
-from ragsite.http.openapi import answered, request_example
+from ragsite.http.openapi import response_example, request_example
 from ragsite.postgres.models import as_uuid
 
 from . import document_serializers, job_serializers, submission_serializers
@@ -41,7 +41,10 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
             "multipart/form-data": submission_serializers.UploadIn,
         },
         responses={202: job_serializers.JobOut},
-        examples=[request_example(examples.JOB_REQUEST, "Job"), answered(examples.QUEUED_JOB, "Job", status=202)],
+        examples=[
+            request_example(examples.JOB_REQUEST, "Job"),
+            response_example(examples.QUEUED_JOB, "Job", status=202),
+        ],
     )
     def create(self, request: Request) -> Response:
         values = _validate_submission(request)
@@ -71,7 +74,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
         tags=["pipeline"],
         parameters=[job_serializers.JobListIn, *pagination.PARAMETERS],
         responses={200: job_serializers.JobListOut},
-        examples=[answered({"jobs": [examples.LISTED_JOB], "page": 1, "pageSize": 50, "total": 1}, "Jobs")],
+        examples=[response_example({"jobs": [examples.LISTED_JOB], "page": 1, "pageSize": 50, "total": 1}, "Jobs")],
     )
     def list(self, request: Request) -> Response:
         filters = validate(job_serializers.JobListIn, request.query_params.dict())
@@ -102,7 +105,7 @@ class IngestionJobDetail(PipelineViewSet):
         "source or to manage it.",
         parameters=_JOB_ID,
         responses={200: job_serializers.JobOut},
-        examples=[answered(examples.DONE_JOB, "Job")],
+        examples=[response_example(examples.DONE_JOB, "Job")],
     )
     def retrieve(self, request: Request, job_id: str) -> Response:
         return Response(_render_job(request, _parse_job_id(job_id)))
@@ -114,7 +117,7 @@ class IngestionJobDetail(PipelineViewSet):
         "Cancelling a job again changes nothing.",
         parameters=_JOB_ID,
         responses={200: job_serializers.JobOut},
-        examples=[answered(examples.CANCELLED_JOB, "Cancelled")],
+        examples=[response_example(examples.CANCELLED_JOB, "Cancelled")],
     )
     def destroy(self, request: Request, job_id: str) -> Response:
         queries.cancel_job(get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request))
@@ -127,7 +130,7 @@ class IngestionJobDetail(PipelineViewSet):
         parameters=[*_JOB_ID, document_serializers.DocumentListIn, *pagination.PARAMETERS],
         responses={200: document_serializers.JobDocumentsOut},
         examples=[
-            answered({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
+            response_example({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
         ],
     )
     @action(detail=True, error_statuses=PipelineViewSet.error_statuses)
@@ -149,7 +152,7 @@ class IngestionJobDetail(PipelineViewSet):
         parameters=_JOB_ID,
         request=None,
         responses={202: job_serializers.JobOut},
-        examples=[answered(examples.RETRIED_JOB, "Job", status=202)],
+        examples=[response_example(examples.RETRIED_JOB, "Job", status=202)],
     )
     @action(
         detail=True,

@@ -23,7 +23,7 @@ def _one_or_many(item: dict[str, Any]) -> dict[str, Any]:
 class FilterIn(serializers.Serializer[Any]):
     """A filter. The contract does not define its fields; docs/contracts/pipeline.md does."""
 
-    field = fields.Choice("field", among=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
+    field = fields.Choice("field", choices=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
     value = fields.Anything()
 
     schema_rules = {
@@ -39,12 +39,12 @@ class FilterIn(serializers.Serializer[Any]):
         item_fields = {
             "tags": fields.Text("value", max_length=200),
             "lang": fields.Text("value", max_length=20),
-            "sourceType": fields.Choice("value", among=SourceType.values),
+            "sourceType": fields.Choice("value", choices=SourceType.values),
         }
         name, value = attrs["field"], attrs["value"]
         field: Any = fields.Timestamp("value")
         if name in item_fields:
-            field = fields.BoundedList("value", child=item_fields[name], at_least=1, at_most=fields.MAX_TAGS)
+            field = fields.BoundedList("value", child=item_fields[name], min_entries=1, max_entries=fields.MAX_TAGS)
             value = value if isinstance(value, list) else [value]
         try:
             return {"field": name, "value": field.run_validation(value)}
@@ -55,13 +55,13 @@ class FilterIn(serializers.Serializer[Any]):
 class RetrieveIn(serializers.Serializer[Any]):
     query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
     dataSources = fields.BoundedList(
-        "dataSources", child=fields.Text("dataSources", max_length=100), at_least=1, at_most=100, required=False
+        "dataSources", child=fields.Text("dataSources", max_length=100), min_entries=1, max_entries=100, required=False
     )
     topK = fields.Integer("topK", min_value=1, max_value=100, default=10)
-    filters = fields.BoundedList("filters", child=FilterIn(), at_most=20, required=False)
+    filters = fields.BoundedList("filters", child=FilterIn(), max_entries=20, required=False)
     rerank = fields.Boolean("rerank", default=True)
     rerankModel = fields.Text("rerankModel", required=False, max_length=100)
-    mode = fields.Choice("mode", among=[*Mode], required=False)
+    mode = fields.Choice("mode", choices=[*Mode], required=False)
 
 
 def build_question(values: dict[str, Any]) -> Question:

@@ -17,7 +17,7 @@ from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
 from rag.services.search import queries, search_trace
-from ragsite.http.openapi import answered, request_example
+from ragsite.http.openapi import response_example, request_example
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
 from .query_serializers import QueryIn, QueryOut, build_answer_options, query_out
@@ -37,7 +37,7 @@ class Queries(PipelineViewSet):
         description="The most relevant passages, ordered by relevance, from data sources that the caller may query.",
         request=RetrieveIn,
         responses={200: RetrieveOut},
-        examples=[request_example(examples.QUESTION, "Question"), answered(examples.RETRIEVAL, "Passages")],
+        examples=[request_example(examples.QUESTION, "Question"), response_example(examples.RETRIEVAL, "Passages")],
     )
     @action(detail=False, methods=["post"], url_path="retrieve", error_statuses=PipelineViewSet.error_statuses)
     def retrieve_passages(self, request: Request) -> Response:
@@ -56,8 +56,8 @@ class Queries(PipelineViewSet):
         responses={200: QueryOut, (200, "text/event-stream"): StreamEvent},
         examples=[
             request_example({**examples.QUESTION, "maxTokens": 2000, "strictMode": False}, "Question"),
-            answered(examples.ANSWER, "Answer"),
-            answered(EVENTS, "Events", media_type="text/event-stream"),
+            response_example(examples.ANSWER, "Answer"),
+            response_example(EVENTS, "Events", media_type="text/event-stream"),
         ],
     )
     @action(detail=False, methods=["post"])
@@ -77,7 +77,7 @@ class Queries(PipelineViewSet):
         responses={200: ExplainOut},
         examples=[
             request_example({"query": examples.QUESTION["query"], "user": "ada@acme.example", "topK": 3}, "Question"),
-            answered(examples.EXPLAINED, "Funnel"),
+            response_example(examples.EXPLAINED, "Funnel"),
         ],
     )
     @action(detail=False, methods=["post"], scopes={"POST": Scope.MANAGE})

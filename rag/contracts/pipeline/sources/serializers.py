@@ -18,7 +18,7 @@ _MAX_GRANTS = 200
 
 class Names(fields.BoundedList):
     def __init__(self, name: str) -> None:
-        super().__init__(name, child=fields.Text(name, max_length=254), at_most=_MAX_GRANTS, required=False)
+        super().__init__(name, child=fields.Text(name, max_length=254), max_entries=_MAX_GRANTS, required=False)
 
 
 class SourceChangeIn(serializers.Serializer[Any]):
@@ -27,8 +27,8 @@ class SourceChangeIn(serializers.Serializer[Any]):
     name = fields.Text("name", max_length=150, required=False)
     slug = fields.Slug("slug", required=False)
     description = fields.Text("description", max_length=2000, required=False, allow_blank=True)
-    visibility = fields.Choice("visibility", among=Visibility.values, required=False)
-    sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
+    visibility = fields.Choice("visibility", choices=Visibility.values, required=False)
+    sourceType = fields.Choice("sourceType", choices=SourceType.values, required=False)
     embeddingModel = fields.Text("embeddingModel", max_length=100, required=False)
     roles = Names("roles")
     teams = Names("teams")
@@ -63,8 +63,8 @@ class SourceListIn(serializers.Serializer[Any]):
     """The query parameters of the list."""
 
     search = fields.Text("search", max_length=200, required=False)
-    visibility = fields.Choice("visibility", among=Visibility.values, required=False)
-    sourceType = fields.Choice("sourceType", among=SourceType.values, required=False)
+    visibility = fields.Choice("visibility", choices=Visibility.values, required=False)
+    sourceType = fields.Choice("sourceType", choices=SourceType.values, required=False)
     organization = fields.Text("organization", max_length=100, required=False)
 
 

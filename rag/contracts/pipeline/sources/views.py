@@ -17,7 +17,7 @@ from rag.models import DataSource
 from rag.services.access import explain
 from rag.services.sources import deletion, editing, lookup
 from rag.services.sources.editing import AccessLists
-from ragsite.http.openapi import answered, request_example
+from ragsite.http.openapi import response_example, request_example
 
 from . import serializers
 from .access_serializers import AccessIn, AccessOut, access_out
@@ -37,7 +37,7 @@ class DataSources(PipelineViewSet):
         description="The data sources that the caller may query, send documents to or manage.",
         parameters=[serializers.SourceListIn, *pagination.PARAMETERS],
         responses={200: serializers.SourceListOut},
-        examples=[answered({"sources": [examples.SOURCE], "page": 1, "pageSize": 50, "total": 1}, "Sources")],
+        examples=[response_example({"sources": [examples.SOURCE], "page": 1, "pageSize": 50, "total": 1}, "Sources")],
     )
     def list(self, request: Request) -> Response:
         filters = validate(serializers.SourceListIn, request.query_params.dict())
@@ -60,7 +60,10 @@ class DataSources(PipelineViewSet):
         description="Requires the permission sources.create.",
         request=serializers.SourceIn,
         responses={201: serializers.SourceOut},
-        examples=[request_example(examples.NEW_SOURCE, "Source"), answered(examples.MANAGED_SOURCE, "Source", status=201)],
+        examples=[
+            request_example(examples.NEW_SOURCE, "Source"),
+            response_example(examples.MANAGED_SOURCE, "Source", status=201),
+        ],
     )
     def create(self, request: Request) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceIn, request.data))
@@ -72,7 +75,7 @@ class DataSources(PipelineViewSet):
         summary="Show a data source",
         description="By id or by slug.",
         responses={200: serializers.SourceOut},
-        examples=[answered(examples.SOURCE, "Source")],
+        examples=[response_example(examples.SOURCE, "Source")],
     )
     def retrieve(self, request: Request, reference: str) -> Response:
         queryset = lookup.list_sources(get_caller(request), organization=organization(request))
@@ -84,7 +87,10 @@ class DataSources(PipelineViewSet):
         description="Fields that are not sent keep their values. Requires permission to manage the data source.",
         request=serializers.SourceChangeIn,
         responses={200: serializers.SourceOut},
-        examples=[request_example({"visibility": "team", "teams": ["support"]}, "Source"), answered(examples.MANAGED_SOURCE)],
+        examples=[
+            request_example({"visibility": "team", "teams": ["support"]}, "Source"),
+            response_example(examples.MANAGED_SOURCE),
+        ],
     )
     def partial_update(self, request: Request, reference: str) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceChangeIn, request.data))
@@ -110,7 +116,7 @@ class DataSources(PipelineViewSet):
         "data source. The response for a user outside its organisation does not reveal whether they have an account.",
         parameters=[AccessIn],
         responses={200: AccessOut},
-        examples=[answered(examples.ACCESS, "Access")],
+        examples=[response_example(examples.ACCESS, "Access")],
     )
     @action(detail=True, scopes={"GET": Scope.MANAGE})
     def access(self, request: Request, reference: str) -> Response:
