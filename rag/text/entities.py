@@ -1,6 +1,6 @@
-"""Names, identifiers and numbers in a text: what an answer must not invent, and what a passage must have.
+"""Names, identifiers and numbers in a text, recognized by their spelling.
 
-Told by their spelling alone, in every script that has capital letters; where all nouns begin with one, nouns count.
+Works in all scripts that have capital letters. In German, where all nouns are capitalized, nouns count as names.
 """
 
 import re
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 
 from .function_words import FUNCTION_WORDS
 
-# A word as it is written: run_target, 1,204.50, 2009-12-31, O'Brien's.
-_WRITTEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
+# A word with inner punctuation: run_target, 1,204.50, 2009-12-31, O'Brien's.
+_TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _INNER_CAPITAL = re.compile(r"[^\W\d_][^\W\d_]*?(?<=[a-z])[A-Z]")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n]|[\"“„«(])\s*\Z")
 _FUNCTION_WORDS = FUNCTION_WORDS["english"]
 _MONTHS = "january february march april may june july august september october november december"
 _DATE = re.compile(r"\b(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
-_COUNTED = (
+_NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty"
 )
-_VALUES = {name: str(value) for value, name in enumerate(_COUNTED.split())}
+_VALUES = {name: str(value) for value, name in enumerate(_NUMBER_WORDS.split())}
 _VALUES |= {name: str(value) for value, month in enumerate(_MONTHS.split(), start=1) for name in (month, month[:3])}
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """text: as it is written, at start … end."""
+    """A name or number as it is written at the character offsets `start` to `end` (exclusive) of a text."""
 
     text: str
     start: int
@@ -35,31 +35,37 @@ class Mention:
 
 
 def find_names(text: str) -> Iterator[Mention]:
-    """Names and identifiers, in order: words with a capital that does not begin a sentence, words all in capitals, and
-    run_target or DiffExecutor. Each word on its own."""
-    for match in _WRITTEN.finditer(text):
+    """Yield the names and identifiers of a text in order, each word on its own.
+
+    That is: capitalized words, unless they begin a sentence; words in capitals; identifiers such as run_target or
+    DiffExecutor.
+    """
+    for match in _TOKEN.finditer(text):
         if _is_name(match.group(), text, match.start()):
             yield Mention(match.group(), match.start(), match.end())
 
 
 def find_numbers(text: str) -> Iterator[Mention]:
-    """Whatever has digits and is no identifier, in order: amounts, years, dates."""
-    for match in _WRITTEN.finditer(text):
+    """Yield the amounts, years and dates of a text in order."""
+    for match in _TOKEN.finditer(text):
         if match.group()[0].isdigit():
             yield Mention(match.group(), match.start(), match.end())
 
 
 def normalized_numbers(text: str) -> set[str]:
-    """Every number of a text as it compares: 1,204.50 as 1204.5, the 7th as 7, a date as its parts. Months and small
-    numbers also where they are English words."""
+    """Return the numbers of a text in a form that can be compared.
+
+    1,204.50 becomes 1204.5, 7th becomes 7, a date becomes its parts. English names of months and small numbers count
+    as numbers, too.
+    """
     dates = _DATE.findall(text)
-    found = {part.lstrip("0") or "0" for date in dates for part in re.findall(r"\d+", date)}
-    found |= {normalize_number(number) for number in _DIGITS.findall(_DATE.sub(" ", text) if dates else text)}
-    return found | {_VALUES[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _VALUES}
+    values = {part.lstrip("0") or "0" for date in dates for part in re.findall(r"\d+", date)}
+    values |= {normalize_number(number) for number in _DIGITS.findall(_DATE.sub(" ", text) if dates else text)}
+    return values | {_VALUES[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _VALUES}
 
 
 def normalize_number(number: str) -> str:
-    """A number's digits without separators of thousands and closing zeros."""
+    """Remove thousands separators and trailing zeros of the fraction from a number."""
     whole = re.sub(r"(?<=\d)[,.](?=\d{3}(?:\D|$))", "", number)
     if re.search(r"[.,]", whole):
         return whole.replace(",", ".").rstrip("0").rstrip(".").lstrip("0") or "0"
@@ -69,7 +75,7 @@ def normalize_number(number: str) -> str:
 def _is_name(word: str, text: str, start: int) -> bool:
     if word[0].isdigit():
         return False
-    if "_" in word.strip("_") or _INNER_CAPITAL.match(word) or any(each.isdigit() for each in word):
+    if "_" in word.strip("_") or _INNER_CAPITAL.match(word) or any(character.isdigit() for character in word):
         return True
     letters = re.split(r"[’']", word)[0]
     if len(letters) > 1 and letters.isupper():

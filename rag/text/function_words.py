@@ -1,4 +1,4 @@
-"""Words that hold a sentence together and say nothing of its subject, by language (Snowball's names)."""
+"""Function words (stop words) by language. The languages have Snowball's names."""
 
 _ENGLISH = """
 a about above after again all also am an and any are as at be because been before being below between both but

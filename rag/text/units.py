@@ -1,4 +1,4 @@
-"""What of a text can be quoted as it stands: sentences, items of lists, rows of tables, lines of code, by offset."""
+"""Splits a text into units that can be quoted: sentences, list items, table rows and lines of code, with offsets."""
 
 import enum
 import re
@@ -9,23 +9,30 @@ from . import languages
 
 
 class UnitKind(enum.Enum):
+    """What a unit is. RULE: code fences, horizontal rules and the line below a table's header."""
+
     SENTENCE = "sentence"
     ITEM = "item"
     ROW = "row"
     CODE = "code"
     HEADING = "heading"
-    RULE = "rule"  # fences, lines across the page, the line under a table's head
+    RULE = "rule"
 
 
 @dataclass(frozen=True, slots=True)
 class TextUnit:
-    """text[start:end] of the text it was found in, without white space around it. run: pieces of one paragraph, list,
-    table or stretch of code have the same number."""
+    """A unit of a text, without surrounding white space.
+
+    Attributes:
+        start: Character offset in the text.
+        end: Character offset in the text, exclusive.
+        block: Units of the same paragraph, list, table or code block have the same number.
+    """
 
     kind: UnitKind
     start: int
     end: int
-    run: int
+    block: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +57,17 @@ _CODE = re.compile(
     r"|[\])}]++[;,)]*+$|[\w.\[\]\"']+\s*[-+*/|&]?=\s*\S|[\w.]+\(.*\)?[;{:,]?$"
 )
 _CODE_END = re.compile(r"[{;]$|^\S.*\):$")
-# Of the lines of a text, how many look like code for `#` to begin a comment instead of a heading.
-_IS_CODE = 0.5
-# A line that was broken because it was full has this many characters at least, or the next goes on in small letters.
-_FULL_LINE, _BROKEN_LINE = 45, 20
-_NARROWER = 0.85
+# If more than this share of the lines look like code, the text is code, and `#` starts a comment instead of a heading.
+_MIN_CODE_SHARE = 0.5
+# A line was wrapped if the next word did not fit into this share of the widest line.
+_FULL_WIDTH_SHARE = 0.85
+# Shorter lines count as wrapped only if the next one starts with a small letter, and very short ones never.
+_MIN_WRAPPED_CHARACTERS, _MIN_CONTINUED_CHARACTERS = 45, 20
 
-_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’»)\]]*+(?P<notes>(?:\[\d{1,3}\])*+)(?=\s)|[。！？]++[」』”’）]*+")
-_NOTES = re.compile(r"(?:\[\d{1,3}\])+$")
+_SENTENCE_END = re.compile(
+    r"(?<![.!?])[.!?]++[\"'”’»)\]]*+(?P<footnotes>(?:\[\d{1,3}\])*+)(?=\s)|[。！？]++[」』”’）]*+"
+)
+_FOOTNOTES = re.compile(r"(?:\[\d{1,3}\])+$")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
 _ABBREVIATIONS = re.compile(
     r"(?:dr|mr|mrs|ms|prof|st|no|nos|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
@@ -68,39 +78,53 @@ _ABBREVIATIONS = re.compile(
 
 
 def split_units(text: str, lang: str = "") -> list[TextUnit]:
-    """In reading order; together they have every character that is no white space, but for the marks of notes ([3])
-    behind a sentence. Lines that a paragraph was broken into are one text again; a row, an item's marker and a line of
-    code are never cut."""
-    found: list[TextUnit] = []
-    for run, lines in enumerate(_runs(_lines(text))):
+    """Split a text into units.
+
+    Wrapped lines of a paragraph or list item are joined before sentences are split. Rows, markers of list items and
+    lines of code are never split.
+
+    Args:
+        text: Plain text, Markdown or source code.
+        lang: Its language, as documents declare it; empty for English.
+
+    Returns:
+        Units in reading order. Together they cover everything except white space and footnote marks such as [3] after
+        a sentence.
+    """
+    units: list[TextUnit] = []
+    for block, lines in enumerate(_blocks(_classify_lines(text))):
         if lines[0].kind in (UnitKind.SENTENCE, UnitKind.ITEM):
-            for first, last in _unbroken(text, lines):
-                spans = _sentences(text, first.start, last.end, lang)
-                found += [TextUnit(first.kind, start, end, run) for start, end in spans]
+            for first, last in _join_wrapped(text, lines):
+                spans = _split_sentences(text, first.start, last.end, lang)
+                units += [TextUnit(first.kind, start, end, block) for start, end in spans]
         else:
-            found += [TextUnit(line.kind, line.start, line.end, run) for line in lines]
-    return found
+            units += [TextUnit(line.kind, line.start, line.end, block) for line in lines]
+    return units
 
 
-def _lines(text: str) -> list[_Line | None]:
-    """None for an empty one."""
+def _classify_lines(text: str) -> list[_Line | None]:
+    """Return the kind and offsets of each line; None for an empty line."""
     spans = []
     offset = 0
     for line in text.splitlines(keepends=True):
         start = offset + len(line) - len(line.lstrip())
         spans.append((start, max(start, offset + len(line.rstrip()))))
         offset += len(line)
-    shown = [text[start:end] for start, end in spans]
-    looks_like_code = [bool(_CODE.match(line) or _CODE_END.search(line[-200:])) for line in shown]
-    is_code = sum(looks_like_code) > _IS_CODE * sum(map(bool, shown))
-    fenced = False
-    found: list[_Line | None] = []
-    for (start, end), line, code in zip(spans, shown, looks_like_code, strict=True):
-        fence = bool(_FENCE.match(line))
-        fenced ^= fence
-        kind = UnitKind.RULE if fence else UnitKind.CODE if fenced or (code and is_code) else _kind(line, is_code)
-        found.append(_Line(kind, start, end) if line else None)
-    return found
+    stripped_lines = [text[start:end] for start, end in spans]
+    looks_like_code = [bool(_CODE.match(line) or _CODE_END.search(line[-200:])) for line in stripped_lines]
+    is_code = sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
+    is_fenced = False
+    classified: list[_Line | None] = []
+    for (start, end), line, is_code_line in zip(spans, stripped_lines, looks_like_code, strict=True):
+        if _FENCE.match(line):
+            is_fenced = not is_fenced
+            kind = UnitKind.RULE
+        elif is_fenced or (is_code_line and is_code):
+            kind = UnitKind.CODE
+        else:
+            kind = _kind(line, is_code)
+        classified.append(_Line(kind, start, end) if line else None)
+    return classified
 
 
 def _kind(line: str, is_code: bool) -> UnitKind:
@@ -113,65 +137,72 @@ def _kind(line: str, is_code: bool) -> UnitKind:
     return UnitKind.ITEM if _ITEM.match(line) else UnitKind.SENTENCE
 
 
-def _runs(lines: list[_Line | None]) -> Iterator[list[_Line]]:
-    """Lines of one kind that follow each other. An item's second line is no other paragraph."""
-    run: list[_Line] = []
+def _blocks(lines: list[_Line | None]) -> Iterator[list[_Line]]:
+    """Group consecutive lines of one kind. Empty lines separate blocks."""
+    block: list[_Line] = []
     for line in lines:
-        goes_on = line and run and (line.kind is run[-1].kind or (run[0].kind, line.kind) == (UnitKind.ITEM, UnitKind.SENTENCE))
-        # The line under a table's head is in the table.
-        goes_on = goes_on or (line and run and {line.kind, run[-1].kind} == {UnitKind.ROW, UnitKind.RULE})
-        if run and not goes_on:
-            yield run
-            run = []
+        if block and not (line and _belongs_to(block, line)):
+            yield block
+            block = []
         if line:
-            run.append(line)
-    if run:
-        yield run
+            block.append(line)
+    if block:
+        yield block
 
 
-def _unbroken(text: str, lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
-    """First and last line of each paragraph or item: a line is broken where the next one's first word had no room."""
-    widest = max(line.length for line in lines)
+def _belongs_to(block: list[_Line], line: _Line) -> bool:
+    previous = block[-1].kind
+    is_continued_item = (block[0].kind, line.kind) == (UnitKind.ITEM, UnitKind.SENTENCE)
+    is_table = {line.kind, previous} == {UnitKind.ROW, UnitKind.RULE}  # the rule below a table's header
+    return line.kind is previous or is_continued_item or is_table
+
+
+def _join_wrapped(text: str, lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
+    """Yield the first and last line of each paragraph or list item."""
+    max_width = max(line.length for line in lines)
     first = lines[0]
     for line, following in zip(lines, [*lines[1:], None], strict=True):
         if following is None:
             yield first, line
-        elif following.kind is UnitKind.ITEM or not _is_broken(text, line, following, widest):
+        elif following.kind is UnitKind.ITEM or not _is_wrapped(text, line, following, max_width):
             yield first, line
             first = following
 
 
-def _is_broken(text: str, line: _Line, following: _Line, widest: int) -> bool:
-    if line.length >= _BROKEN_LINE and text[following.start].islower():
+def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> bool:
+    """Whether the sentence continues on the following line."""
+    if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start].islower():
         return True
-    word = len(text[following.start : min(following.end, following.start + 50)].split(None, 1)[0])
-    return line.length >= _FULL_LINE and line.length + 1 + word > _NARROWER * widest
+    next_word = text[following.start : min(following.end, following.start + 50)].split(None, 1)[0]
+    width_with_next_word = line.length + 1 + len(next_word)
+    return line.length >= _MIN_WRAPPED_CHARACTERS and width_with_next_word > _FULL_WIDTH_SHARE * max_width
 
 
-def _sentences(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
+def _split_sentences(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
     is_english = (languages.snowball_algorithm(lang) or "english") == "english"
-    begun = start
-    for match in _END.finditer(text, start, end):
-        if _goes_on(text, match, end, is_english):
+    sentence_start = start
+    for match in _SENTENCE_END.finditer(text, start, end):
+        if _is_inside_sentence(text, match, end, is_english):
             continue
-        yield begun, match.start("notes") if match["notes"] else match.end()
-        begun = match.end()
-        while begun < end and text[begun].isspace():
-            begun += 1
-    notes = _NOTES.search(text, max(begun, end - 50), end)
-    if begun < end and (last := notes.start() if notes else end) > begun:
-        yield begun, last
+        yield sentence_start, match.start("footnotes") if match["footnotes"] else match.end()
+        sentence_start = match.end()
+        while sentence_start < end and text[sentence_start].isspace():
+            sentence_start += 1
+    footnotes = _FOOTNOTES.search(text, max(sentence_start, end - 50), end)
+    last_end = footnotes.start() if footnotes else end
+    if last_end > sentence_start:
+        yield sentence_start, last_end
 
 
-def _goes_on(text: str, mark: re.Match[str], end: int, is_english: bool) -> bool:
-    """Whether the mark ends no sentence: before a small letter, after an initial, in `Dr. Who`."""
-    rest = text[mark.end() : min(end, mark.end() + 20)].lstrip()
-    if rest and rest[0].islower():
+def _is_inside_sentence(text: str, mark: re.Match[str], end: int, is_english: bool) -> bool:
+    """Whether a full stop ends no sentence: before a small letter, after an initial or an abbreviation."""
+    following = text[mark.end() : min(end, mark.end() + 20)].lstrip()
+    if following and following[0].islower():
         return True
-    word = _LAST_WORD.search(text, max(0, mark.start() - 12), mark.start()) if mark.group() == "." else None
-    if word is None:
+    match = _LAST_WORD.search(text, max(0, mark.start() - 12), mark.start()) if mark.group() == "." else None
+    if match is None:
         return False
-    written = word.group()
-    if written.isdigit():  # the 3rd of October: am 3. Oktober
-        return not is_english and len(written) <= 2
-    return bool(_ABBREVIATIONS.fullmatch(written)) or (len(written) == 1 and written.isupper())
+    word = match.group()
+    if word.isdigit():  # ordinals such as the German "am 3. Oktober"
+        return not is_english and len(word) <= 2
+    return bool(_ABBREVIATIONS.fullmatch(word)) or (len(word) == 1 and word.isupper())

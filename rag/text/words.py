@@ -1,6 +1,10 @@
-"""Words and their stems: what ranking, grounding and quoting compare texts by, besides their meaning.
+"""Words, stems and sentences of a text.
 
-`lang` is a text's language as its document has it; where it is unknown, or none of Snowball's, English rules hold.
+`lang` is a language as documents declare it (rag.text.languages). If it is empty, or Snowball has no algorithm for it,
+the text is treated as English.
+
+Stems are computed in process with snowballstemmer. The chunk store does not use them: it stems in the database with
+PostgreSQL's dictionaries, so that its index and its queries agree.
 """
 
 import functools
@@ -17,14 +21,16 @@ import snowballstemmer
 from . import languages
 from .function_words import FUNCTION_WORDS
 
-# Possessive, and only at the start of a run: what does not match is left after one look at it.
+# Possessive and anchored at the start of a run, so that matching takes linear time.
 SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
-# What `\w` leaves out: vowel signs and the like, which stand inside words of many scripts, and the joiners.
-_MARKS = "".join(map(chr, (each for each in range(0x300, 0x10000) if unicodedata.category(chr(each)) in ("Mn", "Mc"))))
+# Combining marks (vowel signs and the like), which are part of words in many scripts but not of `\w`; so are joiners.
+_MARKS = "".join(
+    character for character in map(chr, range(0x300, 0x10000)) if unicodedata.category(character) in ("Mn", "Mc")
+)
 LETTERS = rf"(?:[^\W_][{_MARKS}\u200c\u200d]*)+"
 _WORD = re.compile(rf"{LETTERS}(?:['’]{LETTERS})*")
 _WORD_WITHOUT_APOSTROPHE = re.compile(LETTERS)
-# Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Kana, Han.
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
     "\U00020000-\U0003ffff"
@@ -33,48 +39,52 @@ _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ENGLISH = FUNCTION_WORDS["english"]
 _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
-# Stemming takes time by the square of a word's length, and stems are remembered.
-_MOST_LETTERS = 64
+# Stemming time grows with the square of a word's length, and stems are cached.
+_MAX_WORD_CHARACTERS = 64
 
 
 def split_words(text: str, lang: str = "") -> list[str]:
-    """The words of a text in lower case, in order; of a very long one its beginning.
+    """Return the words of a text in lower case, in order; very long words are cut.
 
-    In English an apostrophe is inside a word, elsewhere between two: l'hôtel, dell'azienda.
+    In English an apostrophe is part of a word, in other languages it separates two: l'hôtel, dell'azienda. In scripts
+    without spaces, character bigrams take the place of words.
     """
     pattern = _WORD if _algorithm(lang) == "english" else _WORD_WITHOUT_APOSTROPHE
-    found = pattern.findall(text.lower())
+    words = pattern.findall(text.lower())
     if not text.isascii() and is_unspaced(text):
-        found = [part for word in found for part in character_bigrams(word)]
-    return [word[:_MOST_LETTERS] for word in found]
+        words = [bigram for word in words for bigram in character_bigrams(word)]
+    return [word[:_MAX_WORD_CHARACTERS] for word in words]
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether it has letters of a script that puts no space between words."""
+    """Whether a text has letters of a script without spaces between words."""
     return bool(_IS_UNSPACED.search(text))
 
 
 def character_bigrams(word: str) -> list[str]:
-    """What stands in for words where none are set apart: every two letters beside each other, as search engines do it.
-    Of other scripts the word itself."""
-    found = []
+    """Return each pair of adjacent characters, as search engines index scripts without spaces.
+
+    Parts of the word in other scripts are returned whole.
+    """
+    parts = []
     for run in _RUNS.findall(word):
         if is_unspaced(run):
-            found += [run[index : index + 2] for index in range(len(run) - 1)] or [run]
+            parts += [run[index : index + 2] for index in range(len(run) - 1)] or [run]
         else:
-            found.append(run)
-    return found
+            parts.append(run)
+    return parts
 
 
 def stem(word: str, lang: str = "") -> str:
+    """Return the stem of a word in lower case."""
     return _stem(word, _algorithm(lang))
 
 
 @functools.lru_cache(maxsize=50_000)
 def _stem(word: str, algorithm: str) -> str:
-    # As PostgreSQL does: a word in Latin letters in a Russian text is stemmed as an English one.
-    foreign = algorithm in _OTHER_SCRIPTS and word.isascii()
-    return str(_stemmers.named("english" if foreign else algorithm).stemWord(word.replace("’", "'")))
+    # As in PostgreSQL: a word in Latin letters in a Russian text is stemmed as an English one.
+    is_foreign = algorithm in _OTHER_SCRIPTS and word.isascii()
+    return str(_stemmers.get("english" if is_foreign else algorithm).stemWord(word.replace("’", "'")))
 
 
 def _algorithm(lang: str) -> str:
@@ -82,70 +92,76 @@ def _algorithm(lang: str) -> str:
 
 
 class _Stemmers(threading.local):
-    """A stemmer keeps the word that it works on in itself: each thread needs its own."""
+    """Stemmers of the current thread: a stemmer stores the word that it processes, so it cannot be shared."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._by_algorithm: dict[str, Any] = {}
 
-    def named(self, algorithm: str) -> Any:
-        if algorithm not in self._made:
-            self._made[algorithm] = snowballstemmer.stemmer(algorithm)
-        return self._made[algorithm]
+    def get(self, algorithm: str) -> Any:
+        if algorithm not in self._by_algorithm:
+            self._by_algorithm[algorithm] = snowballstemmer.stemmer(algorithm)
+        return self._by_algorithm[algorithm]
 
 
 _stemmers = _Stemmers()
 
 
 def query_language(text: str, langs: Sequence[str]) -> str:
-    """Of a question about texts of these languages, or an answer from them: its own if that can be told, else theirs.
+    """Return the language of a question about documents, or of an answer from them.
 
-    Where they are all English or unknown nothing is looked for.
+    Args:
+        text: The question or answer.
+        langs: The languages of the documents. If all are English or unknown, nothing is detected.
+
+    Returns:
+        The detected language, or else the most frequent one of `langs` that is not English; empty for English.
     """
-    others = Counter(lang for lang in langs if _algorithm(lang) != "english")
-    if not others:
+    other_langs = Counter(lang for lang in langs if _algorithm(lang) != "english")
+    if not other_langs:
         return ""
-    return languages.detect_language(text) or others.most_common(1)[0][0]
+    return languages.detect_language(text) or other_langs.most_common(1)[0][0]
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text in order, without the white space between them. A line break ends one as well."""
+    """Return the sentences of a text in order, without the white space between them. A line break ends a sentence."""
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Where each of its sentences begins and ends."""
-    found, line_start = [], 0
+    """Return start and end of each sentence, as character offsets."""
+    spans, line_start = [], 0
     for line in text.splitlines(keepends=True):
         ends = [match.end() for match in SENTENCE_END.finditer(line)]
         for start, end in pairwise([0, *ends, len(line)]):
-            whole = line[start:end]
-            if stripped := whole.strip():
-                begin = line_start + start + len(whole) - len(whole.lstrip())
-                found.append((begin, begin + len(stripped)))
+            sentence = line[start:end]
+            if stripped := sentence.strip():
+                sentence_start = line_start + start + len(sentence) - len(sentence.lstrip())
+                spans.append((sentence_start, sentence_start + len(stripped)))
         line_start += len(line)
-    return found
+    return spans
 
 
 def is_function_word(word: str, lang: str = "") -> bool:
+    """Whether a word is a stop word of the language, or a single character."""
     return len(word) <= 1 or word in FUNCTION_WORDS.get(_algorithm(lang), _ENGLISH)
 
 
 def content_words(text: str, lang: str = "") -> list[str]:
-    """Its words without function words, each once; all of them if there are no others."""
-    found = list(dict.fromkeys(split_words(text, lang)))
-    return [word for word in found if not is_function_word(word, lang)] or found
+    """Return the distinct words of a text that are not function words; all words if there are no others."""
+    words = list(dict.fromkeys(split_words(text, lang)))
+    return [word for word in words if not is_function_word(word, lang)] or words
 
 
 def stems(text: str, lang: str = "") -> Counter[str]:
-    """How often each stem occurs."""
+    """Count the stems of a text."""
     return Counter(stem(word, lang) for word in split_words(text, lang))
 
 
-def stems_among(text: str, wanted: Iterable[str], lang: str = "") -> Counter[str]:
-    """As stems, but only the wanted ones. Words that begin otherwise are not stemmed: most of a long text."""
-    chosen, algorithm = frozenset(wanted), _algorithm(lang)
-    found = split_words(text, lang)
-    if algorithm == "english":  # others cut beginnings off, or change their letters
-        beginnings = frozenset(each[:3] for each in chosen)
-        found = [word for word in found if word[:3] in beginnings]
-    return Counter(each for word in found if (each := _stem(word, algorithm)) in chosen)
+def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter[str]:
+    """Count those stems of a text that are candidates. Faster than `stems` for a long text and few candidates."""
+    stem_set, algorithm = frozenset(candidates), _algorithm(lang)
+    words = split_words(text, lang)
+    if algorithm == "english":  # other algorithms remove prefixes or change letters
+        prefixes = frozenset(candidate[:3] for candidate in stem_set)
+        words = [word for word in words if word[:3] in prefixes]
+    return Counter(word_stem for word in words if (word_stem := _stem(word, algorithm)) in stem_set)
