@@ -1,4 +1,4 @@
-"""Step: what a language model wrote → the same with the citations that hold, each with the passage's own words."""
+"""Step: generated answer -> the answer with verified citations, each with a quote from its passage."""
 
 import functools
 import re
@@ -9,27 +9,35 @@ from rag.text.units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language, stem, stems
 from rag.types import Citation, Passage
 
-# Of a statement's words, how many the passages that it cites must have together, and each of them.
-_SUPPORTED, _TAKES_PART = 0.5, 0.2
+# Minimum share of a statement's words in all of its cited passages together, and in each of them.
+_MIN_TOGETHER, _MIN_EACH = 0.5, 0.2
 _LIST = r"\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20}"
 # [1], [1][2], [1, 2], [1–3], 【1】; not in code.
-_MARKS = re.compile(
-    rf"```.*?```|`[^`\n]*`|(?P<marks>[\[【]{_LIST}[\]】](?:[ ,;]{{0,3}}[\[【]{_LIST}[\]】])*)", re.DOTALL
+_MARKERS = re.compile(
+    rf"```.*?```|`[^`\n]*`|(?P<markers>[\[【]{_LIST}[\]】](?:[ ,;]{{0,3}}[\[【]{_LIST}[\]】])*)", re.DOTALL
 )
-_ITEM = re.compile(r"(\d{1,4})(?:\s?[–-]\s?(\d{1,4}))?")
+_RANGE = re.compile(r"(\d{1,4})(?:\s?[–-]\s?(\d{1,4}))?")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W_]")
-_MOST_IN_A_RANGE = 20
-# What ends a sentence behind its marks; what begins an item of a list.
-_END = re.compile(r"\A[ \t]*[.!?。！？]+")
-_ITEM_MARK = re.compile(r"(?:\A|(?<=\n))[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
+_MAX_RANGE = 20
+# Markers before the first word belong to the first sentence after them, which is looked for in so much text.
+_LOOKAHEAD_CHARACTERS = 500
+# The end of a sentence after its markers, and the start of a list item.
+_SENTENCE_END = re.compile(r"\A[ \t]*[.!?。！？]+")
+_ITEM_START = re.compile(r"(?:\A|(?<=\n))[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """text: the answer without the numbers that were dropped, and without the unsupported sentences. dropped: how many
-    numbers those are: of no passage, or of one that does not have what is said. unsupported: the sentences that lost
-    all their numbers for that reason."""
+    """An answer whose citations have been verified.
+
+    Attributes:
+        text: The answer without the dropped citations and the unsupported sentences.
+        citations: One for each statement and passage, in the order of the answer.
+        dropped: How many citations were dropped: no passage has that number, or the passage does not support the
+            statement.
+        unsupported_sentences: The sentences that lost all their citations.
+    """
 
     text: str
     citations: tuple[Citation, ...]
@@ -38,123 +46,140 @@ class CitedAnswer:
 
 
 def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
-    """passages: the n-th is cited as [n]. A citation for each statement and passage, in the order of the answer."""
+    """Verify the citations of a generated answer and quote the passages.
+
+    Args:
+        answer: What the language model wrote, with citations such as [1] or [2, 3].
+        passages: The numbered passages of the prompt; the first one is cited as [1].
+    """
     lang = query_language(answer, [passage.lang for passage in passages])
-    known = [_Known(number, passage) for number, passage in enumerate(passages, start=1)]
-    kept: dict[tuple[int, int, int], Citation] = {}
-    checked: dict[tuple[str, tuple[int, ...]], list[_Known]] = {}
-    text, dropped, unsupported, is_cut = "", 0, [], False
-    for said, between, marks in _statements(answer, lang):
-        if is_cut:
-            between = _END.sub("", between)
-        numbers = _numbers(marks)
-        named = [known[number - 1] for number in numbers if 1 <= number <= len(known)]
-        statement = said, tuple(each.number for each in named)
-        if statement not in checked:
-            checked[statement] = _holding(said, named, lang)
-        holding = checked[statement]
-        dropped += len(numbers) - len(holding)
-        is_cut = bool(named) and not holding and between.rstrip().endswith(said)
-        if named and not holding:
-            unsupported.append(said)
-        text += _ITEM_MARK.sub("", between.rstrip()[: -len(said)]) if is_cut else between
-        for each in holding:
-            citation = each.citation(said, lang)
-            kept.setdefault((citation.number, citation.start, citation.end), citation)
-        if len(holding) == len(numbers):
-            text += marks
-        elif holding:
-            text += "".join(f"[{each.number}]" for each in holding)
-        elif marks:
+    cited_passages = [_CitedPassage(number, passage) for number, passage in enumerate(passages, start=1)]
+    citations: dict[tuple[int, int, int], Citation] = {}
+    cache: dict[tuple[str, tuple[int, ...]], list[_CitedPassage]] = {}
+    text, dropped, unsupported, is_removed = "", 0, [], False
+    for statement, preceding, markers in _split_statements(answer, lang):
+        if is_removed:  # the removed sentence's full stop may follow its markers
+            preceding = _SENTENCE_END.sub("", preceding)
+        numbers = _parse_numbers(markers)
+        cited = [cited_passages[number - 1] for number in numbers if 1 <= number <= len(cited_passages)]
+        key = statement, tuple(passage.number for passage in cited)
+        if key not in cache:
+            cache[key] = _find_supporting(statement, cited, lang)
+        supporting = cache[key]
+        dropped += len(numbers) - len(supporting)
+        is_removed = bool(cited) and not supporting and preceding.rstrip().endswith(statement)
+        if cited and not supporting:
+            unsupported.append(statement)
+        text += _ITEM_START.sub("", preceding.rstrip()[: -len(statement)]) if is_removed else preceding
+        for passage in supporting:
+            citation = passage.cite(statement, lang)
+            citations.setdefault((citation.number, citation.start, citation.end), citation)
+        if len(supporting) == len(numbers):
+            text += markers
+        elif supporting:
+            text += "".join(f"[{passage.number}]" for passage in supporting)
+        elif markers:
             text = text.rstrip(" ")
-    return CitedAnswer(text.strip(), tuple(kept.values()), dropped, tuple(unsupported))
+    return CitedAnswer(text.strip(), tuple(citations.values()), dropped, tuple(unsupported))
 
 
-def _statements(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
-    """What is said, all text since the marks before, and the marks behind it; at last the rest, without marks."""
-    end, said = 0, ""
-    for found in _MARKS.finditer(answer):
-        if not found["marks"]:
+def _split_statements(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (statement, text since the previous markers, markers after it); last the rest, without markers."""
+    end, statement = 0, ""
+    for match in _MARKERS.finditer(answer):
+        if not match["markers"]:
             continue
-        between = answer[end : found.start()]
-        said = _said(between, lang) or said or _said(answer[found.end() : found.end() + 500], lang, first=True)
-        yield said, between, found["marks"]
-        end = found.end()
+        preceding = answer[end : match.start()]
+        following = answer[match.end() : match.end() + _LOOKAHEAD_CHARACTERS]
+        statement = _last_sentence(preceding, lang) or statement or _first_sentence(following, lang)
+        yield statement, preceding, match["markers"]
+        end = match.end()
     yield "", answer[end:], ""
 
 
-def _said(text: str, lang: str, *, first: bool = False) -> str:
-    """Its last sentence, or its first; empty if it has no word."""
+def _first_sentence(text: str, lang: str) -> str:
+    return next(iter(_sentences(text, lang)), "")
+
+
+def _last_sentence(text: str, lang: str) -> str:
+    return next(iter(reversed(_sentences(text, lang))), "")
+
+
+def _sentences(text: str, lang: str) -> list[str]:
+    """Return the units of a text that contain a word."""
     if not _WORD.search(text):
-        return ""
-    found = [text[each.start : each.end] for each in split_units(text, lang) if each.kind is not UnitKind.RULE]
-    found = [each for each in found if _WORD.search(each)]
-    return (found[0] if first else found[-1]) if found else ""
+        return []
+    units = [text[unit.start : unit.end] for unit in split_units(text, lang) if unit.kind is not UnitKind.RULE]
+    return [unit for unit in units if _WORD.search(unit)]
 
 
-def _numbers(marks: str) -> list[int]:
-    """Each once, in order."""
-    found: list[int] = []
-    for first, last in _ITEM.findall(marks):
-        begin, end = int(first), int(last or first)
-        found += range(begin, min(end, begin + _MOST_IN_A_RANGE) + 1) if end >= begin else [begin]
-    return list(dict.fromkeys(found))
+def _parse_numbers(markers: str) -> list[int]:
+    """Return the numbers of markers in order, each once. Ranges are expanded."""
+    numbers: list[int] = []
+    for first, last in _RANGE.findall(markers):
+        start, end = int(first), int(last or first)
+        numbers += range(start, min(end, start + _MAX_RANGE) + 1) if end >= start else [start]
+    return list(dict.fromkeys(numbers))
 
 
-class _Known:
-    """A passage's words, looked at once for all statements."""
+class _CitedPassage:
+    """A passage and its words, computed once for all statements."""
 
     def __init__(self, number: int, passage: Passage) -> None:
         self.number = number
         self._passage = passage
-        self._chosen: dict[str, Citation] = {}
+        self._citations: dict[str, Citation] = {}
 
     @functools.cached_property
     def numbers(self) -> frozenset[str]:
-        return _plain_numbers(self._passage.text_with_headings)
+        return _digits(self._passage.text_with_headings)
 
-    def having(self, words: Sequence[str]) -> frozenset[str]:
-        """Those of the words that it has."""
+    def known_words(self, words: Sequence[str]) -> frozenset[str]:
+        """Return those of the words that the passage contains, compared by their stems."""
         return frozenset(word for word in words if stem(word, self._passage.lang) in self._stems)
 
-    def citation(self, said: str, lang: str) -> Citation:
-        """With the piece of the passage that has most of what is said."""
-        if said not in self._chosen:
+    def cite(self, statement: str, lang: str) -> Citation:
+        """Quote the unit of the passage that shares most words and numbers with the statement."""
+        if statement not in self._citations:
             passage = self._passage
-            wanted = {stem(word, passage.lang) for word in content_words(said, lang)} | _plain_numbers(said)
-            piece = max(self._pieces, key=lambda each: (len(wanted & each[1]), -each[0].start))[0]
-            start, end = passage.start + piece.start, passage.start + piece.end
-            self._chosen[said] = Citation(self.number, passage, passage.text[piece.start : piece.end], start, end)
-        return self._chosen[said]
+            terms = {stem(word, passage.lang) for word in content_words(statement, lang)} | _digits(statement)
+            unit = max(self._units, key=lambda item: (len(terms & item[1]), -item[0].start))[0]
+            start, end = passage.start + unit.start, passage.start + unit.end
+            quote = passage.text[unit.start : unit.end]
+            self._citations[statement] = Citation(self.number, passage, quote, start, end)
+        return self._citations[statement]
 
     @functools.cached_property
     def _stems(self) -> frozenset[str]:
         return frozenset(stems(self._passage.text_with_headings, self._passage.lang))
 
     @functools.cached_property
-    def _pieces(self) -> list[tuple[TextUnit, frozenset[str]]]:
-        """Each with its stems and numbers."""
+    def _units(self) -> list[tuple[TextUnit, frozenset[str]]]:
+        """The units of the passage with their stems and numbers."""
         text, lang = self._passage.text, self._passage.lang
-        found = [each for each in split_units(text, lang) if each.kind is not UnitKind.RULE]
-        found = found or [TextUnit(UnitKind.SENTENCE, 0, len(text), 0)]
-        return [(each, self._known(text[each.start : each.end])) for each in found]
+        units = [unit for unit in split_units(text, lang) if unit.kind is not UnitKind.RULE]
+        units = units or [TextUnit(UnitKind.SENTENCE, 0, len(text), 0)]
+        return [(unit, self._terms(text[unit.start : unit.end])) for unit in units]
 
-    def _known(self, text: str) -> frozenset[str]:
-        return frozenset(stems(text, self._passage.lang)) | _plain_numbers(text)
+    def _terms(self, text: str) -> frozenset[str]:
+        return frozenset(stems(text, self._passage.lang)) | _digits(text)
 
 
-def _holding(said: str, named: Sequence[_Known], lang: str) -> list[_Known]:
-    """Those of the named passages that what is said rests on: none, unless they have it together, numbers included."""
-    words = [word for word in content_words(said, lang) if not word.isdigit()]
-    shares = [each.having(words) for each in named]
-    together = frozenset[str]().union(*shares)
-    if not named or len(together) < _SUPPORTED * len(words):
+def _find_supporting(statement: str, cited: Sequence[_CitedPassage], lang: str) -> list[_CitedPassage]:
+    """Return the cited passages that support a statement.
+
+    None does, unless together they contain enough of its words and all of its numbers.
+    """
+    words = [word for word in content_words(statement, lang) if not word.isdigit()]
+    known_words = [passage.known_words(words) for passage in cited]
+    known_together = frozenset[str]().union(*known_words)
+    if not cited or len(known_together) < _MIN_TOGETHER * len(words):
         return []
-    if not _plain_numbers(said) <= frozenset[str]().union(*(each.numbers for each in named)):
+    if not _digits(statement) <= frozenset[str]().union(*(passage.numbers for passage in cited)):
         return []
-    return [each for each, own in zip(named, shares, strict=True) if len(own) >= _TAKES_PART * len(words)]
+    return [passage for passage, known in zip(cited, known_words, strict=True) if len(known) >= _MIN_EACH * len(words)]
 
 
-def _plain_numbers(text: str) -> frozenset[str]:
-    """As digits alone: 5,000 and 5000 are one."""
-    return frozenset("".join(filter(str.isdigit, each)) for each in _NUMBER.findall(text))
+def _digits(text: str) -> frozenset[str]:
+    """Return the numbers of a text as digits only, so that 5,000 equals 5000."""
+    return frozenset("".join(filter(str.isdigit, number)) for number in _NUMBER.findall(text))

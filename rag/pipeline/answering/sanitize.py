@@ -1,6 +1,7 @@
-"""A document's text for a prompt: the same to a reader, and nothing in it that a model takes for more than text.
+"""Sanitizes a document's text for a prompt, against prompt injection.
 
-For prompts alone: what is stored, searched, shown and quoted stays as the document has it.
+A person reads the same text, but a language model finds no control tokens, role names or hidden characters in it. Only
+prompts are sanitized: stored, searched, shown and quoted texts stay unchanged.
 """
 
 import re
@@ -8,17 +9,17 @@ import re
 _LESS, _MORE, _BAR = "[<＜‹〈﹤⟨]", "[>＞›〉﹥⟩]", "[|｜∣ǀ¦│]"
 _OPEN, _CLOSE = r"[\[［【〔❲⟦〚]", r"[\]］】〕❳⟧〛]"
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
-# Tags and selectors that carry letters unseen, directions that are forced, controls. Joiners have a meaning between
-# letters of some scripts, and none beside ASCII, where they split words that are looked for.
-_UNSEEN = re.compile(
+# Invisible characters: tag characters and variation selectors that can encode text, direction overrides, controls.
+_INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff"
     "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     "|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"
 )
+# Joiners are needed between letters of some scripts. Next to ASCII they only hide words from pattern matching.
 _JOINERS = re.compile(r"(?<=[\x00-\x7f])[\u200c-\u200f]+|(?<![\u200c-\u200f])[\u200c-\u200f]++(?=[\x00-\x7f])")
 _ROLE = "system|user|assistant|human|developer|tool"
-# What chat templates of the known models tell turns, roles and calls apart by.
-_TOKENS = (
+# Control tokens by which chat templates separate messages, roles and tool calls.
+_CONTROL_TOKENS = (
     re.compile(rf"{_LESS}\s?{_BAR}\s?([\w▁/.:+-]{{1,60}})\s?{_BAR}\s?{_MORE}"),
     re.compile(rf"{_LESS}{{2}}\s?(/?\s?SYS)\s?{_MORE}{{2}}", re.IGNORECASE),
     re.compile(
@@ -41,8 +42,8 @@ _HEADINGS = re.compile(
 _SPEAKERS = re.compile(
     rf"^([ \t>*_-]*+)({_ROLE})([ \t](?:prompt|message))?([*_]{{0,3}}[ \t]?[:：])", re.IGNORECASE | re.MULTILINE
 )
-# Pictures are fetched without being asked for: their addresses can carry away what stands beside them.
-_PICTURES = re.compile(
+# Clients load images automatically, so that their URLs can leak the text beside them.
+_IMAGES = re.compile(
     r"!\[(?P<alt>[^\[\]\n]{0,200})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,100}\])|<img\b[^<>]{0,500}>", re.IGNORECASE
 )
 _CITATIONS = re.compile(rf"{_OPEN}\s?(\d{{1,4}}(?:\s?[,;–-]\s?\d{{1,4}}){{0,20}})\s?{_CLOSE}")
@@ -50,13 +51,20 @@ _CODE = re.compile(r"text/(x-(?!rst|tex)|javascript|css)|application/(json|xml|y
 
 
 def sanitize(text: str, content_type: str = "") -> str:
-    """Written differently or left out: control tokens, role names at the beginning of a line, characters that nobody
-    sees; and, but in code, where they are an index, citations and pictures' addresses. Linear in the text's length."""
-    text = _JOINERS.sub("", _UNSEEN.sub("", _LINE_ENDS.sub("\n", text)))
-    for token in _TOKENS:
+    """Remove or rewrite what a language model may take for more than text. Runs in linear time.
+
+    That is: control tokens, role names at the start of a line, invisible characters; and, except in code, citations and
+    the URLs of images.
+
+    Args:
+        text: A document's text.
+        content_type: Its MIME type. In code, `[1]` is an index and stays.
+    """
+    text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
+    for token in _CONTROL_TOKENS:
         text = token.sub(r"(\1)", text)
     text = _SPEAKERS.sub(r"\1(\2\3)\4", _HEADINGS.sub(r"\1\2", text))
     if _CODE.match(content_type):
         return text
-    text = _PICTURES.sub(lambda found: f"(picture: {found['alt'] or 'unnamed'})", text)
+    text = _IMAGES.sub(lambda match: f"(picture: {match['alt'] or 'unnamed'})", text)
     return _CITATIONS.sub(r"(\1)", text)

@@ -1,4 +1,4 @@
-"""Step: how near each part of the passages comes to the question, by the pieces that are stored of their chunks."""
+"""Step: question and passages -> the similarity of each part of the passages, from stored token signatures."""
 
 import uuid
 from bisect import bisect_left, bisect_right
@@ -8,89 +8,111 @@ from dataclasses import dataclass
 import numpy as np
 import structlog
 from django.conf import settings
-from django.db import DatabaseError
 
-from rag.errors import EmbeddingFailed
+from rag.errors import EmbeddingFailed, IndexUnavailable
 from rag.pipeline.embed import question_token_vectors
 from rag.pipeline.retrieval.late_interaction import MAX_QUERY_TOKENS, token_similarities
 from rag.providers import registry
-from rag.providers.stores.pgvector import token_signatures
 from rag.text.embedded_text import embedded_text
 from rag.types import Passage
 from rag.types.token_vectors import TokenVectors
 
 logger = structlog.get_logger(__name__)
 
-# Of as many passages, the best, are sentences quoted.
+# Sentences are quoted from so many passages, the best ones.
 MAX_PASSAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A chunk's words, piece by piece. starts, ends: in its document's text, ascending. near: (pieces, the question's
-    pieces)."""
+class _ChunkTokens:
+    """The tokens of a chunk.
+
+    Attributes:
+        starts: Character offset of each token in the document, ascending.
+        ends: Character offset of each token's end in the document, ascending.
+        similarities: float32 of shape (tokens of the chunk, tokens of the question).
+    """
 
     document_id: uuid.UUID
     starts: list[int]
     ends: list[int]
-    near: TokenVectors
+    similarities: TokenVectors
 
 
 class SentenceSimilarity:
-    """Of parts of documents to one question; knows nothing unless it is given chunks."""
+    """The similarity of parts of documents to one question (MaxSim: Khattab & Zaharia 2020)."""
 
-    def __init__(self, read: Sequence[_Read] = ()) -> None:
-        self._read = read
+    def __init__(self, chunks: Sequence[_ChunkTokens] = ()) -> None:
+        self._chunks = chunks
 
-    def of(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
-        """The mean over the question's pieces of how near the document's characters start … end come to each, about
-        -1…1; None if nothing is stored of them."""
-        found = []
-        for each in self._read:
-            if each.document_id == document_id:
-                first, last = bisect_left(each.starts, start), bisect_right(each.ends, end)
+    def score(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
+        """Return the MaxSim of the characters start to end of a document.
+
+        Returns:
+            The mean over the question's tokens of the best similarity to a token in that range, about -1…1; None if
+            no token vectors are stored for it.
+        """
+        best_similarities = []
+        for chunk in self._chunks:
+            if chunk.document_id == document_id:
+                first, last = bisect_left(chunk.starts, start), bisect_right(chunk.ends, end)
                 if first < last:
-                    found.append(each.near[first:last].max(axis=0))
-        return float(np.max(found, axis=0).mean()) if found else None
+                    best_similarities.append(chunk.similarities[first:last].max(axis=0))
+        return float(np.max(best_similarities, axis=0).mean()) if best_similarities else None
 
 
 def sentence_similarity(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
-    """Of whatever lies in the best passages, each of which is one of the chunks or several joined.
+    """Compare the question with the stored token signatures of the best passages.
 
-    The chunks' pieces were made when they were ingested, so no model runs: a text's tokens say which piece is whose.
-    Knows nothing where pieces are not kept or cannot be read: the question is answered all the same.
+    The local model embeds only the question; its tokenizer tells which stored row belongs to which characters.
+
+    Args:
+        query: The question.
+        passages: Best first; each is a chunk or several merged ones.
+        chunks: The chunks that the passages consist of.
+
+    Returns:
+        Without any score if token signatures are switched off, missing or cannot be read. That is no error: quotes are
+        then chosen by words only.
     """
-    inside = [chunk for chunk in chunks if any(_is_in(chunk, passage) for passage in passages[:MAX_PASSAGES])]
-    if settings.RAG_TOKEN_SIGNATURES == "off" or not inside:
+    used_chunks = [chunk for chunk in chunks if any(_contains(passage, chunk) for passage in passages[:MAX_PASSAGES])]
+    if settings.RAG_TOKEN_SIGNATURES == "off" or not used_chunks:
         return SentenceSimilarity()
     try:
-        stored = token_signatures.read([chunk.chunk_id for chunk in inside])
-        if not stored:
+        signatures = registry.chunk_store().token_signatures([chunk.chunk_id for chunk in used_chunks])
+        if not signatures:
             return SentenceSimilarity()
-        asked = question_token_vectors(query)[:MAX_QUERY_TOKENS]
-    except (DatabaseError, EmbeddingFailed) as error:
-        logger.warning("quotes_by_words_alone", reason=type(error).__name__)
+        question_vectors = question_token_vectors(query)[:MAX_QUERY_TOKENS]
+    except (IndexUnavailable, EmbeddingFailed) as error:
+        logger.warning("sentence_similarity_failed", reason=type(error).__name__)
         return SentenceSimilarity()
-    if not len(asked):
+    if not len(question_vectors):
         return SentenceSimilarity()
-    found = []
-    for chunk in inside:
-        pieces = stored.get(chunk.chunk_id)
-        places = _places(chunk)
-        # Otherwise they are not of this text: of one under another title, or under a prefix.
-        if pieces is not None and places and len(pieces) == 1 + max(row for _, _, row in places):
-            near = token_similarities(asked, pieces)[[row for *_, row in places]]
-            starts, ends = ([chunk.start + place[which] for place in places] for which in (0, 1))
-            found.append(_Read(chunk.document_id, starts, ends, near))
-    return SentenceSimilarity(found)
+    chunk_tokens = []
+    for chunk in used_chunks:
+        chunk_signatures = signatures.get(chunk.chunk_id)
+        token_rows = _token_rows(chunk)
+        if chunk_signatures is None or not token_rows:
+            continue
+        # Another number of rows means another text: the title or the prefix has changed since it was embedded.
+        if len(chunk_signatures) != 1 + max(row for _, _, row in token_rows):
+            continue
+        similarities = token_similarities(question_vectors, chunk_signatures)[[row for _, _, row in token_rows]]
+        starts = [chunk.start + start for start, _, _ in token_rows]
+        ends = [chunk.start + end for _, end, _ in token_rows]
+        chunk_tokens.append(_ChunkTokens(chunk.document_id, starts, ends, similarities))
+    return SentenceSimilarity(chunk_tokens)
 
 
-def _is_in(chunk: Passage, passage: Passage) -> bool:
+def _contains(passage: Passage, chunk: Passage) -> bool:
     return chunk.document_id == passage.document_id and passage.start <= chunk.start and chunk.end <= passage.end
 
 
-def _places(chunk: Passage) -> list[tuple[int, int, int]]:
-    """(start, end, row among the chunk's stored pieces) in the chunk's own text; what is above it lies below 0."""
+def _token_rows(chunk: Passage) -> list[tuple[int, int, int]]:
+    """Return (start, end, row of the stored signatures) for each token.
+
+    Offsets are relative to the chunk's text; those of the title and headings above it are negative.
+    """
     text = embedded_text(chunk.text, chunk.headings, chunk.title)
-    above = len(text) - len(chunk.text)
-    return [(start - above, end - above, row) for start, end, row in registry.local_embedder().token_rows(text)]
+    offset = len(text) - len(chunk.text)
+    return [(start - offset, end - offset, row) for start, end, row in registry.local_embedder().token_rows(text)]

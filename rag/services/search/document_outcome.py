@@ -3,10 +3,8 @@
 import uuid
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
-
 from rag.models import Chunk, Document
-from rag.types import Filters, Grounding, Question, Retrieval, SearchTrace
+from rag.types import Grounding, Question, Retrieval, SearchTrace
 
 STAGES = ("sources", "chunks", "candidates", "aboveThreshold", "distinct", "ranked", "grounded")
 
@@ -38,19 +36,6 @@ def explain_outcome(
     return DocumentOutcome(document.pk, True, STAGES[-1], f"It was found at rank {rank} and counts for the answer.")
 
 
-def filter_documents(documents: QuerySet[Document], filters: Filters) -> QuerySet[Document]:
-    """Apply the filters to documents as the store applies them to chunks (rag.providers.stores.pgvector.filters)."""
-    conditions = {
-        "tags__overlap": list(filters.tags),
-        "source_type__in": filters.source_types,
-        "content_type__in": filters.content_types,
-        "lang__in": filters.langs,
-        "date__gte": filters.date_from,
-        "date__lte": filters.date_to,
-    }
-    return documents.filter(**{name: value for name, value in conditions.items() if value})
-
-
 def candidate_ids(trace: SearchTrace) -> set[uuid.UUID]:
     """Return the chunks that the vector search or the term search found."""
     return {*trace.dense, *trace.lexical}
@@ -67,7 +52,7 @@ def _excluded_at(document: Document, question: Question, retrieval: Retrieval, g
         return "sources", "Its data source was not searched, or the user may not query it."
     if not document.chunk_count:
         return "chunks", "It has no chunks, so there is nothing to find."
-    if not filter_documents(Document.objects.filter(pk=document.pk), question.filters).exists():
+    if not Document.objects.matching(question.filters).filter(pk=document.pk).exists():
         return "chunks", "It does not match the filters."
     trace = retrieval.trace
     candidates = Chunk.objects.filter(document=document, pk__in=candidate_ids(trace))

@@ -11,7 +11,7 @@ from orgs.models import Organization
 from orgs.policies.retention import retention_for
 from rag.errors import UnknownQuery
 from rag.models import Action, Chunk, SearchRecord
-from rag.pipeline.retrieval.passages import passages
+from rag.pipeline.retrieval.passages import read_passages
 from rag.types import Hit, Passage, Question, SearchResult
 
 from . import queries
@@ -60,7 +60,7 @@ def get_search(query_id: uuid.UUID, *, caller: Caller, organization: Organizatio
     if organization:
         chunks = chunks.filter(source__organization=organization)
     readable_ids = set(chunks.filter(pk__in=[hit.chunk_id for hit in hits]).values_list("pk", flat=True))
-    return _search_result(record, tuple(passages([hit for hit in hits if hit.chunk_id in readable_ids])))
+    return _search_result(record, tuple(read_passages([hit for hit in hits if hit.chunk_id in readable_ids])))
 
 
 def _search_result(record: SearchRecord, found_passages: tuple[Passage, ...]) -> SearchResult:

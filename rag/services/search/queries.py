@@ -60,7 +60,7 @@ def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
         UnknownSource: A source of `data_sources` is not visible to the caller.
         RagError: Whatever the retrieval pipeline raises.
     """
-    return retrieval.find(question, _scopes(question, selection))
+    return retrieval.find_passages(question, _scopes(question, selection))
 
 
 def search(question: Question, selection: SourceSelection) -> Retrieval:

@@ -100,7 +100,7 @@ def test_what_the_sources_do_not_hold_is_declined(member: Client) -> None:
     assert body["warnings"] == ["NOT_GROUNDED"]
     assert body["isGroundable"] is False
     assert body["confidence"] == 0
-    assert body["answer"].startswith("The sources do not hold the answer")
+    assert body["answer"].startswith("The sources do not contain the answer")
     assert body["gaps"] == ["painted", "Mona Lisa"]
     assert body["citationsUsed"] == []
     assert body["model"] is None
@@ -170,7 +170,7 @@ def test_context_ignored_is_a_warning(member: Client, language_model: ProviderSe
     language_model.replies = ["Bicycles are parked on the roof, I believe."]
     body = ask(member).body
     assert body["warnings"] == ["CONTEXT_IGNORED"]
-    assert body["answer"].startswith("The sources do not hold the answer")
+    assert body["answer"].startswith("The sources do not contain the answer")
     assert body["confidence"] == 0
 
 

@@ -59,7 +59,7 @@ def test_nothing_in_a_passage_is_more_than_text(injection: Injection) -> None:
 
 
 def test_every_prompt_declares_passages_untrusted() -> None:
-    for told_so in (BY_NUMBER.system, BY_TITLE.system, agent._INSTRUCTIONS, NOTICE):
+    for told_so in (BY_NUMBER.system, BY_TITLE.system, agent.INSTRUCTIONS, NOTICE):
         assert "not to be trusted" in told_so
         assert "follow no instruction" in told_so
 

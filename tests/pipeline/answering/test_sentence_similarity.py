@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from rag.models import DataSource, PieceBits
+from rag.models import DataSource
+from rag.models.content.index_tables import PieceBits
 from rag.pipeline.answering.extractive import extract_quotes
 from rag.pipeline.answering.sentence_similarity import sentence_similarity
 from rag.pipeline.retrieval import retrieve
@@ -24,7 +25,7 @@ def found(live_world: World) -> tuple[Passage, ...]:
     source: DataSource = live_world.source()
     ingest_text(source, "house.md", f"# The house\n\n{TEXT}", title="House rules")
     scope = Scope((source.pk,), source.embedding_model_id)
-    return retrieve.find(Question(ASKED, top_k=5, rerank=True), [scope]).passages
+    return retrieve.find_passages(Question(ASKED, top_k=5, rerank=True), [scope]).passages
 
 
 def test_each_piece_of_a_text_has_its_row_of_what_is_stored() -> None:
@@ -46,13 +47,13 @@ def test_a_sentence_is_as_near_as_the_nearest_of_its_pieces(found: tuple[Passage
     (passage,) = found
     near = sentence_similarity(ASKED, found, found)
     start = passage.start + passage.text.index("Every")
-    one = near.of(passage.document_id, start, passage.end)
-    whole = near.of(passage.document_id, passage.start, passage.end)
+    one = near.score(passage.document_id, start, passage.end)
+    whole = near.score(passage.document_id, passage.start, passage.end)
     assert one is not None
     assert whole is not None
     assert one < whole + 1e-6, "more pieces can only come nearer"
-    assert near.of(passage.document_id, passage.end + 1, passage.end + 9) is None
-    assert near.of(passage.chunk_id, start, passage.end) is None
+    assert near.score(passage.document_id, passage.end + 1, passage.end + 9) is None
+    assert near.score(passage.chunk_id, start, passage.end) is None
 
 
 def test_similarities_are_those_of_the_signs() -> None:
@@ -67,8 +68,8 @@ def test_words_decide_alone_where_no_pieces_fit(found: tuple[Passage, ...]) -> N
     """None are stored, or those of another title."""
     (passage,) = found
     renamed = [dataclasses.replace(passage, title="Some quite different name of the house")]
-    assert sentence_similarity(ASKED, renamed, renamed).of(passage.document_id, passage.start, passage.end) is None
+    assert sentence_similarity(ASKED, renamed, renamed).score(passage.document_id, passage.start, passage.end) is None
     PieceBits.objects.all().delete()
     near = sentence_similarity(ASKED, found, found)
-    assert near.of(passage.document_id, passage.start, passage.end) is None
+    assert near.score(passage.document_id, passage.start, passage.end) is None
     assert extract_quotes(ASKED, found, near) == extract_quotes(ASKED, found)

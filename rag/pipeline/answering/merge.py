@@ -1,0 +1,99 @@
+"""Step: passages -> the numbered passages of a prompt: adjacent ones merged, repeated ones left out."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from rag.pipeline.retrieval.deduplicate import adds_nothing
+from rag.types import Passage
+
+# Maximum white space between two adjacent chunks, in characters.
+_MAX_GAP_CHARACTERS = 10
+
+
+def merge_passages(passages: Sequence[Passage]) -> list[Passage]:
+    """Merge adjacent chunks of one section, and drop passages whose text an earlier one already has.
+
+    Args:
+        passages: Chunks, best first.
+
+    Returns:
+        Best first. A merged passage has the rank and scores of its best chunk. For each passage
+        `text == document_text[start:end]`, except for white space between merged chunks.
+    """
+    merged: list[Passage] = []
+    for passage in _merge_adjacent(passages):
+        if not any(adds_nothing(passage, earlier) for earlier in merged):
+            merged.append(passage)
+    return merged
+
+
+def find_pages(document_passages: Sequence[Passage], start: int, end: int) -> tuple[int | None, int | None]:
+    """Return the pages of a range of characters.
+
+    Args:
+        document_passages: Passages of one document.
+        start: Character offset in the document.
+        end: Character offset in the document, exclusive.
+
+    Returns:
+        First and last page of the passage with the fewest pages that contains the range; None if there is none.
+    """
+    containing = [
+        passage for passage in document_passages if passage.first_page and passage.start <= start and end <= passage.end
+    ]
+    narrowest = min(
+        containing,
+        key=lambda passage: ((passage.last_page or 0) - (passage.first_page or 0), passage.rank),
+        default=None,
+    )
+    return (narrowest.first_page, narrowest.last_page) if narrowest else (None, None)
+
+
+def _merge_adjacent(passages: Sequence[Passage]) -> list[Passage]:
+    order = {id(passage): index for index, passage in enumerate(passages)}
+    chains: list[list[Passage]] = []
+    for passage in sorted(passages, key=lambda passage: (passage.document_id.int, passage.start, order[id(passage)])):
+        if chains and _is_next(chains[-1][-1], passage):
+            chains[-1].append(passage)
+        else:
+            chains.append([passage])
+    merged = []
+    for chain in chains:
+        best = min(chain, key=lambda passage: order[id(passage)])
+        merged.append((order[id(best)], _merge_chain(chain, best)))
+    return [passage for _, passage in sorted(merged, key=lambda item: item[0])]
+
+
+def _is_next(passage: Passage, other: Passage) -> bool:
+    """Whether `other` is the next chunk of the same section. Their overlap must be the same text."""
+    overlap = passage.end - other.start
+    return (
+        passage.document_id == other.document_id
+        and other.position == passage.position + 1
+        and passage.headings == other.headings
+        and passage.start < other.start <= passage.end + _MAX_GAP_CHARACTERS
+        and passage.end < other.end
+        and len(passage.text) == passage.end - passage.start
+        and len(other.text) == other.end - other.start
+        # A gap of one character can be inside a sentence, and the character is unknown here.
+        and overlap != -1
+        and (overlap <= 0 or passage.text[-overlap:] == other.text[:overlap])
+    )
+
+
+def _merge_chain(chain: Sequence[Passage], best: Passage) -> Passage:
+    first, last = chain[0], chain[-1]
+    text = first.text
+    for passage in chain[1:]:
+        overlap = first.start + len(text) - passage.start
+        # The gap is white space between two sentences.
+        text += passage.text[overlap:] if overlap >= 0 else "\n" * -overlap + passage.text
+    return dataclasses.replace(
+        best,
+        text=text,
+        position=first.position,
+        start=first.start,
+        end=last.end,
+        first_page=first.first_page,
+        last_page=last.last_page,
+    )
