@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
 
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".jsonl" and file.name != "SOURCE.md"]
     began = time.perf_counter()
-    registry.read(files[0], content_type="", name=files[0].name)
+    registry.parse_file(files[0], content_type="", name=files[0].name)
     print(f"the first file, with the start of a reader: {time.perf_counter() - began:.2f} s\n")
     seconds: dict[str, list[float]] = defaultdict(list)
     slowest: dict[str, tuple[float, str]] = {}
@@ -35,12 +35,12 @@ def main(folder: Path) -> None:
         took = []
         for _ in range(ROUNDS):
             began = time.perf_counter()
-            registry.read(file, content_type="", name=file.name)
+            registry.parse_file(file, content_type="", name=file.name)
             took.append(time.perf_counter() - began)
         median = statistics.median(took)
         seconds[file.suffix].append(median)
         slowest[file.suffix] = max(slowest.get(file.suffix, (0.0, "")), (median, file.name))
-    process.close()
+    process.stop_readers()
     print("| format | files | median ms | slowest | its ms | peak MB |\n| --- | --- | --- | --- | --- | --- |")
     for suffix, took in seconds.items():
         most, name = slowest[suffix]
@@ -57,13 +57,13 @@ def _peak(file: Path) -> float:
 def _alone(file: Path) -> None:
     """As the reader's process does it, without its limits."""
     from rag.parsing import containers, detection
-    from rag.parsing.readers import reader, web
+    from rag.parsing.readers import get_reader, web
     from rag.parsing.sandbox.limits import Limits
 
     web.warm_up()
     content = file.read_bytes()
-    media_type = containers.kind(content, detection.detect(content[:16_384], content_type="", name=file.name))
-    reader(media_type)(content, Limits(seconds=120, memory=2**30, text=200 * 2**20))
+    media_type = containers.detect_container_type(content, detection.detect_type(content[:16_384], content_type="", name=file.name))
+    get_reader(media_type)(content, Limits(seconds=120, memory=2**30, text=200 * 2**20))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

@@ -19,7 +19,7 @@ _FREE = 8 * 2**20
 _STEP = 2**20
 
 
-def kind(content: bytes) -> str:
+def detect_zip_type(content: bytes) -> str:
     """The format of which a container is. Raises UnsupportedFormat, ParseFailed."""
     with _opened(content) as archive:
         names = set(archive.namelist())
@@ -39,7 +39,7 @@ def kind(content: bytes) -> str:
     return found[0]
 
 
-def check(content: bytes, limits: Limits) -> None:
+def check_archive(content: bytes, limits: Limits) -> None:
     """Read every member once, in pieces. Raises ParseFailed for a bomb, a password or damage."""
     with _opened(content) as archive:
         members = archive.infolist()

@@ -8,10 +8,10 @@ from .detection import OLE_MAGIC
 _OLD = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
 
 
-def kind(content: bytes, media_type: str) -> str:
+def detect_container_type(content: bytes, media_type: str) -> str:
     """The MIME type of a file of which the beginning is known. Raises UnsupportedFormat, ParseFailed."""
     if media_type in formats.ZIPPED or media_type == formats.ZIP:
-        return archives.kind(content)
+        return archives.detect_zip_type(content)
     if content.startswith(OLE_MAGIC):
         return _stored(content)
     return media_type

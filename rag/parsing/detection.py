@@ -49,13 +49,13 @@ _MAIL_LINE = re.compile(
 _LOOK = 16_384
 
 
-def detect(head: bytes, *, content_type: str, name: str) -> str:
+def detect_type(head: bytes, *, content_type: str, name: str) -> str:
     """The MIME type, from a file's first bytes (1,000 are enough, 16,000 are better).
 
     A container may be told apart by its name only, or not yet: then it is `formats.ZIP` or `formats.OLE`.
     Raises UnsupportedFormat.
     """
-    taken_for = formats.named(content_type, name)
+    taken_for = formats.claimed_type(content_type, name)
     if head.lstrip(b"\xef\xbb\xbf\r\n\t \x00").startswith(b"%PDF-"):
         return formats.PDF
     if taken_for == formats.PDF and b"%PDF-" in head[:1024]:
@@ -69,24 +69,24 @@ def detect(head: bytes, *, content_type: str, name: str) -> str:
             raise UnsupportedFormat(f"The file is {what}, which cannot be read. {_SEND}")
     if not _looks_like_text(head):
         raise UnsupportedFormat(f"The file is neither text nor a format that can be read. {_SEND}")
-    declared = formats.mime(content_type)
+    declared = formats.normalize_mime_type(content_type)
     if declared and not formats.is_text(declared) and declared not in formats.BINARY:
         raise UnsupportedFormat(f"{declared} cannot be read. If the file is text, declare it as text/plain.")
-    return text_type(_readable(head[:_LOOK]), content_type=content_type, name=name)
+    return detect_text_type(_readable(head[:_LOOK]), content_type=content_type, name=name)
 
 
-def text_type(text: str, *, content_type: str, name: str) -> str:
+def detect_text_type(text: str, *, content_type: str, name: str) -> str:
     """The MIME type of a text, from its beginning."""
     head = text[:_LOOK].lstrip("\ufeff")
-    taken_for = formats.named(content_type, name)
-    declared = formats.mime(content_type)
+    taken_for = formats.claimed_type(content_type, name)
+    declared = formats.normalize_mime_type(content_type)
     for found, looks_like in _SIGNS.items():
         if taken_for == found and looks_like(head):
             return found
     if head.startswith("WEBVTT"):
         return formats.VTT
     unspoken = taken_for in ("", formats.PLAIN) and declared != formats.PLAIN
-    if (unspoken and formats.by_name(name) != formats.PLAIN) or taken_for in formats.BINARY:
+    if (unspoken and formats.type_from_name(name) != formats.PLAIN) or taken_for in formats.BINARY:
         if _HTML_START.match(head):
             return formats.HTML
         if _is_mail(head):
@@ -130,7 +130,7 @@ def _zipped(head: bytes, taken_for: str) -> str:
 
 
 def _stored(taken_for: str, name: str) -> str:
-    if newer := _LEGACY.get(formats.suffix(name)):
+    if newer := _LEGACY.get(formats.file_suffix(name)):
         raise UnsupportedFormat(f"The file is in Office's format of before 2007. Save it as {newer} and send that.")
     return formats.MSG if taken_for == formats.MSG else formats.OLE
 

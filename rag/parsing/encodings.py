@@ -17,9 +17,9 @@ _FEW = 16
 _HIGH = re.compile(rb"[\x80-\xff]")
 
 
-def decode(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Unicode as it says it is; else as the page declares; else the likeliest encoding. Raises ParseFailed."""
-    decoded = text.unicode(data)
+    decoded = text.try_decode_unicode(data)
     if decoded is not None:
         return decoded
     if b"\x00" in data:

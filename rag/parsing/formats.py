@@ -126,7 +126,7 @@ _UNKNOWN = {"", "application/octet-stream", "binary/octet-stream", "application/
 _TEXTS = {JSON, NOTEBOOK, SRT, EML, "application/xml", "application/x-ndjson", "application/yaml", "application/toml"}
 
 
-def mime(content_type: str) -> str:
+def normalize_mime_type(content_type: str) -> str:
     """The bare type in lower case; empty where none is declared (`documentation` and the like are not MIME types)."""
     declared = content_type.split(";")[0].strip().lower()
     if "/" not in declared or declared in _UNKNOWN:
@@ -134,24 +134,24 @@ def mime(content_type: str) -> str:
     return _ALIASES.get(declared, declared)
 
 
-def suffix(name: str) -> str:
+def file_suffix(name: str) -> str:
     return PurePosixPath(name.split("?")[0].split("#")[0]).suffix.lower()
 
 
-def by_name(name: str) -> str:
+def type_from_name(name: str) -> str:
     """What a file of this name should be; empty where the name does not say."""
-    return _SUFFIXES.get(suffix(name), "")
+    return _SUFFIXES.get(file_suffix(name), "")
 
 
-def named(content_type: str, name: str) -> str:
+def claimed_type(content_type: str, name: str) -> str:
     """What the sender takes it for: the declared type, unless it is none or the plainest; then the name."""
-    declared = mime(content_type)
-    return by_name(name) or declared if declared in ("", PLAIN) else declared
+    declared = normalize_mime_type(content_type)
+    return type_from_name(name) or declared if declared in ("", PLAIN) else declared
 
 
 def is_text(media_type: str) -> bool:
     return media_type.startswith("text/") or media_type in _TEXTS
 
 
-def title(media_type: str) -> str:
+def display_name(media_type: str) -> str:
     return NAMES.get(media_type, "file")

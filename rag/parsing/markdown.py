@@ -13,7 +13,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
 
 
-def parse(content: str) -> ParsedDocument:
+def parse_markdown(content: str) -> ParsedDocument:
     return ParsedDocument(text=content, is_markdown=True, headings=tuple(_headings(content)))
 
 

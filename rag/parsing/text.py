@@ -14,19 +14,19 @@ _BOMS = [
 ]
 
 
-def parse(content: str) -> ParsedDocument:
+def parse_plain(content: str) -> ParsedDocument:
     return ParsedDocument(text=content)
 
 
-def decode(data: bytes) -> str:
+def decode_unicode(data: bytes) -> str:
     """Unicode with or without a byte-order mark. Raises ParseFailed for anything else."""
-    decoded = unicode(data)
+    decoded = try_decode_unicode(data)
     if decoded is None:
         raise ParseFailed("The file is not UTF-8 text. Save it as UTF-8.")
     return decoded
 
 
-def unicode(data: bytes) -> str | None:
+def try_decode_unicode(data: bytes) -> str | None:
     """The text, if it is UTF-8, or UTF-16 or UTF-32 with a byte-order mark. Raises ParseFailed for NUL characters."""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:

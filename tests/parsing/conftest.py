@@ -18,6 +18,6 @@ def read(tmp_path: Path) -> Read:
     def read(content: bytes, name: str, content_type: str = "") -> ParsedDocument:
         file = tmp_path / "original"
         file.write_bytes(content)
-        return registry.read(file, content_type=content_type, name=name)
+        return registry.parse_file(file, content_type=content_type, name=name)
 
     return read

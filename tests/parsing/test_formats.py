@@ -142,7 +142,7 @@ def test_text_is_kept_character_for_character(read: Read, name: str, content_typ
     text = "# one\r\n\r\n  def two(): pass\t\n"
     parsed = read(text.encode(), name, content_type)
     assert (parsed.text, parsed.media_type) == (text, media_type)
-    assert registry.parse(text, content_type=content_type, path=name).text == text
+    assert registry.parse_text(text, content_type=content_type, path=name).text == text
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])
@@ -191,10 +191,10 @@ def test_the_content_decides_and_not_the_name(read: Read, media_type: str) -> No
 
 
 def test_text_sent_as_text_is_read_as_what_it_is() -> None:
-    parsed = registry.parse("<h1>Bees</h1><p>They hum.</p>", content_type="text/html", path="")
+    parsed = registry.parse_text("<h1>Bees</h1><p>They hum.</p>", content_type="text/html", path="")
     assert (parsed.text, parsed.headings) == ("# Bees\n\nThey hum.", (Heading(0, 1, "Bees"),))
     # Its text, sent under the address of the page: there is nothing to convert.
-    kept = registry.parse("Bees hum. 1 < 2", content_type="", path="https://example.com/bees.html")
+    kept = registry.parse_text("Bees hum. 1 < 2", content_type="", path="https://example.com/bees.html")
     assert (kept.text, kept.media_type) == ("Bees hum. 1 < 2", "text/plain")
 
 
@@ -219,12 +219,12 @@ def test_what_cannot_be_read_is_refused_with_advice(read: Read, content: bytes, 
 
 def test_a_declared_type_that_is_never_read_is_refused_at_once() -> None:
     with pytest.raises(UnsupportedFormat, match="image/png"):
-        registry.detect(b"Bees hum.", content_type="image/png", name="a.png")
+        registry.detect_type(b"Bees hum.", content_type="image/png", name="a.png")
 
 
 @pytest.mark.parametrize("media_type", GOOD)
 def test_the_first_thousand_bytes_are_enough_to_tell(media_type: str) -> None:
-    found = registry.detect(GOOD[media_type][:1000], content_type="", name="")
+    found = registry.detect_type(GOOD[media_type][:1000], content_type="", name="")
     assert found == media_type or found in formats.CONTAINERS
 
 

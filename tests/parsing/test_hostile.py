@@ -222,7 +222,7 @@ def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
     def read_one(number: int) -> None:
         file = tmp_path / str(number)
         file.write_bytes(f"Name,Town\nAda {number},Lynn\n".encode())
-        texts[number] = registry.read(file, content_type="text/csv", name="").text
+        texts[number] = registry.parse_file(file, content_type="text/csv", name="").text
 
     threads = [threading.Thread(target=read_one, args=(number,)) for number in range(6)]
     for thread in threads:
@@ -236,13 +236,13 @@ def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
 def test_readers_know_no_secrets_and_leave_nothing_behind(
     read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process.close()
+    process.stop_readers()
     monkeypatch.setenv("SECRET_KEY", SECRET)
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")
     (child,) = children()
     assert SECRET not in "".join(child.environ().values())
     assert not list(settings.RAG_TEMP_FOLDER.iterdir())
-    process.close()
+    process.stop_readers()
     assert not children()
 
 

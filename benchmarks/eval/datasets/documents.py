@@ -24,7 +24,7 @@ def normal(text: str) -> str:
 
 def faults(folder: Path, case: dict[str, Any]) -> list[str]:
     """What is wrong with the text that is read from the case's file. Raises what the parser raises."""
-    parsed = registry.read(folder / case["file"], content_type="", name=case["file"])
+    parsed = registry.parse_file(folder / case["file"], content_type="", name=case["file"])
     text = normal(parsed.text)
     found = [f"missing: {wanted}" for wanted in case.get("must_contain", []) if normal(wanted) not in text]
     found += [f"unwanted: {unwanted}" for unwanted in case.get("must_not_contain", []) if normal(unwanted) in text]

@@ -32,6 +32,6 @@ READERS: dict[str, Reader] = {
 }
 
 
-def reader(media_type: str) -> Reader:
+def get_reader(media_type: str) -> Reader:
     """Every other type is text, kept as it is."""
     return READERS.get(media_type, plain.read)

@@ -11,7 +11,7 @@ _LINE = 200
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    text = encodings.decode(content)
+    text = encodings.decode_text(content)
     if "\\u" not in text and len(text) <= _LINE * (text.count("\n") + 1):
         return ParsedDocument(text=text)
     try:

@@ -67,7 +67,7 @@ def _config(limits: Limits, mark: str, pages: bool) -> xberg.ExtractionConfig:
 
 
 def _understood(complaint: str, media_type: str) -> ParseFailed:
-    name, said = formats.title(media_type), complaint.lower()
+    name, said = formats.display_name(media_type), complaint.lower()
     if "password" in said or "encrypt" in said:
         return ParseFailed(f"The {name} is protected by a password. Remove the protection and send it again.")
     if any(word in said for word in ("bomb", "limit", "exceed", "too large", "too deep", "depth")):
@@ -88,7 +88,7 @@ _LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:\d{1,9}|[A-Za-z])\\?[.)][ 
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
 
 
-def readable(markdown: str) -> str:
+def strip_formatting(markdown: str) -> str:
     """Markdown without what only serves rendering: emphasis, escapes, bullets before numbers."""
     markdown = markdown.replace("\r\n", "\n").replace("\r", "\n")
     pieces, end = [], 0

@@ -12,7 +12,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import web
-from .extraction import extract, readable
+from .extraction import extract, strip_formatting
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _MAX_FIELD = 10_000
@@ -32,7 +32,7 @@ def read_eml(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_msg(content: bytes, limits: Limits) -> ParsedDocument:
     found = extract(content, formats.MSG, limits)
-    text = readable(found.markdown).strip()
+    text = strip_formatting(found.markdown).strip()
     subject = re.match(r"Subject\s*: *([^\n]+)", text)
     return ParsedDocument(text=text, title=found.title or (subject.group(1).strip() if subject else ""))
 
@@ -59,7 +59,7 @@ def _body(message: EmailMessage, limits: Limits) -> ParsedDocument:
     content = part.get_payload(decode=True)
     text = _decoded(content if isinstance(content, bytes) else b"", part.get_content_charset())
     if part.get_content_subtype() == "html":
-        return web.from_html(text, limits)
+        return web.parse_html(text, limits)
     return ParsedDocument(text=text.replace("\r\n", "\n").strip())
 
 
@@ -67,7 +67,7 @@ def _decoded(content: bytes, charset: str | None) -> str:
     try:
         return content.decode(charset or "utf-8")
     except (LookupError, UnicodeDecodeError, ValueError):
-        return encodings.decode(content)
+        return encodings.decode_text(content)
 
 
 def _file_name(part: object) -> str:

@@ -8,7 +8,7 @@ from rag.parsing import archives, formats, markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
-from .extraction import extract, readable
+from .extraction import extract, strip_formatting
 
 _WORD = re.compile(r"\w+")
 # What programs call a document that has no title.
@@ -31,37 +31,37 @@ def read_pdf(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
-    archives.check(content, limits)
+    archives.check_archive(content, limits)
     found = extract(content, formats.DOCX, limits, pages=True)
     title = _title(found.title)
     # Its pages are those of when it was last saved, and are used if nothing is missing in them.
     if len(found.pages) > 1 and _WORD.findall(" ".join(found.pages)) == _WORD.findall(found.markdown):
         numbered = [piece for number, page in enumerate(found.pages, 1) for piece in (str(number), page)]
         return _paged(["", *numbered], title)
-    return _with_title(markdown.parse(readable(found.markdown).strip()), title)
+    return _with_title(markdown.parse_markdown(strip_formatting(found.markdown).strip()), title)
 
 
 def read_xlsx(content: bytes, limits: Limits) -> ParsedDocument:
-    archives.check(content, limits)
+    archives.check_archive(content, limits)
     found = extract(content, formats.XLSX, limits)
-    return _with_title(markdown.parse(found.markdown.replace("\r", "").strip()), _title(found.title))
+    return _with_title(markdown.parse_markdown(found.markdown.replace("\r", "").strip()), _title(found.title))
 
 
 def read_epub(content: bytes, limits: Limits) -> ParsedDocument:
-    archives.check(content, limits)
+    archives.check_archive(content, limits)
     found = extract(content, formats.EPUB, limits)
-    return _with_title(markdown.parse(readable(found.markdown).strip()), _title(found.title))
+    return _with_title(markdown.parse_markdown(strip_formatting(found.markdown).strip()), _title(found.title))
 
 
 def _paged(pieces: list[str], title: str) -> ParsedDocument:
     """`pieces`: what stands before the first page, then a number and a text for every page."""
-    text, pages = readable(pieces[0]).strip(), []
+    text, pages = strip_formatting(pieces[0]).strip(), []
     for number, page in zip(pieces[1::2], pieces[2::2], strict=True):
-        if words := readable(page).strip():
+        if words := strip_formatting(page).strip():
             text += "\n\n" if text else ""
             pages.append(Page(len(text), int(number)))
             text += words
-    return _with_title(markdown.parse(text), title, tuple(pages))
+    return _with_title(markdown.parse_markdown(text), title, tuple(pages))
 
 
 def _with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ()) -> ParsedDocument:

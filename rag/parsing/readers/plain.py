@@ -6,8 +6,8 @@ from rag.types import ParsedDocument
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    return text.parse(encodings.decode(content))
+    return text.parse_plain(encodings.decode_text(content))
 
 
 def read_markdown(content: bytes, limits: Limits) -> ParsedDocument:
-    return markdown.parse(encodings.decode(content))
+    return markdown.parse_markdown(encodings.decode_text(content))

@@ -31,7 +31,7 @@ _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it 
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    archives.check(content, limits)
+    archives.check_archive(content, limits)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         try:
             return _Presentation(archive).parsed()

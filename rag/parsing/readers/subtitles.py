@@ -19,7 +19,7 @@ _SENTENCE_END = (".", "!", "?", "…", "。", "！", "？")
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     paragraphs: list[str] = []
     speaking = last = ""
-    for speaker, line in _lines(encodings.decode(content)):
+    for speaker, line in _lines(encodings.decode_text(content)):
         if line == last and speaker in ("", speaking):  # rolling captions repeat the line before
             continue
         full = bool(paragraphs) and len(paragraphs[-1]) > _PARAGRAPH and paragraphs[-1].endswith(_SENTENCE_END)

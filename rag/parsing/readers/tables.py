@@ -18,7 +18,7 @@ _SAMPLE = 16_384
 
 
 def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
-    text = encodings.decode(content).replace("\x00", "")
+    text = encodings.decode_text(content).replace("\x00", "")
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
     try:

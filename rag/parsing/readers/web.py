@@ -12,7 +12,7 @@ from rag.parsing import encodings, formats, markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .extraction import extract, readable
+from .extraction import extract, strip_formatting
 
 _NO_CONTENT = " | ".join(
     [
@@ -44,13 +44,13 @@ def warm_up() -> None:
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    parsed = from_html(encodings.decode(content), limits)
+    parsed = parse_html(encodings.decode_text(content), limits)
     if not parsed.text.strip():
         raise ParseFailed("The web page holds no text. Pages that a script fills must be sent as they are shown.")
     return parsed
 
 
-def from_html(html: str, limits: Limits) -> ParsedDocument:
+def parse_html(html: str, limits: Limits) -> ParsedDocument:
     page = _tree(html)
     if page is None:
         return ParsedDocument(text="")
@@ -107,7 +107,7 @@ def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:
     found = trafilatura.extract(
         html, output_format="markdown", include_comments=False, include_links=False, favor_recall=True
     )
-    return markdown.parse(readable(found or "").strip())
+    return markdown.parse_markdown(strip_formatting(found or "").strip())
 
 
 def _whole(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
@@ -118,7 +118,7 @@ def _whole(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
     html = lxml.html.tostring(part, encoding="unicode", with_tail=False)
     document = f'<!doctype html><html><head><meta charset="utf-8"></head><body>{html}</body></html>'
     found = extract(document.encode("utf-8", "replace"), formats.HTML, limits)
-    return markdown.parse(readable(found.markdown).strip())
+    return markdown.parse_markdown(strip_formatting(found.markdown).strip())
 
 
 def _is_complete(found: ParsedDocument, whole: ParsedDocument) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 from rag.errors import ParseFailed, RagError
 from rag.parsing import containers, formats
-from rag.parsing.readers import reader, web
+from rag.parsing.readers import get_reader, web
 from rag.types import ParsedDocument
 
 from .limits import Limits
@@ -96,15 +96,15 @@ def _answer(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     except (RecursionError, Exception) as error:
         if isinstance(error, MemoryError):
             raise
-        name = formats.title(request["media_type"])
+        name = formats.display_name(request["media_type"])
         message = f"The {name} is damaged or cut off. Open it, save it again and send that."
         return {"error": ParseFailed.code, "message": message, "fault": type(error).__name__}
 
 
 def _document(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     content = Path(request["file"]).read_bytes()
-    media_type = containers.kind(content, request["media_type"])
-    parsed = reader(media_type)(content, limits)
+    media_type = containers.detect_container_type(content, request["media_type"])
+    parsed = get_reader(media_type)(content, limits)
     return {**asdict(parsed), "text": _clean(parsed, limits), "media_type": media_type}
 
 

@@ -52,7 +52,7 @@ class _Late(Exception):
     pass
 
 
-def read(file: Path, *, media_type: str) -> ParsedDocument:
+def parse_file(file: Path, *, media_type: str) -> ParsedDocument:
     """Raises ParseFailed, UnsupportedFormat. Takes no longer and no more than the settings allow."""
     limits = Limits(
         seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
@@ -68,18 +68,18 @@ def read(file: Path, *, media_type: str) -> ParsedDocument:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def read_text(text: str, *, media_type: str) -> ParsedDocument:
+def parse_text(text: str, *, media_type: str) -> ParsedDocument:
     """The same for a text that is no file yet."""
     folder = Path(tempfile.mkdtemp(prefix="ragsite-text-", dir=settings.RAG_TEMP_FOLDER))
     try:
         file = folder / "text"
         file.write_bytes(text.encode("utf-8", "replace"))
-        return read(file, media_type=media_type)
+        return parse_file(file, media_type=media_type)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def close() -> None:
+def stop_readers() -> None:
     """End the readers that wait for work."""
     with _lock:
         readers = _idle[:]
@@ -242,7 +242,7 @@ def _ended(folder: Path, code: int, media_type: str, limits: Limits) -> ParseFai
     if code == -signal.SIGXCPU or code == -signal.SIGKILL:
         return ParseFailed(_LATE.format(seconds=limits.seconds))
     logger.warning("parser_ended", media_type=media_type, code=code)
-    name = formats.title(media_type)
+    name = formats.display_name(media_type)
     return ParseFailed(f"The {name} is damaged or too deeply nested: reading it came to no end. Save it again.")
 
 
@@ -253,5 +253,5 @@ def _forget() -> None:
     _inherited, _idle = _idle, []
 
 
-atexit.register(close)
+atexit.register(stop_readers)
 os.register_at_fork(after_in_child=_forget)

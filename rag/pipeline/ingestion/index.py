@@ -1,196 +1,235 @@
-"""Step: prepared documents → their rows, their chunks and their vectors, inside the caller's transaction."""
+"""Step: prepared documents -> their rows, chunks, vectors and terms, inside the caller's transaction."""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
 from rag.parsing import registry as parsers
 from rag.providers import registry
-from rag.providers.base import DocumentVersion
-from rag.providers.stores.pgvector import terms
-from rag.text.embedded_text import embedded_text
+from rag.providers.stores.base import DocumentVersion, MetadataUpdate
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres.locks import advisory_xact_locks
 
 from . import quota
-from .prepare import Cut, Prepared
+from .prepare import ChunkedDocument, PreparedDocument
 
 
-class Outdated(Exception):
-    """The stored version is not the one any more whose vectors were to be kept: cut it again."""
+class OutdatedVersion(Exception):
+    """The stored version whose vectors were to be kept has been replaced: parse and chunk the document again."""
 
 
-def known_paths(paths: Iterable[str], *, source: DataSource) -> set[str]:
-    """Those that have a document already. Cheap, and not final: nothing is locked."""
+@dataclass(frozen=True, slots=True)
+class _Unchanged:
+    """A document whose content stays as it is. update: what else has changed and is saved; None if nothing is."""
+
+    outcome: IndexOutcome
+    update: MetadataUpdate | None = None
+
+
+def existing_paths(paths: Iterable[str], *, source: DataSource) -> set[str]:
+    """Return the paths that have a document already. Not final: nothing is locked."""
     live = Document.objects.live().filter(source=source, path__in=list(paths))
     return set(live.values_list("path", flat=True))
 
 
-def unchanged(
+def update_if_unchanged(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
 ) -> IndexOutcome | None:
-    """If the stored document has this content already, save what else changed and say so; else None.
+    """Save the new metadata of a document whose stored content is the submitted one. Nothing is embedded.
 
-    Nothing is embedded for it. Keeps other writers of this path waiting until the caller's transaction ends. Raises
-    UnknownSource if the source was deleted meanwhile.
+    Other writers of this path wait until the caller's transaction ends.
+
+    Returns:
+        The outcome; None if the content has changed, and nothing was done.
+
+    Raises:
+        UnknownSource: The source has been deleted.
     """
-    document = _locked(source, [submission.path]).get(submission.path)
+    document = _lock_documents(source, [submission.path]).get(submission.path)
     if document is None:
         return _deleted_since(source, {submission.path: revision}).get(submission.path)
-    named = _named(document)
-    kept = _kept(document, submission, source, options, revision)
-    if kept:
-        _follow([], {document: named})
-    return kept
+    unchanged = _keep_content(document, submission, source, options, revision)
+    if unchanged is None:
+        return None
+    if unchanged.update:
+        registry.chunk_store().update_metadata([unchanged.update])
+    return unchanged.outcome
 
 
-def index(arrivals: Mapping[uuid.UUID, Prepared], *, source: DataSource) -> dict[uuid.UUID, IndexOutcome]:
-    """Create the documents, or give them their new content: chunks that they have already keep their rows and vectors.
+def index_documents(
+    arrivals: Mapping[uuid.UUID, PreparedDocument], *, source: DataSource
+) -> dict[uuid.UUID, IndexOutcome]:
+    """Create the documents or replace their content. Chunks that they have already keep their rows and vectors.
 
-    arrivals: by the revision that each becomes, none of the same path as another. Keeps other writers of these paths
-    waiting, likewise, and towards the end the organisation's other writers: once in a transaction. Raises IndexFull
-    and Outdated though only one of them may be the cause, and UnknownSource if the source was deleted meanwhile.
+    Other writers of these paths wait until the caller's transaction ends; towards the end all other writers of the
+    organization do. Call it once per transaction.
+
+    Args:
+        arrivals: By the revision that each document gets; no two have the same path.
+        source: Of all of them.
+
+    Returns:
+        The outcome of each, by its revision.
+
+    Raises:
+        IndexFull: The organization's quota is exceeded. One of the documents may be the cause.
+        OutdatedVersion: Likewise for one of the documents.
+        UnknownSource: The source has been deleted.
     """
-    paths = {prepared.cut.submission.path: revision for revision, prepared in arrivals.items()}
-    stored = _locked(source, paths)
-    gone = _deleted_since(source, {path: revision for path, revision in paths.items() if path not in stored})
-    named = {document: _named(document) for document in stored.values()}
+    revisions = {prepared.chunked.submission.path: revision for revision, prepared in arrivals.items()}
+    stored = _lock_documents(source, revisions)
+    deleted = _deleted_since(source, {path: revision for path, revision in revisions.items() if path not in stored})
     outcomes: dict[uuid.UUID, IndexOutcome] = {}
     versions: list[DocumentVersion] = []
-    had_chunks = had_bytes = 0
+    updates: list[MetadataUpdate] = []
+    old_chunks = old_bytes = 0
     for revision, prepared in arrivals.items():
-        submission = prepared.cut.submission
-        document = stored.get(submission.path)
-        done = gone.get(submission.path) or _settled(document, prepared.cut, source, revision)
-        if done is None:
-            had_chunks += document.chunk_count if document else 0
-            had_bytes += document.bytes if document else 0
-            versions.append(_version(document, prepared, source, revision))
+        path = prepared.chunked.submission.path
+        document = stored.get(path)
+        if path in deleted:
+            outcomes[revision] = deleted[path]
+        elif unchanged := _check_unchanged(document, prepared.chunked, source, revision):
+            outcomes[revision] = unchanged.outcome
+            updates += [unchanged.update] if unchanged.update else []
+        else:
+            old_chunks += document.chunk_count if document else 0
+            old_bytes += document.bytes if document else 0
+            version = _build_version(document, prepared, source, revision)
+            versions.append(version)
             status = "updated" if document else "created"
-            done = IndexOutcome(status, versions[-1].document.pk, len(prepared.cut.chunks))
-        outcomes[revision] = done
-    _write(versions, source)
+            outcomes[revision] = IndexOutcome(status, version.document.pk, len(version.chunks))
+    _write(versions, updates, source)
     documents = [version.document for version in versions]
-    _follow(documents, named)
-    quota.make_room(
+    quota.update_usage(
         source.organization_id,
-        chunks=sum(document.chunk_count for document in documents) - had_chunks,
-        bytes=sum(document.bytes for document in documents) - had_bytes,
+        chunks=sum(document.chunk_count for document in documents) - old_chunks,
+        bytes=sum(document.bytes for document in documents) - old_bytes,
     )
     return outcomes
 
 
-def _named(document: Document) -> tuple[str, str]:
-    return document.title, document.lang
+def effective_hash(submission: Submission) -> str:
+    """Return the content hash that the client sent, or the hash of the text."""
+    return submission.content_hash or content_hash(submission.text)
 
 
-def _follow(written: Sequence[Document], named: Mapping[Document, tuple[str, str]]) -> None:
-    """The words of the written documents, and of those that have another name or language than they had."""
-    renamed = [document for document, before in named.items() if _named(document) != before]
-    retitled = [document.pk for document in renamed if document.title != named[document][0]]
-    terms.follow(list({each.pk for each in (*written, *renamed)}), text_of=embedded_text, anew=retitled)
-
-
-def _settled(document: Document | None, cut: Cut, source: DataSource, revision: uuid.UUID) -> IndexOutcome | None:
-    """If nothing is to be written, why. Raises Outdated."""
-    submission = cut.submission
-    if document and (kept := _kept(document, submission, source, cut.options, revision)):
-        return kept
-    if document is None and submission.again:  # deleted since it was asked for
-        return IndexOutcome("unchanged", None, 0)
-    if cut.base != (document.revision if document else None):
-        raise Outdated
+def _check_unchanged(
+    document: Document | None, chunked: ChunkedDocument, source: DataSource, revision: uuid.UUID
+) -> _Unchanged | None:
+    """Return the outcome if no content is to be written, else None. Raises OutdatedVersion."""
+    submission = chunked.submission
+    if document and (unchanged := _keep_content(document, submission, source, chunked.options, revision)):
+        return unchanged
+    if document is None and submission.force_reparse:  # deleted after the new parse was requested
+        return _Unchanged(IndexOutcome("unchanged", None, 0))
+    if chunked.base_revision != (document.revision if document else None):
+        raise OutdatedVersion
     return None
 
 
-def _version(document: Document | None, prepared: Prepared, source: DataSource, revision: uuid.UUID) -> DocumentVersion:
-    """The document, with the values of its new version, and what it consists of. Nothing is written."""
-    cut = prepared.cut
-    submission, options = cut.submission, cut.options
+def _keep_content(
+    document: Document, submission: Submission, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
+) -> _Unchanged | None:
+    """Save the metadata of a document whose content is unchanged; None if the content has changed."""
+    outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
+    if document.revision > revision:  # a later submission has been written already
+        return _Unchanged(outcome)
+    if submission.force_reparse:
+        return None
+    has_same_options = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
+    has_same_parser = _has_same_parser(document.content_type, submission.content_type)
+    if document.content_hash != effective_hash(submission) or not (has_same_options and has_same_parser):
+        return None
+    old_title, old_lang = document.title, document.lang
+    # What was found in the content stays where the submission has no value of its own.
+    submitted = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
+    if "/" not in document.content_type:  # not a MIME type but a word of an earlier submission
+        submitted.setdefault("content_type", parsers.default_content_type("", submission.path))
+    values = {**_metadata_values(submission, source), **submitted, "revision": revision}
+    _set_values(document, values)
+    document.save(update_fields=[*values, "updated_at"])
+    update = MetadataUpdate(document, has_new_title=document.title != old_title, has_new_lang=document.lang != old_lang)
+    return _Unchanged(outcome, update)
+
+
+def _build_version(
+    document: Document | None, prepared: PreparedDocument, source: DataSource, revision: uuid.UUID
+) -> DocumentVersion:
+    """Set the document's values and describe its chunks. Writes nothing but a hint about a replaced original."""
+    chunked = prepared.chunked
+    submission, options = chunked.submission, chunked.options
     is_new = document is None
     document = document or Document(source=source, path=submission.path)
+    has_new_title = not is_new and document.title != chunked.title
     if document.original_id and document.original_id != submission.original_id:
         Original.objects.filter(pk=document.original_id).release()
+    media_type = submission.content_type or chunked.parsed.media_type or parsers.default_content_type("", submission.path)
     content = {
-        "title": cut.title,
-        "content_type": submission.content_type or cut.parsed.media_type or parsers.media_type("", submission.path),
-        "lang": cut.lang,
-        "text": cut.parsed.text,
+        "title": chunked.title,
+        "content_type": media_type,
+        "lang": chunked.lang,
+        "text": chunked.parsed.text,
         "original_id": submission.original_id,
         "content_hash": effective_hash(submission),
         "chunk_size": options.size,
         "chunk_overlap": options.overlap,
-        "chunk_count": len(cut.chunks),
-        "bytes": cut.bytes,
+        "chunk_count": len(chunked.chunks),
+        "bytes": chunked.bytes,
         "revision": revision,
     }
-    _set(document, {**_attributes(submission, source), **content})
-    vectors, pieces = prepared.embedded.vectors, prepared.embedded.signatures
-    return DocumentVersion(document, cut.chunks, cut.digests, cut.fresh, vectors, pieces, is_new)
+    _set_values(document, {**_metadata_values(submission, source), **content})
+    return DocumentVersion(
+        document=document,
+        chunks=chunked.chunks,
+        digests=chunked.digests,
+        new_indexes=chunked.new_indexes,
+        vectors=prepared.embedded.vectors,
+        signatures=prepared.embedded.signatures,
+        is_new=is_new,
+        has_new_title=has_new_title,
+    )
 
 
-def _write(versions: Sequence[DocumentVersion], source: DataSource) -> None:
-    store = registry.vector_store(source.embedding_model)
+def _write(versions: Sequence[DocumentVersion], updates: Sequence[MetadataUpdate], source: DataSource) -> None:
+    store = registry.chunk_store()
     Document.objects.bulk_create([version.document for version in versions if version.is_new])
-    changed = [version.document for version in versions if not version.is_new]
-    for document in changed:
-        document.save()
-    store.replace(versions, model_id=source.embedding_model_id)
-    for document in changed:
-        store.refresh_filters(document)
+    for version in versions:
+        if not version.is_new:
+            version.document.save()
+    store.write(versions, model=source.embedding_model)
+    store.update_metadata(updates)
 
 
-def _kept(
-    document: Document, submission: Submission, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
-) -> IndexOutcome | None:
-    outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
-    if document.revision > revision:  # a later submission has been written already: this one is history
-        return outcome
-    if submission.again:
-        return None
-    made_alike = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
-    made_alike = made_alike and _is_read_alike(document.content_type, submission.content_type)
-    if document.content_hash != effective_hash(submission) or not made_alike:
-        return None
-    # What was found in the content stands where the submission says nothing.
-    given = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
-    if "/" not in document.content_type:  # a word of an earlier submission's own
-        given.setdefault("content_type", parsers.media_type("", submission.path))
-    values = {**_attributes(submission, source), **given, "revision": revision}
-    _set(document, values)
-    document.save(update_fields=[*values, "updated_at"])
-    registry.vector_store(source.embedding_model).refresh_filters(document)
-    return outcome
+def _has_same_parser(stored_type: str, submitted_type: str) -> bool:
+    """Whether both MIME types are parsed alike. `documentation` and the like are no MIME types and decide nothing."""
+    return "/" not in submitted_type or "/" not in stored_type or submitted_type == stored_type
 
 
-def _is_read_alike(stored: str, given: str) -> bool:
-    """Another MIME type is read in another way; `documentation` and the like are none and decide nothing."""
-    return "/" not in given or "/" not in stored or given == stored
-
-
-def effective_hash(submission: Submission) -> str:
-    return submission.content_hash or content_hash(submission.text)
-
-
-def _locked(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
-    """The live documents of these paths. Advisory locks: a document that is not there yet has no row to lock."""
+def _lock_documents(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
+    """Return the live documents of these paths. Advisory locks: a document that does not exist has no row to lock."""
     source.hold()
     advisory_xact_locks(f"{source.pk}/{path}" for path in paths)
     live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")
     return {document.path: document for document in live}
 
 
-def _deleted_since(source: DataSource, paths: Mapping[str, uuid.UUID]) -> dict[str, IndexOutcome]:
-    """Of paths and their revisions, those that were deleted after it was submitted: it is history, as if it had been
-    written and then deleted."""
-    deleted = Document.objects.filter(source=source, path__in=list(paths), deleted_at__isnull=False)
-    found = deleted.values_list("path", "pk", "revision")
-    return {path: IndexOutcome("unchanged", key, 0) for path, key, revision in found if revision > paths[path]}
+def _deleted_since(source: DataSource, revisions: Mapping[str, uuid.UUID]) -> dict[str, IndexOutcome]:
+    """Return the outcome of the paths that were deleted after the submission with this revision.
+
+    Such a submission changes nothing, as if it had been written and then deleted.
+    """
+    deleted = Document.objects.filter(source=source, path__in=list(revisions), deleted_at__isnull=False)
+    return {
+        path: IndexOutcome("unchanged", document_id, 0)
+        for path, document_id, revision in deleted.values_list("path", "pk", "revision")
+        if revision > revisions[path]
+    }
 
 
-def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:
+def _metadata_values(submission: Submission, source: DataSource) -> dict[str, Any]:
     return {
         "uri": submission.uri,
         "source_type": submission.source_type or source.source_type,
@@ -200,6 +239,6 @@ def _attributes(submission: Submission, source: DataSource) -> dict[str, Any]:
     }
 
 
-def _set(document: Document, values: Mapping[str, Any]) -> None:
+def _set_values(document: Document, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         setattr(document, name, value)

@@ -1,4 +1,4 @@
-"""A document's way in: parse → chunk → embed, without a transaction; then `index`, in a short one."""
+"""The slow steps of the ingestion pipeline, without a transaction: parse -> chunk -> embed. `index` follows in one."""
 
 import uuid
 from collections import Counter
@@ -18,12 +18,14 @@ from .chunk import chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A document before it is embedded.
+class ChunkedDocument:
+    """A parsed document, split into chunks and not embedded yet.
 
-    digests: of each chunk, of exactly what is embedded. fresh: indexes of the chunks whose vector is not there yet.
-    base: the revision of the stored version whose vectors the other chunks keep, if there is one. bytes: what the
-    document counts in its organisation's quota.
+    Attributes:
+        digests: Of each chunk, of exactly what is embedded.
+        new_indexes: Indexes of the chunks that the stored version has no vector for.
+        base_revision: The revision of the stored version whose vectors the other chunks keep, if there is one.
+        bytes: What the document counts in its organisation's quota.
     """
 
     submission: Submission
@@ -33,82 +35,139 @@ class Cut:
     lang: str
     chunks: list[ChunkDraft]
     digests: list[uuid.UUID]
-    fresh: list[int]
-    base: uuid.UUID | None
+    new_indexes: list[int]
+    base_revision: uuid.UUID | None
     bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A document ready to be written. embedded: its `cut.fresh` chunks."""
+class PreparedDocument:
+    """A document ready to be written. embedded: its new chunks (`chunked.new_indexes`)."""
 
-    cut: Cut
+    chunked: ChunkedDocument
     embedded: EmbeddedTexts
 
 
 def prepare(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, on_batch: Callable[[int], None]
-) -> Prepared:
-    """The slow part. Raises ParseFailed, UnsupportedFormat, IndexFull, EmbeddingFailed, and what `on_batch` raises."""
-    one = cut(submission, source=source, options=options)
-    require_room_for([one], source)
-    (prepared,) = embed([one], source.embedding_model, on_batch=on_batch)
+) -> PreparedDocument:
+    """Do all slow steps for one document.
+
+    Args:
+        submission: The document as it was submitted.
+        source: Where it belongs.
+        options: The size of its chunks.
+        on_batch: Called between batches with the number of embedded chunks; an exception from it ends the work.
+
+    Raises:
+        ParseFailed: The file cannot be parsed.
+        UnsupportedFormat: No parser reads this format.
+        IndexFull: The document exceeds the organisation's quota.
+        EmbeddingFailed: The embedding model did not answer.
+    """
+    document = parse_and_chunk(submission, source=source, options=options)
+    check_quota([document], source)
+    (prepared,) = embed_documents([document], source.embedding_model, on_batch=on_batch)
     return prepared
 
 
-def cut(submission: Submission, *, source: DataSource, options: ChunkingOptions, is_new: bool = False) -> Cut:
-    """Parse → chunks, and which of them are new. Raises ParseFailed, UnsupportedFormat, StorageFailed.
+def parse_and_chunk(
+    submission: Submission, *, source: DataSource, options: ChunkingOptions, is_new: bool = False
+) -> ChunkedDocument:
+    """Parse a document, split it into chunks and find those that have no vector yet.
 
-    is_new: the path had no document a moment ago.
+    Args:
+        submission: The document as it was submitted.
+        source: Where it belongs.
+        options: The size of its chunks.
+        is_new: The path had no document a moment ago, so that no stored version is looked up.
+
+    Raises:
+        ParseFailed: The file cannot be parsed.
+        UnsupportedFormat: No parser reads this format.
+        StorageFailed: The submitted file cannot be read.
     """
-    parsed = _parsed(submission)
+    parsed = _parse(submission)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     chunks = list(chunk(parsed, options))
-    digests = [digest(each.text, each.headings, title) for each in chunks]
+    digests = [digest(draft.text, draft.headings, title) for draft in chunks]
     stored = None
     if not (is_new or source._state.adding):
         stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()
-    store = registry.vector_store(source.embedding_model)
-    known = store.known(stored, model_id=source.embedding_model_id) if stored else Counter[uuid.UUID]()
-    fresh = []
-    for index, each in enumerate(digests):
-        if known[each]:
-            known[each] -= 1
+    embedded_digests = Counter[uuid.UUID]()
+    if stored:
+        embedded_digests = registry.chunk_store().embedded_digests(stored, model=source.embedding_model)
+    return ChunkedDocument(
+        submission=submission,
+        options=options,
+        parsed=parsed,
+        title=title,
+        lang=submission.lang or languages.detect_language(parsed.text),
+        chunks=chunks,
+        digests=digests,
+        new_indexes=_new_indexes(digests, embedded_digests),
+        base_revision=stored.revision if stored else None,
+        bytes=quota.document_size(parsed.text, submission.original_id),
+    )
+
+
+def _new_indexes(digests: Sequence[uuid.UUID], embedded_digests: Counter[uuid.UUID]) -> list[int]:
+    remaining = embedded_digests.copy()
+    indexes = []
+    for index, chunk_digest in enumerate(digests):
+        if remaining[chunk_digest]:
+            remaining[chunk_digest] -= 1
         else:
-            fresh.append(index)
-    lang = submission.lang or languages.detect_language(parsed.text)
-    size = quota.size_of(parsed.text, submission.original_id)
-    base = stored.revision if stored else None
-    return Cut(submission, options, parsed, title, lang, chunks, digests, fresh, base, size)
+            indexes.append(index)
+    return indexes
 
 
-def require_room_for(cuts: Sequence[Cut], source: DataSource) -> None:
-    """Before they are embedded. Raises IndexFull; not final, nothing is locked."""
-    quota.require_room_for(source, {each.submission.path: (len(each.chunks), each.bytes) for each in cuts})
+def check_quota(documents: Sequence[ChunkedDocument], source: DataSource) -> None:
+    """Check the quota before documents are embedded. Not final: nothing is locked.
 
-
-def embed(cuts: Sequence[Cut], model: EmbeddingModel, *, on_batch: Callable[[int], None]) -> list[Prepared]:
-    """Their fresh chunks, all in the same batches: many small documents cost as few calls as one long one.
-
-    The same text is embedded once. `on_batch` hears between batches how many texts are done; what it raises ends the
-    work. Raises EmbeddingFailed.
+    Raises:
+        IndexFull: The documents exceed it.
     """
-    places: dict[uuid.UUID, int] = {}
-    chosen: list[tuple[Cut, int]] = []
-    for each in cuts:
-        for index in each.fresh:
-            if places.setdefault(each.digests[index], len(chosen)) == len(chosen):
-                chosen.append((each, index))
-    chunks = ((one.chunks[index], one.title) for one, index in chosen)
-    texts = (embedded_text(each.text, each.headings, title) for each, title in chunks)
-    embedded = embed_texts(texts, len(chosen), model=model, on_batch=on_batch)
-    rows = ([places[each.digests[index]] for index in each.fresh] for each in cuts)
-    return [Prepared(each, embedded.select(row)) for each, row in zip(cuts, rows, strict=True)]
+    sizes = {document.submission.path: (len(document.chunks), document.bytes) for document in documents}
+    quota.check_quota_of_documents(source, sizes)
 
 
-def _parsed(submission: Submission) -> ParsedDocument:
+def embed_documents(
+    documents: Sequence[ChunkedDocument], model: EmbeddingModel, *, on_batch: Callable[[int], None]
+) -> list[PreparedDocument]:
+    """Embed the new chunks of all documents in the same batches: many small documents cost as few calls as one long.
+
+    Equal texts are embedded once.
+
+    Args:
+        documents: In any order, which the result has as well.
+        model: The embedding model of their source.
+        on_batch: Called between batches with the number of embedded chunks; an exception from it ends the work.
+
+    Raises:
+        EmbeddingFailed: The embedding model did not answer.
+    """
+    rows_by_digest: dict[uuid.UUID, int] = {}
+    unique_chunks: list[tuple[ChunkedDocument, int]] = []
+    for document in documents:
+        for index in document.new_indexes:
+            row = rows_by_digest.setdefault(document.digests[index], len(unique_chunks))
+            if row == len(unique_chunks):
+                unique_chunks.append((document, index))
+    drafts = ((document.chunks[index], document.title) for document, index in unique_chunks)
+    texts = (embedded_text(draft.text, draft.headings, title) for draft, title in drafts)
+    embedded = embed_texts(texts, len(unique_chunks), model=model, on_batch=on_batch)
+    return [
+        PreparedDocument(
+            document, embedded.select([rows_by_digest[document.digests[index]] for index in document.new_indexes])
+        )
+        for document in documents
+    ]
+
+
+def _parse(submission: Submission) -> ParsedDocument:
     if submission.original_id is None:
-        return parsers.parse(submission.text, content_type=submission.content_type, path=submission.path)
+        return parsers.parse_text(submission.text, content_type=submission.content_type, path=submission.path)
     original = Original.objects.get(pk=submission.original_id)
     with file_storage.local_copy(original) as file:
-        return parsers.read(file, content_type=submission.content_type, name=original.name)
+        return parsers.parse_file(file, content_type=submission.content_type, name=original.name)

@@ -98,7 +98,7 @@ def _check_format(document: Submission | Upload, *, is_only: bool) -> Submission
     with document.open_content() as file:
         head = file.read(_BYTES_FOR_DETECTION)
     try:
-        parsers.detect(head, content_type=document.submission.content_type, name=document.name)
+        parsers.detect_type(head, content_type=document.submission.content_type, name=document.name)
     except UnsupportedFormat as error:
         if is_only:
             raise
