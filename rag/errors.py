@@ -1,41 +1,52 @@
-"""What can go wrong, without HTTP: each contract decides how a kind looks on the wire."""
+"""The errors of the core, without HTTP: each contract decides how a kind of error looks in its responses."""
 
 import enum
 from typing import Any
 
 
-class Kind(enum.Enum):
+class ErrorKind(enum.Enum):
+    """What went wrong, as far as a response depends on it."""
+
     INVALID = "invalid"  # the request is wrong
-    FORBIDDEN = "forbidden"  # seen, but not allowed
-    NOT_FOUND = "not found"  # does not exist for this caller
+    FORBIDDEN = "forbidden"  # the caller may see the object, but not do this with it
+    NOT_FOUND = "not found"  # the object does not exist for this caller
     TOO_LARGE = "too large"
     UNSUPPORTED = "unsupported"
     UNPROCESSABLE = "unprocessable"
-    CONFLICT = "conflict"  # what is asked for does not fit the state that the thing is in
-    FULL = "full"  # a quota
-    UNAVAILABLE = "unavailable"  # something that is needed does not answer; trying again may help
+    CONFLICT = "conflict"  # the state of the object does not allow it
+    FULL = "full"  # a quota is used up
+    UNAVAILABLE = "unavailable"  # a component does not answer; another try may help
 
 
 class RagError(Exception):
-    """The root. `message` is for the caller: no internals, no document text. `data` is for its details.
+    """The base class of all expected errors.
 
-    words: the message of an error that says the same wherever it is raised, so that nobody can tell why.
+    Attributes:
+        kind: The kind of error.
+        code: A stable, machine-readable code.
+        default_message: The message of an error that is always the same, so that it does not reveal the cause.
+        message: A sentence for the caller, without internals and without text of documents.
+        data: Details for the caller.
     """
 
-    kind: Kind
+    kind: ErrorKind
     code: str
-    words = ""
+    default_message = ""
 
     def __init__(self, message: str = "", **data: Any) -> None:
-        self.message = message or self.words
+        self.message = message or self.default_message
         super().__init__(self.message)
         self.data = data
 
 
 class InvalidRequest(RagError):
-    """`field`: the request's field that is wrong, by its name in Python."""
+    """A value in the request is wrong.
 
-    kind, code = Kind.INVALID, "INVALID_REQUEST"
+    Attributes:
+        field: The field of the request, by its name in Python.
+    """
+
+    kind, code = ErrorKind.INVALID, "INVALID_REQUEST"
 
     def __init__(self, message: str, *, field: str, **data: Any) -> None:
         super().__init__(message, **data)
@@ -43,104 +54,107 @@ class InvalidRequest(RagError):
 
 
 class UnknownSource(RagError):
-    kind, code = Kind.NOT_FOUND, "SOURCE_NOT_FOUND"
-    words = "There is no such data source, or it is not visible to you."
+    kind, code = ErrorKind.NOT_FOUND, "SOURCE_NOT_FOUND"
+    default_message = "There is no such data source, or it is not visible to you."
 
 
 class UnknownConversation(RagError):
-    kind, code = Kind.NOT_FOUND, "CONVERSATION_NOT_FOUND"
-    words = "There is no such conversation. Leave conversationId out to begin one."
+    kind, code = ErrorKind.NOT_FOUND, "CONVERSATION_NOT_FOUND"
+    default_message = "There is no such conversation. Leave conversationId out to begin one."
 
 
 class UnknownQuery(RagError):
-    kind, code = Kind.NOT_FOUND, "QUERY_NOT_FOUND"
-    words = "No search results found with the provided query ID"
+    kind, code = ErrorKind.NOT_FOUND, "QUERY_NOT_FOUND"
+    default_message = "No search results found with the provided query ID"
 
 
 class UnknownDocument(RagError):
-    kind, code = Kind.NOT_FOUND, "DOCUMENT_NOT_FOUND"
-    words = "There is no such document in this data source."
+    kind, code = ErrorKind.NOT_FOUND, "DOCUMENT_NOT_FOUND"
+    default_message = "There is no such document in this data source."
 
 
 class UnknownJob(RagError):
-    kind, code = Kind.NOT_FOUND, "JOB_NOT_FOUND"
-    words = "There is no such job, or it is not visible to you."
+    kind, code = ErrorKind.NOT_FOUND, "JOB_NOT_FOUND"
+    default_message = "There is no such job, or it is not visible to you."
 
 
 class NothingToRetry(RagError):
-    kind, code = Kind.CONFLICT, "NOTHING_TO_RETRY"
+    kind, code = ErrorKind.CONFLICT, "NOTHING_TO_RETRY"
 
 
 class NotAllowed(RagError):
-    kind, code = Kind.FORBIDDEN, "PERMISSION_DENIED"
+    kind, code = ErrorKind.FORBIDDEN, "PERMISSION_DENIED"
 
 
 class AccessEnded(RagError):
-    """While an answer was on its way: the credential counts no more, or a source that is used was closed."""
+    """During a request the credential became invalid, or the caller lost access to a source that it uses."""
 
-    kind, code = Kind.FORBIDDEN, "ACCESS_ENDED"
-    words = "Your access ended, or changed, while this was being answered. Ask again."
+    kind, code = ErrorKind.FORBIDDEN, "ACCESS_ENDED"
+    default_message = "Your access ended, or changed, during this request. Ask again."
 
 
 class NoAccessibleSources(RagError):
-    kind, code = Kind.FORBIDDEN, "NO_ACCESSIBLE_SOURCES"
-    words = "There is no data source that you may query."
+    kind, code = ErrorKind.FORBIDDEN, "NO_ACCESSIBLE_SOURCES"
+    default_message = "There is no data source that you may query."
 
 
 class NoResults(RagError):
-    kind, code = Kind.NOT_FOUND, "NO_RESULTS"
-    words = "Nothing relevant was found in the data sources that you may query."
+    kind, code = ErrorKind.NOT_FOUND, "NO_RESULTS"
+    default_message = "Nothing relevant was found in the data sources that you may query."
 
 
 class DocumentTooLarge(RagError):
-    kind, code = Kind.TOO_LARGE, "DOCUMENT_TOO_LARGE"
+    kind, code = ErrorKind.TOO_LARGE, "DOCUMENT_TOO_LARGE"
 
 
 class UnsupportedFormat(RagError):
-    kind, code = Kind.UNSUPPORTED, "UNSUPPORTED_FORMAT"
+    kind, code = ErrorKind.UNSUPPORTED, "UNSUPPORTED_FORMAT"
 
 
 class ParseFailed(RagError):
-    kind, code = Kind.UNPROCESSABLE, "PARSE_ERROR"
+    kind, code = ErrorKind.UNPROCESSABLE, "PARSE_ERROR"
 
 
 class IndexFull(RagError):
-    """The organisation's quota is used up; nothing of the refused document is stored."""
+    """The organisation's quota is used up. Nothing of the refused document is stored."""
 
-    kind, code = Kind.FULL, "INDEX_FULL"
+    kind, code = ErrorKind.FULL, "INDEX_FULL"
 
 
 class ContextOverflow(RagError):
-    """The template, the question and the best passage are more than the caller's `maxTokens`."""
+    """The prompt template, the question and the best passage have more tokens than the request's `maxTokens`."""
 
-    kind, code = Kind.UNPROCESSABLE, "CONTEXT_OVERFLOW"
+    kind, code = ErrorKind.UNPROCESSABLE, "CONTEXT_OVERFLOW"
 
 
 class TemplateInvalid(RagError):
-    kind, code = Kind.UNPROCESSABLE, "TEMPLATE_ERROR"
+    kind, code = ErrorKind.UNPROCESSABLE, "TEMPLATE_ERROR"
 
 
 class InsufficientContext(RagError):
-    """Strict: the sources do not hold the answer, as judged before one was made."""
+    """Strict mode: the passages do not contain the answer. Judged before an answer was generated."""
 
-    kind, code = Kind.UNPROCESSABLE, "INSUFFICIENT_CONTEXT"
+    kind, code = ErrorKind.UNPROCESSABLE, "INSUFFICIENT_CONTEXT"
 
 
 class NotGrounded(RagError):
-    """Strict: an answer was made, and the sources do not support it."""
+    """Strict mode: an answer was generated, but the passages do not support it."""
 
-    kind, code = Kind.UNPROCESSABLE, "NOT_GROUNDED"
+    kind, code = ErrorKind.UNPROCESSABLE, "NOT_GROUNDED"
 
 
 class ProviderFailed(RagError):
-    """A model behind HTTP cannot be reached or refuses.
+    """A model or storage behind the network cannot be reached, or refuses the call.
 
-    retry: the same call may succeed later. busy: it refused because of too many requests. timed_out: it was too slow.
-    retry_after: seconds after which the provider wants to be asked again, where it said so. of_request: it may be what
-    was asked that it fails of, and not the provider that is down.
+    Attributes:
+        is_retryable: Whether the same call may succeed later.
+        is_rate_limited: Whether it was refused because of too many requests.
+        is_timeout: Whether it did not answer in time.
+        retry_after: Seconds from the provider's Retry-After header, if there was one.
+        may_be_request_fault: Whether the provider may be up, and fail because of this request.
     """
 
-    kind = Kind.UNAVAILABLE
+    kind = ErrorKind.UNAVAILABLE
 
     def __init__(
         self,
@@ -148,17 +162,17 @@ class ProviderFailed(RagError):
         *,
         retry: bool = True,
         busy: bool = False,
-        timed_out: bool = False,
+        is_timeout: bool = False,
         retry_after: float | None = None,
-        of_request: bool = False,
+        may_be_request_fault: bool = False,
         **data: Any,
     ) -> None:
         super().__init__(message, **data)
         self.retry = retry
         self.retry_after = retry_after
-        self.busy = busy
-        self.timed_out = timed_out
-        self.of_request = of_request
+        self.is_rate_limited = busy
+        self.is_timeout = is_timeout
+        self.may_be_request_fault = may_be_request_fault
 
 
 class EmbeddingFailed(ProviderFailed):
@@ -174,7 +188,7 @@ class GroundingFailed(ProviderFailed):
 
 
 class StorageFailed(ProviderFailed):
-    """The storage of files does not answer, or has lost one."""
+    """The file storage does not answer, or has lost a file."""
 
     code = "STORAGE_UNAVAILABLE"
 
@@ -184,18 +198,18 @@ class GenerationFailed(ProviderFailed):
 
 
 class NoLanguageModel(GenerationFailed):
-    """None is configured, and what was asked for cannot be done without one."""
+    """No language model is configured, and the request needs one."""
 
 
 class IndexUnavailable(RagError):
-    kind, code = Kind.UNAVAILABLE, "INDEX_UNAVAILABLE"
+    kind, code = ErrorKind.UNAVAILABLE, "INDEX_UNAVAILABLE"
 
 
 class ModelChanged(IndexUnavailable):
-    """The source was switched to another embedding model while its vectors were being made: make them again."""
+    """The source was switched to another embedding model while documents were being embedded: embed them again."""
 
-    words = "The data source got another embedding model meanwhile. Send the document again."
+    default_message = "The embedding model of the data source was changed at the same time. Send the document again."
 
 
 class DatabaseUnavailable(IndexUnavailable):
-    """PostgreSQL itself does not answer."""
+    """PostgreSQL does not answer."""

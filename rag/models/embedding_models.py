@@ -24,7 +24,7 @@ class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
         if known is None:
             row = self.filter(name=name).first()
             if row is None:
-                raise EmbeddingFailed(f"RAG_EMBEDDING_MODEL names no known embedding model: {name}", retry=False)
+                raise EmbeddingFailed(f"RAG_EMBEDDING_MODEL names no known embedding model: {name}", is_retryable=False)
             return row
         return self.get_or_create(name=name, defaults=known)[0]
 

@@ -42,7 +42,7 @@ def write(name: str, content: IO[bytes], *, most: int) -> Written:
     with _translated():
         stored = default_storage.save(name, counted)
     if stored != name:
-        raise StorageFailed(f"The storage has something called {name} already.", retry=False)
+        raise StorageFailed(f"The storage has something called {name} already.", is_retryable=False)
     return Written(counted.count, counted.sha256.hexdigest())
 
 
@@ -74,7 +74,7 @@ def local_copy(original: Original) -> Iterator[Path]:
             yield Path(copy.name)
         return
     if not path.is_file():
-        raise StorageFailed(_LOST, retry=False)
+        raise StorageFailed(_LOST, is_retryable=False)
     yield path
 
 
@@ -104,7 +104,7 @@ def _download(original: Original, copy: IO[bytes]) -> None:
             copy.write(piece)
     copy.flush()
     if count != original.size or digest.hexdigest() != original.sha256:
-        raise StorageFailed(_LOST, retry=False)
+        raise StorageFailed(_LOST, is_retryable=False)
 
 
 class _Counted(File):
@@ -136,7 +136,7 @@ def _translated() -> Iterator[Any]:
     try:
         yield
     except FileNotFoundError as error:
-        raise StorageFailed(_LOST, retry=False) from error
+        raise StorageFailed(_LOST, is_retryable=False) from error
     except Exception as error:
         if isinstance(error, OSError) or type(error).__module__.startswith(_BUCKET_LIBRARIES):
             raise StorageFailed("The storage of files does not answer. Try again in a moment.") from error

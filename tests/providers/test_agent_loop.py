@@ -153,7 +153,7 @@ def test_lasting_errors_are_translated_without_the_providers_words(
     with pytest.raises(GenerationFailed) as caught:
         run(provider, Echo().tool())
     assert "as the test asked" not in caught.value.message
-    assert caught.value.busy is busy
+    assert caught.value.is_rate_limited is busy
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_the_whole_run_is_bounded_in_time(provider: ProviderServer) -> None:
     provider.stall.clear()
     with pytest.raises(GenerationFailed) as caught:
         run(provider, Echo().tool(), timeout=0.5)
-    assert caught.value.timed_out
+    assert caught.value.is_timeout
     assert provider.answered == 0, "the run ended before the endpoint answered"
 
 
@@ -207,7 +207,7 @@ def test_a_slow_tool_is_not_waited_for_beyond_the_time(provider: ProviderServer)
         assert not returned.is_set(), "the run ended before the tool did"
     finally:
         released.set()
-    assert caught.value.timed_out
+    assert caught.value.is_timeout
 
 
 def test_an_endpoint_that_is_not_there() -> None:

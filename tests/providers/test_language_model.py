@@ -48,7 +48,7 @@ def test_lasting_errors_are_not(provider: ProviderServer, status: int) -> None:
     provider.fail(status)
     with pytest.raises(GenerationFailed) as failure:
         model(provider).complete(HELLO)
-    assert (failure.value.retry, len(provider.requests)) == (False, 1)
+    assert (failure.value.is_retryable, len(provider.requests)) == (False, 1)
     assert "as the test asked" not in failure.value.message, "the provider's words may quote what was sent"
 
 
@@ -57,7 +57,7 @@ def test_a_busy_provider_is_told_apart(provider: ProviderServer) -> None:
         provider.fail(429, retry_after="0.01")
     with pytest.raises(GenerationFailed) as failure:
         model(provider).complete(HELLO)
-    assert failure.value.busy
+    assert failure.value.is_rate_limited
     assert len(provider.requests) == 3
 
 
@@ -69,7 +69,7 @@ def test_a_call_ends_within_its_time_retries_included(provider: ProviderServer) 
     ):
         with pytest.raises(GenerationFailed) as failure:
             call()
-        assert failure.value.timed_out
+        assert failure.value.is_timeout
     assert provider.answered == 0, "each call ended before the endpoint answered"
     provider.stall.set()
 

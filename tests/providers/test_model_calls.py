@@ -50,8 +50,8 @@ def test_who_would_be_one_too_many_is_told_at_once(
         eventually(lambda: provider.requests, seconds=10)
         with pytest.raises(failure, match="Too many requests wait") as told:
             calls[second]()
-        assert told.value.busy
-        assert told.value.retry
+        assert told.value.is_rate_limited
+        assert told.value.is_retryable
         assert len(provider.requests) == 1
     finally:
         provider.stall.set()

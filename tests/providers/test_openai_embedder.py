@@ -46,7 +46,7 @@ def test_lasting_errors_end_after_bounded_attempts(provider: ProviderServer, sta
         provider.fail(status, retry_after_ms="1")
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["zebra"])
-    assert caught.value.retry is retry
+    assert caught.value.is_retryable is retry
     assert len(provider.requests) == 3
 
 
@@ -55,7 +55,7 @@ def test_refusals_are_not_tried_again(provider: ProviderServer, status: int) -> 
     provider.fail(status)
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["a very secret text"])
-    assert caught.value.retry is False
+    assert caught.value.is_retryable is False
     assert len(provider.requests) == 1
     assert "as the test asked" not in caught.value.message
 
@@ -83,7 +83,7 @@ def test_what_would_take_long_is_left_to_the_caller(provider: ProviderServer) ->
     provider.fail(429, Retry_After="3600")
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["zebra"])
-    assert (caught.value.retry_after, caught.value.busy) == (3600, True)
+    assert (caught.value.retry_after, caught.value.is_rate_limited) == (3600, True)
     provider.stall.clear()
     with pytest.raises(EmbeddingFailed, match="in time"):
         remote(provider, timeout=0.2).embed(["zebra"])

@@ -62,7 +62,7 @@ def test_whoever_trickles_is_left_in_time(upstream: Upstream, call: Call, part: 
     upstream.without_end(STREAM, part, every=0.05)
     with pytest.raises((GenerationFailed, RerankFailed)) as failed:
         call(upstream, 0.5)  # the answer has no end: only the deadline ends it
-    assert failed.value.timed_out
+    assert failed.value.is_timeout
 
 
 @CALLS
@@ -70,7 +70,7 @@ def test_whoever_falls_silent_in_the_middle_is_left_in_time(upstream: Upstream, 
     upstream.without_end(STREAM + b"data: {", b"", every=5)
     with pytest.raises((GenerationFailed, RerankFailed)) as failed:
         call(upstream, 0.5)
-    assert failed.value.timed_out
+    assert failed.value.is_timeout
 
 
 @CALLS
@@ -79,7 +79,7 @@ def test_an_endless_answer_is_not_read_to_its_end(upstream: Upstream, call: Call
     upstream.without_end(JSON, b"x" * 65536)
     with pytest.raises((GenerationFailed, RerankFailed), match="not understood") as failed:
         call(upstream, 120)
-    assert not failed.value.timed_out, "its size ended it, not the deadline"
+    assert not failed.value.is_timeout, "its size ended it, not the deadline"
 
 
 def test_a_stream_of_more_text_than_any_answer_has_is_ended(upstream: Upstream) -> None:

@@ -122,7 +122,7 @@ def test_errors(provider: ProviderServer, status: int) -> None:
     provider.fail(status)
     with pytest.raises(RerankFailed) as failure:
         remote(provider).rank("zebra", passages("a"))
-    assert failure.value.busy is (status == 429)
+    assert failure.value.is_rate_limited is (status == 429)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"results": [{"index": 7, "relevance_score": 1}]}'])
@@ -136,7 +136,7 @@ def test_time_out_and_nobody_listening(provider: ProviderServer) -> None:
     provider.stall.clear()
     with pytest.raises(RerankFailed) as failure:
         remote(provider, timeout=0.2).rank("zebra", passages("a"))
-    assert failure.value.timed_out
+    assert failure.value.is_timeout
     provider.stall.set()
     nowhere = CohereReranker(name="r", base_url="http://127.0.0.1:9", api_key="", timeout=1)
     with pytest.raises(RerankFailed, match="cannot be reached"):

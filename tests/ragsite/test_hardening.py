@@ -226,7 +226,7 @@ def test_a_models_endpoint_is_looked_at_when_connecting(db: None, provider: Prov
     settings.RAG_ALLOWED_PRIVATE_HOSTS = []
     with pytest.raises(EmbeddingFailed, match="RAG_ALLOWED_PRIVATE_HOSTS") as caught:
         registry.embedder(remote(provider)).embed(["Zebras."])
-    assert (caught.value.retry, provider.requests) == (False, [])
+    assert (caught.value.is_retryable, provider.requests) == (False, [])
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.0/8"]
     assert len(registry.embedder(remote(provider, name="second")).embed(["Zebras."])) == 1
 
@@ -271,7 +271,7 @@ def test_organisations_do_not_set_endpoints(world: World) -> None:
 
 
 def test_open_paths_are_counted_for_each_address(db: None, settings: Any) -> None:
-    settings.RAG_RATE_LIMITS, settings.RAG_IP_REQUESTS_PER_MINUTE = True, 3
+    settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = True, settings.RAG_REQUESTS_PER_MINUTE | {"ip": 3}
     settings.CACHES = {**settings.CACHES, "default": {**settings.CACHES["default"], "KEY_PREFIX": "hardening"}}
     client = Client()
     cache.clear()
@@ -322,7 +322,7 @@ def test_an_audit_that_could_not_look_is_no_pass(tmp_path: Path, answer: str, st
 
 
 def test_changes_have_a_budget_that_answers_do_not_show(world: World, settings: Any) -> None:
-    settings.RAG_RATE_LIMITS, settings.RAG_CHANGES_PER_MINUTE = True, 2
+    settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = True, settings.RAG_REQUESTS_PER_MINUTE | {"changes": 2}
     cache.clear()
     world.source()
     client = Client(headers={"Authorization": f"Bearer {AccessToken.for_user(world.users['owner'])}"})

@@ -74,6 +74,6 @@ def test_what_organisations_store_by_their_slugs(world: World, client: Client, m
     assert told["ragsite_organization_bytes", "home"] == 7
     assert told["ragsite_organization_max_bytes", "home"] == 1000
     assert ("ragsite_organization_max_bytes", "abroad") not in told
-    monkeypatch.setattr(metrics, "_NAMED", 1)
+    monkeypatch.setattr(metrics, "_MAX_ORGANIZATIONS", 1)
     told = read(client)
     assert [label for name, label in told if name == "ragsite_organization_chunks"] == ["abroad"]

@@ -11,7 +11,7 @@ from rag.errors import (
     EmbeddingFailed,
     GroundingFailed,
     IndexUnavailable,
-    Kind,
+    ErrorKind,
     NotGrounded,
     RagError,
     RerankFailed,
@@ -58,4 +58,4 @@ def handle_exception(exception: Exception, context: dict[str, Any]) -> Response 
 
 def _status(error: RagError) -> int:
     """Contract: "500: Agent processing error or service unavailable". Only the health check responds with 503."""
-    return 500 if error.kind is Kind.UNAVAILABLE else http_status(error)
+    return 500 if error.kind is ErrorKind.UNAVAILABLE else http_status(error)

@@ -19,7 +19,7 @@ from orgs import organization_resolver
 from orgs.access.caller import get_caller as get_caller
 from orgs.access.permissions import Scope
 from orgs.models import Organization
-from rag.errors import DatabaseUnavailable, Kind, ProviderFailed, RagError
+from rag.errors import DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
 from rag.services.sources import lookup
 from ragsite.http import errors
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
@@ -35,15 +35,15 @@ ERROR_HANDLER_META_KEY = "ragsite.error_handler"
 ErrorFormatter = Callable[[int, str, dict[str, Any], RagError | None], dict[str, Any]]
 
 HTTP_STATUSES = {
-    Kind.INVALID: 400,
-    Kind.FORBIDDEN: 403,
-    Kind.NOT_FOUND: 404,
-    Kind.CONFLICT: 409,
-    Kind.TOO_LARGE: 413,
-    Kind.UNSUPPORTED: 415,
-    Kind.UNPROCESSABLE: 422,
-    Kind.UNAVAILABLE: 503,
-    Kind.FULL: 507,
+    ErrorKind.INVALID: 400,
+    ErrorKind.FORBIDDEN: 403,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.CONFLICT: 409,
+    ErrorKind.TOO_LARGE: 413,
+    ErrorKind.UNSUPPORTED: 415,
+    ErrorKind.UNPROCESSABLE: 422,
+    ErrorKind.UNAVAILABLE: 503,
+    ErrorKind.FULL: 507,
 }
 
 
@@ -220,6 +220,6 @@ def _retry_after(error: RagError) -> int:
         return _DEFAULT_RETRY_AFTER_SECONDS
     return (
         max(_DEFAULT_RETRY_AFTER_SECONDS, min(math.ceil(error.retry_after or 0), _MAX_RETRY_AFTER_SECONDS))
-        if error.retry
+        if error.is_retryable
         else 0
     )

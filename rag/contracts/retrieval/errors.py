@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.response import Response
 
 from rag.contracts.common.base import http_status, render_error
-from rag.errors import Kind, NoLanguageModel, ProviderFailed, RagError
+from rag.errors import ErrorKind, NoLanguageModel, ProviderFailed, RagError
 from ragsite.http.errors import TITLES, error_body
 
 
@@ -21,7 +21,7 @@ def _status(error: RagError) -> int:
     """Contract: "500: Embedding API failure, DB error, or LLM timeout"; "Handle 429 from AI Gateway gracefully → return
     503". A language model that is not configured is a 503, as in the other contracts.
     """
-    if error.kind is not Kind.UNAVAILABLE:
+    if error.kind is not ErrorKind.UNAVAILABLE:
         return http_status(error)
-    is_busy = isinstance(error, ProviderFailed) and error.busy
+    is_busy = isinstance(error, ProviderFailed) and error.is_rate_limited
     return 503 if is_busy or isinstance(error, NoLanguageModel) else 500

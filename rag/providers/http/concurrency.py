@@ -21,7 +21,9 @@ class Turns:
         """Raises the failure if RAG_MAX_MODEL_CALLS wait already."""
         with self._changing:
             if self._taken >= settings.RAG_MAX_MODEL_CALLS:
-                raise failure(f"Too many requests wait for {model} already. Try again in a moment.", busy=True)
+                raise failure(
+                    f"Too many requests wait for {model} already. Try again in a moment.", is_rate_limited=True
+                )
             self._taken += 1
         try:
             yield

@@ -52,24 +52,24 @@ def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> 
     wait = retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
     match error:
         case openai.APITimeoutError():
-            return failure(f"{model} did not answer in time.", timed_out=True)
+            return failure(f"{model} did not answer in time.", is_timeout=True)
         case openai.APIConnectionError() if isinstance(error.__cause__, ForbiddenAddress):
-            return failure(f"{model} must not be asked there: {error.__cause__}", retry=False)
+            return failure(f"{model} must not be asked there: {error.__cause__}", is_retryable=False)
         case openai.APIConnectionError():
             return failure(f"{model} cannot be reached.")
         case openai.RateLimitError():
-            return failure(f"{model} refuses more requests for now.", busy=True, retry_after=wait)
+            return failure(f"{model} refuses more requests for now.", is_rate_limited=True, retry_after=wait)
         case openai.InternalServerError():
             said = f"{model} answered with an error of its own ({error.status_code})."
-            return failure(said, retry_after=wait, of_request=error.status_code == _FAILED_OF_IT)
+            return failure(said, retry_after=wait, may_be_request_fault=error.status_code == _FAILED_OF_IT)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
-            return failure(f"{model} does not accept the API key.", retry=False)
+            return failure(f"{model} does not accept the API key.", is_retryable=False)
         case openai.NotFoundError():
-            return failure(f"The endpoint knows no model named {model}.", retry=False)
+            return failure(f"The endpoint knows no model named {model}.", is_retryable=False)
         case openai.APIStatusError() if error.status_code in (408, 409):
             return failure(f"{model} did not get to the request ({error.status_code}).", retry_after=wait)
         case openai.APIStatusError():
-            return failure(f"{model} refused the request ({error.status_code}).", retry=False)
+            return failure(f"{model} refused the request ({error.status_code}).", is_retryable=False)
         case _:
             return failure(f"{model} answered something that is not understood.")
 

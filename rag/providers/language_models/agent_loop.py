@@ -49,7 +49,7 @@ class AgentLoop:
             match error:
                 case TimeoutError():
                     late = f"{self.name} did not come to an answer within {self._timeout:g} s."
-                    raise GenerationFailed(late, timed_out=True) from error
+                    raise GenerationFailed(late, is_timeout=True) from error
                 case openai.APIError():
                     raise translated(error, self.name, GenerationFailed) from error
                 case agents.MaxTurnsExceeded():

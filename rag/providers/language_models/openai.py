@@ -121,7 +121,7 @@ class OpenAILanguageModel:
         """Seconds until the next attempt. Raises GenerationFailed if there is to be none."""
         failure = translated(error, self.name, GenerationFailed)
         pause = _retry_after(error) or 0.25 * 2**attempt * random.uniform(1, 1.5)
-        if not failure.retry or attempt == _ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
+        if not failure.is_retryable or attempt == _ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
             raise failure from error
         return pause
 
@@ -131,7 +131,9 @@ class OpenAILanguageModel:
         try:
             yield
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise GenerationFailed(f"{self.name} did not answer within {self._timeout:g} s.", timed_out=True) from error
+            raise GenerationFailed(
+                f"{self.name} did not answer within {self._timeout:g} s.", is_timeout=True
+            ) from error
         except httpx2.HTTPError as error:
             raise GenerationFailed(f"{self.name} did not come to the end of its answer.") from error
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

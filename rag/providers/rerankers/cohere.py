@@ -40,10 +40,10 @@ class CohereReranker:
                 [score for request in self._requests(query, texts) for score in self._ask(request, deadline)]
             )
         except (httpx2.TimeoutException, TimeoutError) as error:
-            raise RerankFailed(f"{self.name} did not answer in time.", timed_out=True) from error
+            raise RerankFailed(f"{self.name} did not answer in time.", is_timeout=True) from error
         except httpx2.HTTPStatusError as error:
             status = error.response.status_code
-            raise RerankFailed(f"{self.name} refused the request ({status}).", busy=status == 429) from error
+            raise RerankFailed(f"{self.name} refused the request ({status}).", is_rate_limited=status == 429) from error
         except httpx2.HTTPError as error:
             raise RerankFailed(f"{self.name} cannot be reached.") from error
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:

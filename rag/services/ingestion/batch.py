@@ -121,13 +121,13 @@ def _embed(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> list[prepare.Pre
 
 
 def _may_be_caused_by_model(error: Exception) -> bool:
-    return isinstance(error, ProviderFailed) and error.of_request
+    return isinstance(error, ProviderFailed) and error.may_be_request_fault
 
 
 def _may_be_caused_by_one(error: Exception) -> bool:
     """Return False if every document would meet the same error, as with a model or a database that is down."""
     if isinstance(error, ProviderFailed):
-        return not error.retry or error.of_request
+        return not error.is_retryable or error.may_be_request_fault
     return not isinstance(error, DatabaseError | InterfaceError)
 
 

@@ -75,16 +75,16 @@ def record_error(row: IngestionDocument, error: RagError, *, is_to_blame: bool =
     match error:
         case ModelChanged():  # the vectors are of the wrong model: embed again
             _requeue(row, error, outages.backoff(1))
-        case EmbeddingFailed() if error.of_request and (is_to_blame or row.attempts > 1):
+        case EmbeddingFailed() if error.may_be_request_fault and (is_to_blame or row.attempts > 1):
             outages.release_probe(row.pk)
             if row.attempts >= settings.RAG_MAX_ATTEMPTS:
                 record_failure(row, error.code, error.message)
             else:
                 _requeue(row, error, outages.backoff(row.attempts), attempts=row.attempts)
-        case EmbeddingFailed() if error.retry and failures < outages.MAX_OUTAGES:
+        case EmbeddingFailed() if error.is_retryable and failures < outages.MAX_OUTAGES:
             outages.record_outage(row.job.source.embedding_model_id, document_id=row.pk, retry_after=error.retry_after)
             _requeue(row, error, outages.backoff(failures, retry_after=error.retry_after), outages=failures)
-        case StorageFailed() if error.retry and failures < outages.MAX_OUTAGES:
+        case StorageFailed() if error.is_retryable and failures < outages.MAX_OUTAGES:
             _requeue(row, error, outages.backoff(failures), outages=failures)
         case _:
             record_failure(row, error.code, error.message)

@@ -87,7 +87,7 @@ def _create_rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Orig
     for original in originals:
         original.file.name, original.check_at = place(original), timezone.now() + _UPLOAD_TIMEOUT
     with transaction.atomic(durable=True):
-        source.hold(any_model=True)
+        source.lock_for_write(any_model=True)
         return Original.objects.bulk_create(originals)
 
 

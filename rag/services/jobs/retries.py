@@ -74,7 +74,7 @@ def retry_documents(documents: QuerySet[IngestionDocument]) -> int:
     jobs = jobs.exclude(status=Status.CANCELLED)
     # Sources are locked before jobs, as when a source is deleted: one order prevents deadlocks.
     for source in DataSource.objects.filter(pk__in=jobs.values("source")).order_by("pk"):
-        source.hold(any_model=True)
+        source.lock_for_write(any_model=True)
         quota.check_not_full(source.organization_id)
     locked_jobs = list(jobs.order_by("pk").select_for_update(of=("self",)))
     ids = list(retryable.filter(job__in=locked_jobs).order_by("pk").values_list("pk", flat=True))

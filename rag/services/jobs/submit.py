@@ -21,7 +21,7 @@ def submit_job(
 ) -> IngestionJob:
     """Store a job and its documents, and notify the workers on commit.
 
-    A submission that is marked unreadable becomes a failed document, so that it appears in the job's report.
+    A submission with a `parse_error` becomes a failed document, so that it appears in the job's report.
 
     Args:
         source: A source that the caller has found among those that the actor may send documents to.
@@ -33,7 +33,7 @@ def submit_job(
         IndexFull: If the organisation's quota has no room for the bytes, or is used up already.
         UnknownSource: If the source was deleted in the meantime.
     """
-    source.hold(any_model=True)
+    source.lock_for_write(any_model=True)
     quota.check_not_full(source.organization_id)
     job = IngestionJob.objects.create(
         source=source,
@@ -57,7 +57,7 @@ def _build_row(job: IngestionJob, index: int, submission: Submission) -> Ingesti
         index=index,
         path=submission.path,
         title=submission.title,
-        text="" if submission.unreadable else submission.text,
+        text="" if submission.parse_error else submission.text,
         original_id=submission.original_id,
         content_type=submission.content_type,
         uri=submission.uri,
@@ -67,8 +67,8 @@ def _build_row(job: IngestionJob, index: int, submission: Submission) -> Ingesti
         date=submission.date,
         metadata=dict(submission.metadata),
         content_hash=submission.content_hash,
-        state=State.FAILED if submission.unreadable else State.QUEUED,
-        error_code=submission.unreadable_code if submission.unreadable else "",
-        error_message=submission.unreadable,
-        finished_at=job.created_at if submission.unreadable else None,
+        state=State.FAILED if submission.parse_error else State.QUEUED,
+        error_code=submission.parse_error_code if submission.parse_error else "",
+        error_message=submission.parse_error,
+        finished_at=job.created_at if submission.parse_error else None,
     )

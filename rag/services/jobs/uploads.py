@@ -92,7 +92,7 @@ def submit_documents(
 
 
 def _check_format(document: Submission | Upload, *, is_only: bool) -> Submission | Upload:
-    """Return the document, or an unreadable submission in place of a file that no parser reads."""
+    """Return the document, or a submission with a `parse_error` in place of a file that no parser reads."""
     if isinstance(document, Submission):
         return document
     with document.open_content() as file:
@@ -102,7 +102,7 @@ def _check_format(document: Submission | Upload, *, is_only: bool) -> Submission
     except UnsupportedFormat as error:
         if is_only:
             raise
-        return dataclasses.replace(document.submission, unreadable=error.message, unreadable_code=error.code)
+        return dataclasses.replace(document.submission, parse_error=error.message, parse_error_code=error.code)
     return document
 
 

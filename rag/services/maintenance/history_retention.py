@@ -1,5 +1,4 @@
-"""What people asked, forgotten in time: searches and conversations, as their organisations decide
-(orgs.policies.retention)."""
+"""Deletes searches and conversations after the retention period of the users' organisations."""
 
 import structlog
 from django.db import transaction
@@ -12,21 +11,23 @@ from rag.models import Conversation, SearchRecord
 
 logger = structlog.get_logger(__name__)
 
-# Rows that one transaction removes or empties.
-_BATCH = 1_000
+# Rows that one transaction deletes or redacts.
+_BATCH_SIZE = 1_000
 
 
 def delete_expired_history() -> None:
-    """Remove what is too old, and what would not be kept today. May stop anywhere, and go on the next night."""
-    asked = (Exists(model.objects.filter(user=OuterRef("pk"))) for model in (SearchRecord, Conversation))
-    searches, conversations = asked
-    removed = 0
-    for user in User.objects.filter(searches | conversations).order_by("pk").iterator(chunk_size=_BATCH):
-        removed += _forget(user)
-    logger.info("history_forgotten", rows=removed)
+    """Delete or redact what the present policies do not keep. The next night continues if it is interrupted."""
+    has_searches, has_conversations = (
+        Exists(model.objects.filter(user=OuterRef("pk"))) for model in (SearchRecord, Conversation)
+    )
+    deleted = 0
+    for user in User.objects.filter(has_searches | has_conversations).order_by("pk").iterator(chunk_size=_BATCH_SIZE):
+        deleted += _apply_retention(user)
+    logger.info("history_deleted", rows=deleted)
 
 
-def _forget(user: User) -> int:
+def _apply_retention(user: User) -> int:
+    """Apply the policy to the history of one user, and return the number of deleted rows."""
     retention = retention_for(user)
     searches, conversations = SearchRecord.objects.filter(user=user), Conversation.objects.filter(user=user)
     if retention.history == QueryHistory.REDACTED:
@@ -36,20 +37,20 @@ def _forget(user: User) -> int:
         old_conversations = conversations.filter(updated_at__lt=retention.begins)
     else:
         old_searches, old_conversations = searches.none(), conversations.none()
-    removed = _remove(searches if retention.history == QueryHistory.NONE else old_searches)
-    return removed + _remove(old_conversations if retention.history == QueryHistory.FULL else conversations)
+    deleted = _delete(searches if retention.history == QueryHistory.NONE else old_searches)
+    return deleted + _delete(old_conversations if retention.history == QueryHistory.FULL else conversations)
 
 
-def _remove(rows: QuerySet) -> int:
-    removed = 0
-    while batch := list(rows.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
+def _delete(rows: QuerySet[SearchRecord] | QuerySet[Conversation]) -> int:
+    deleted = 0
+    while batch := list(rows.order_by("pk").values_list("pk", flat=True)[:_BATCH_SIZE]):
         with transaction.atomic():
             rows.model._default_manager.filter(pk__in=batch).delete()
-        removed += len(batch)
-    return removed
+        deleted += len(batch)
+    return deleted
 
 
 def _redact(searches: QuerySet[SearchRecord]) -> None:
-    told = searches.exclude(text="").order_by("pk").values_list("pk", flat=True)
-    while batch := list(told[:_BATCH]):
+    unredacted = searches.exclude(text="").order_by("pk").values_list("pk", flat=True)
+    while batch := list(unredacted[:_BATCH_SIZE]):
         SearchRecord.objects.filter(pk__in=batch).update(text="")

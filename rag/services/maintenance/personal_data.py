@@ -1,4 +1,4 @@
-"""What is kept about a person, for that person: as JSON, written row by row."""
+"""The export of everything that is stored about a user, as JSON."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,12 +9,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts.audit import events
-from accounts.audit.events import Act, AuditEvent, Kind
+from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from accounts.models import User
 from rag.models import Grant, IngestionJob
 
-_ROWS = 500
-_OF_A_KEY = (
+_ROWS_PER_QUERY = 500
+_API_KEY_FIELDS = (
     *("id", "name", "prefix", "scopes", "source_ids", "networks"),
     *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
 )
@@ -22,13 +22,20 @@ _OF_A_KEY = (
 
 @transaction.atomic
 def export(user: User, file: IO[str]) -> None:
-    """Write all of it. Neither secrets nor their hashes, and of other people nothing."""
-    events.record(Act.EXPORTED, Kind.PERSON, object_id=user.pk, subject=user)
+    """Write everything that is stored about the user, and record the export in the audit trail.
+
+    The export has neither secrets nor hashes of them, and nothing about other people.
+
+    Args:
+        user: The user.
+        file: An open text file. Rows are written one by one, so that memory does not grow with their number.
+    """
+    events.record(AuditAction.EXPORTED, AuditObject.PERSON, object_id=user.pk, subject=user)
     file.write("{")
-    for number, (name, rows) in enumerate(_parts(user)):
-        file.write(f"{',' if number else ''}\n{json.dumps(name)}: [")
-        for index, row in enumerate(rows):
-            file.write(("," if index else "") + "\n  " + json.dumps(row, ensure_ascii=False, default=_plain))
+    for part_number, (name, rows) in enumerate(_parts(user)):
+        file.write(f"{',' if part_number else ''}\n{json.dumps(name)}: [")
+        for row_number, row in enumerate(rows):
+            file.write(("," if row_number else "") + "\n  " + json.dumps(row, ensure_ascii=False, default=_to_text))
         file.write("\n]")
     file.write("\n}\n")
 
@@ -36,22 +43,22 @@ def export(user: User, file: IO[str]) -> None:
 def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
     yield "profile", [_profile(user)]
     yield "memberships", _memberships(user)
-    keys = user.api_keys.order_by("pk").values("organization__slug", *_OF_A_KEY)
-    yield "api_keys", _in_turn(keys)
+    keys = user.api_keys.order_by("pk").values("organization__slug", *_API_KEY_FIELDS)
+    yield "api_keys", _iterate(keys)
     sources = user.owned_sources.filter(deleted_at=None).order_by("pk")
-    yield "owned_sources", _in_turn(sources.values("id", "slug", "name", "visibility"))
+    yield "owned_sources", _iterate(sources.values("id", "slug", "name", "visibility"))
     grants = Grant.objects.filter(user=user).order_by("pk")
-    yield "grants", _in_turn(grants.values("source", "source__slug", "granted_at", "expires_at"))
-    yield "searches", _in_turn(user.searches.order_by("pk").values("id", "text", "results", "created_at"))
+    yield "grants", _iterate(grants.values("source", "source__slug", "granted_at", "expires_at"))
+    yield "searches", _iterate(user.searches.order_by("pk").values("id", "text", "results", "created_at"))
     yield "conversations", _conversations(user)
     jobs = IngestionJob.objects.filter(created_by=user).order_by("pk")
-    yield "jobs", _in_turn(jobs.values("id", "source", "source__slug", "status", "created_at", "finished_at"))
+    yield "jobs", _iterate(jobs.values("id", "source", "source__slug", "status", "created_at", "finished_at"))
     yield "audit_events", _events(user)
 
 
 def _profile(user: User) -> dict[str, Any]:
-    names = ("id", "email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
-    return {name: getattr(user, name) for name in names}
+    fields = ("id", "email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
+    return {field: getattr(user, field) for field in fields}
 
 
 def _memberships(user: User) -> Iterator[dict[str, Any]]:
@@ -66,24 +73,24 @@ def _memberships(user: User) -> Iterator[dict[str, Any]]:
 
 
 def _conversations(user: User) -> Iterator[dict[str, Any]]:
-    for row in user.conversations.order_by("pk").iterator(chunk_size=_ROWS):
+    for row in user.conversations.order_by("pk").iterator(chunk_size=_ROWS_PER_QUERY):
         messages = row.messages.order_by("position").values("role", "content", "created_at")
         yield {"id": row.pk, "created_at": row.created_at, "sources": row.rag_sources, "messages": list(messages)}
 
 
 def _events(user: User) -> Iterator[dict[str, Any]]:
-    """What they did, and what was done to them; by whom is another person's."""
-    about = AuditEvent.objects.filter(Q(actor_id=user.pk) | Q(subject_id=user.pk)).order_by("pk")
-    names = ("at", "action", "kind", "object_id", "object_label", "organization_name", "before", "after")
-    for event in about.iterator(chunk_size=_ROWS):
-        own = event.actor_id == user.pk
-        told = {name: getattr(event, name) for name in names}
-        yield {**told, "by_themselves": own, **({"address": event.address} if own else {})}
+    """Return what the user did and what others did to them, without who these others are."""
+    user_events = AuditEvent.objects.filter(Q(actor_id=user.pk) | Q(subject_id=user.pk)).order_by("pk")
+    fields = ("at", "action", "kind", "object_id", "object_label", "organization_name", "before", "after")
+    for event in user_events.iterator(chunk_size=_ROWS_PER_QUERY):
+        is_actor = event.actor_id == user.pk
+        values = {field: getattr(event, field) for field in fields}
+        yield {**values, "by_themselves": is_actor, **({"address": event.address} if is_actor else {})}
 
 
-def _in_turn(rows: Any) -> Iterable[dict[str, Any]]:
-    return rows.iterator(chunk_size=_ROWS)
+def _iterate(rows: Any) -> Iterable[dict[str, Any]]:
+    return rows.iterator(chunk_size=_ROWS_PER_QUERY)
 
 
-def _plain(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -1,4 +1,4 @@
-"""Whether what organisations are counted to store is what they store."""
+"""Checks and repairs the usage counters of the quotas."""
 
 import uuid
 from dataclasses import dataclass
@@ -15,8 +15,15 @@ logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """Of an organisation: counted (chunks, bytes), and what the sum over its documents is."""
+class UsageDifference:
+    """A wrong counter of an organisation.
+
+    Attributes:
+        organization_id: The organisation.
+        slug: Its slug.
+        counted: (chunks, bytes) of the counter.
+        stored: (chunks, bytes) as the sum over the documents.
+    """
 
     organization_id: uuid.UUID
     slug: str
@@ -24,35 +31,43 @@ class Difference:
     stored: tuple[int, int]
 
 
-def check() -> list[Difference]:
-    """The organisations whose counter is wrong; each is a line in the log. Right while others write: counters and
-    documents are read in one statement, and are written in one transaction."""
-    found = [
-        Difference(key, slug, (counted_chunks, counted_bytes), (chunks, size))
-        for key, slug, counted_chunks, counted_bytes, chunks, size in _compared(Organization.objects.all())
+def find_differences() -> list[UsageDifference]:
+    """Return the organisations whose counter is wrong, and log each of them.
+
+    It is exact while documents are written: counter and documents are written in one transaction, and read in one
+    statement.
+    """
+    differences = [
+        UsageDifference(organization_id, slug, (counted_chunks, counted_bytes), (chunks, size))
+        for organization_id, slug, counted_chunks, counted_bytes, chunks, size in _with_sums(Organization.objects.all())
         if (counted_chunks, counted_bytes) != (chunks, size)
     ]
-    for each in found:
-        logger.error("usage_differs", organization=each.slug, counted=each.counted, stored=each.stored)
-    return found
+    for difference in differences:
+        logger.error(
+            "usage_differs", organization=difference.slug, counted=difference.counted, stored=difference.stored
+        )
+    return differences
 
 
 @transaction.atomic
 def repair(organization_id: uuid.UUID) -> None:
-    """Set the counter to the sum. Writers of the organisation wait with their commit meanwhile."""
+    """Set the counter to the sum over the documents. Transactions that write documents wait until this is committed."""
     Usage.objects.bulk_create([Usage(organization_id=organization_id)], ignore_conflicts=True)
     Usage.objects.select_for_update().get(pk=organization_id)
-    *_, chunks, size = _compared(Organization.objects.filter(pk=organization_id)).get()
+    *_, chunks, size = _with_sums(Organization.objects.filter(pk=organization_id)).get()
     Usage.objects.filter(pk=organization_id).update(chunks=chunks, bytes=size)
 
 
-def _compared(organizations: QuerySet[Organization]) -> QuerySet:
-    nothing = Value(0)
+def _with_sums(
+    organizations: QuerySet[Organization],
+) -> QuerySet[Organization, tuple[uuid.UUID, str, int, int, int, int]]:
+    """Return (id, slug, counted chunks, counted bytes, stored chunks, stored bytes) of each organisation."""
+    zero = Value(0)
     return organizations.annotate(
-        counted_chunks=Coalesce("usage__chunks", nothing),
-        counted_bytes=Coalesce("usage__bytes", nothing),
-        stored_chunks=Coalesce(_sum("chunk_count"), nothing),
-        stored_bytes=Coalesce(_sum("bytes"), nothing),
+        counted_chunks=Coalesce("usage__chunks", zero),
+        counted_bytes=Coalesce("usage__bytes", zero),
+        stored_chunks=Coalesce(_sum("chunk_count"), zero),
+        stored_bytes=Coalesce(_sum("bytes"), zero),
     ).values_list("pk", "slug", "counted_chunks", "counted_bytes", "stored_chunks", "stored_bytes")
 
 

@@ -86,13 +86,13 @@ def create_demo_data(*, password: str) -> list[IngestionJob]:
         for organization in ("acme", "globex"):
             create_organization(name=organization.capitalize(), slug=organization)
         for account in ACCOUNTS:
-            _account(account, password)
-        sources = [(_source(source), source.pages) for source in SOURCES]
+            _ensure_account(account, password)
+        sources = [(_ensure_source(source), source.pages) for source in SOURCES]
     jobs = [_ingest_pages(source, patterns) for source, patterns in sources]
     return [job for job in jobs if job]
 
 
-def _account(account: Account, password: str) -> None:
+def _ensure_account(account: Account, password: str) -> None:
     user = User.objects.filter(email=account.email).first()
     if user is None:
         user = User.objects.create_user(account.email, password, name=account.name, is_staff=account.is_staff)
@@ -103,25 +103,25 @@ def _account(account: Account, password: str) -> None:
     add_member(user=user, organization=organization, roles=account.roles, teams=account.teams)
 
 
-def _source(wanted: Source) -> DataSource:
-    organization = Organization.objects.get(slug=wanted.organization)
+def _ensure_source(demo_source: Source) -> DataSource:
+    organization = Organization.objects.get(slug=demo_source.organization)
     source, made = DataSource.objects.get_or_create(
         organization=organization,
-        slug=wanted.slug,
+        slug=demo_source.slug,
         deleted_at=None,
         defaults={
-            "name": wanted.name,
-            "visibility": wanted.visibility,
-            "owner": User.objects.get(email=wanted.owner),
+            "name": demo_source.name,
+            "visibility": demo_source.visibility,
+            "owner": User.objects.get(email=demo_source.owner),
             "embedding_model": EmbeddingModel.objects.default(),
         },
     )
-    if made and (wanted.role or wanted.team or wanted.user):
+    if made and (demo_source.role or demo_source.team or demo_source.user):
         Grant.objects.create(
             source=source,
-            role=Role.objects.get(organization=organization, name=wanted.role) if wanted.role else None,
-            team=Team.objects.get(organization=organization, name=wanted.team) if wanted.team else None,
-            user=User.objects.get(email=wanted.user) if wanted.user else None,
+            role=Role.objects.get(organization=organization, name=demo_source.role) if demo_source.role else None,
+            team=Team.objects.get(organization=organization, name=demo_source.team) if demo_source.team else None,
+            user=User.objects.get(email=demo_source.user) if demo_source.user else None,
             granted_by=source.owner,
         )
     return source

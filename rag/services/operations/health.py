@@ -1,4 +1,4 @@
-"""Whether what a request needs answers."""
+"""Health checks of the components that requests need."""
 
 import redis
 from django.conf import settings
@@ -7,12 +7,16 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from rag.errors import RagError
-from rag.models import EMBEDDING_TABLES, EmbeddingModel
+from rag.models import EmbeddingModel
 from rag.providers import registry
 
 
 def checks() -> dict[str, bool]:
-    """database, broker, vector_index, embedding_model: true if it answers. A second or two at most when one is down."""
+    """Check the components, within about two seconds if one is down.
+
+    Returns:
+        Whether each of database, broker, vector_index and embedding_model answers.
+    """
     database = _database()
     return {
         "database": database,
@@ -23,7 +27,11 @@ def checks() -> dict[str, bool]:
 
 
 def agent_checks() -> dict[str, bool | None]:
-    """language_model (None: none is configured), vector_store, retrieval: true if it answers. A few seconds at most."""
+    """Check the components of the agent contract, within a few seconds.
+
+    Returns:
+        Whether each of language_model (None: none is configured), vector_store and retrieval answers.
+    """
     database = _database()
     store = database and _vector_index()
     return {
@@ -55,15 +63,11 @@ def _broker() -> bool:
 
 
 def _vector_index() -> bool:
-    try:
-        EMBEDDING_TABLES[384].objects.exists()
-        return True
-    except DatabaseError:
-        return False
+    return registry.chunk_store().is_available()
 
 
 def _embedding_model() -> bool:
-    """The local model is asked for a vector; a remote one, which costs money and time, is only looked up."""
+    """Embed a word with the local model. A remote model is not called, because that costs money and time."""
     try:
         model = EmbeddingModel.objects.default()
         if model.provider == EmbeddingModel.Provider.LOCAL:

@@ -1,4 +1,4 @@
-"""What operators watch, read from the rows at the moment of asking: so every process tells the same."""
+"""The gauges of /metrics. They are read from the database on request, so every process returns the same values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,23 +13,30 @@ from rag.services.jobs import queries
 
 from . import health
 
-# Organisations that the gauges name: those that store most.
-_NAMED = 100
+# Organisations that have labels of their own: those that store most.
+_MAX_ORGANIZATIONS = 100
 _STORED = (
-    ("chunks", f"Chunks stored, of the {_NAMED} organisations that have most."),
-    ("bytes", "Bytes stored by them, in texts and files."),
-    ("max_chunks", "The most chunks that they may store."),
-    ("max_bytes", "The most bytes, likewise."),
+    ("chunks", f"Chunks that the organisation stores. Only the {_MAX_ORGANIZATIONS} organisations with most chunks."),
+    ("bytes", "Bytes that the organisation stores, in texts and files."),
+    ("max_chunks", "The quota: the largest number of chunks that the organisation may store."),
+    ("max_bytes", "The quota: the largest number of bytes that the organisation may store."),
 )
-# Sources whose quality is told: a label for each.
-_MOST_SOURCES = 200
+# Data sources that have labels of their own.
+_MAX_SOURCES = 200
 
 State, Status = IngestionDocument.State, IngestionJob.Status
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """values: by the value of the label; under "" where there is no label."""
+    """A gauge in the terms of Prometheus.
+
+    Attributes:
+        name: The name of the metric.
+        help: A sentence for the HELP line.
+        label: The name of its only label; empty if it has none.
+        values: Value of the label → value; "" → value without a label.
+    """
 
     name: str
     help: str
@@ -38,37 +45,54 @@ class Gauge:
 
 
 def collect_gauges() -> Iterator[Gauge]:
-    """Cheap to read at any size: of jobs and documents only those that are open. Without a database, `up` alone."""
+    """Return all gauges; only `ragsite_up` if the database does not answer.
+
+    The cost does not grow with the stored data: of jobs and documents, only the open ones are counted.
+    """
     up = health.check_components()
     yield Gauge(
-        "ragsite_up", "Whether what a request needs answers.", "component", {name: float(ok) for name, ok in up.items()}
+        "ragsite_up",
+        "Whether the component answers: 1 or 0.",
+        "component",
+        {name: float(is_up) for name, is_up in up.items()},
     )
     if not up["database"]:
         return
-    yield Gauge("ragsite_open_jobs", "Jobs that have not ended.", "status", _open_jobs())
+    yield Gauge("ragsite_open_jobs", "Ingestion jobs that have not ended.", "status", _open_jobs())
     open_documents = IngestionDocument.objects.filter(state__in=[State.QUEUED, State.RUNNING])
-    counted = dict.fromkeys((State.QUEUED.value, State.RUNNING.value), 0.0)
-    counted |= dict(open_documents.order_by().values_list("state").annotate(Count("pk")))
-    yield Gauge("ragsite_open_documents", "Documents of jobs that are not done.", "state", counted)
+    by_state = dict.fromkeys((State.QUEUED.value, State.RUNNING.value), 0.0)
+    by_state |= dict(open_documents.order_by().values_list("state").annotate(Count("pk")))
+    yield Gauge("ragsite_open_documents", "Documents of ingestion jobs that are queued or running.", "state", by_state)
     by_condition = dict.fromkeys(Condition.values, 0.0) | queries.count_by_condition(open_documents)
-    yield Gauge("ragsite_document_condition", "The same documents, by how they fare.", "condition", by_condition)
+    yield Gauge("ragsite_document_condition", "Queued and running documents by condition.", "condition", by_condition)
     oldest = open_documents.aggregate(oldest=Min("job__created_at"))["oldest"]
-    waiting = (timezone.now() - oldest).total_seconds() if oldest else 0.0
-    yield Gauge("ragsite_oldest_open_document_seconds", "Since the oldest of them was sent.", values={"": waiting})
+    age_seconds = (timezone.now() - oldest).total_seconds() if oldest else 0.0
+    yield Gauge(
+        "ragsite_oldest_open_document_seconds",
+        "Age of the oldest job with queued or running documents.",
+        values={"": age_seconds},
+    )
     yield from _stored()
-    told = quality.latest_ndcg(_MOST_SOURCES)
-    yield Gauge("ragsite_quality_ndcg10", "nDCG@10 on a data source's golden questions.", "source", told)
+    ndcg_by_source = quality.latest_ndcg(_MAX_SOURCES)
+    yield Gauge(
+        "ragsite_quality_ndcg10",
+        "nDCG@10 of the latest run on the golden questions of a data source.",
+        "source",
+        ndcg_by_source,
+    )
     if (messages := queue.count_waiting()) is not None:
-        yield Gauge("ragsite_queue_messages", "Messages that wait for a worker.", values={"": float(messages)})
+        yield Gauge(
+            "ragsite_queue_messages", "Messages that wait in the ingestion queue.", values={"": float(messages)}
+        )
 
 
 def _stored() -> Iterator[Gauge]:
-    """By organisation; a limit only where there is one."""
+    """Return what organisations store, and their quotas where they have one."""
     columns = ("organization__slug", "chunks", "bytes", "organization__max_chunks", "organization__max_bytes")
-    rows = list(Usage.objects.order_by("-chunks", "pk").values_list(*columns)[:_NAMED])
-    for place, (name, meaning) in enumerate(_STORED, start=1):
-        values = {row[0]: float(row[place]) for row in rows if row[place] is not None}
-        yield Gauge(f"ragsite_organization_{name}", meaning, "organization", values)
+    rows = list(Usage.objects.order_by("-chunks", "pk").values_list(*columns)[:_MAX_ORGANIZATIONS])
+    for column, (name, help_text) in enumerate(_STORED, start=1):
+        values = {row[0]: float(row[column]) for row in rows if row[column] is not None}
+        yield Gauge(f"ragsite_organization_{name}", help_text, "organization", values)
 
 
 def _open_jobs() -> dict[str, float]:

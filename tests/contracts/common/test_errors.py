@@ -227,7 +227,7 @@ def test_what_is_locked_holds_no_thread_for_ever(
         (errors.GenerationFailed("x"), "2"),
         (errors.GenerationFailed("x", retry_after=29.2), "30"),
         (errors.GenerationFailed("x", retry_after=1e9), "3600"),
-        (errors.GenerationFailed("x", retry=False), None),
+        (errors.GenerationFailed("x", is_retryable=False), None),
     ],
 )
 def test_a_503_says_when_to_try_again(failure: errors.GenerationFailed, wait: str | None) -> None:
@@ -364,7 +364,7 @@ def test_every_error_of_the_core_has_its_place_in_every_contract(kind: type[erro
 @pytest.mark.parametrize("kind", [errors.EmbeddingFailed, errors.GenerationFailed])
 def test_retrieval_answers_503_for_a_provider_that_is_busy(kind: type[errors.ProviderFailed]) -> None:
     """Retrieval: "Handle 429 from AI Gateway gracefully → return 503"; "500: … LLM timeout"."""
-    for error, status in ((kind("x", busy=True), 503), (kind("x", timed_out=True), 500)):
+    for error, status in ((kind("x", is_rate_limited=True), 503), (kind("x", is_timeout=True), 500)):
         response = retrieval.handle_exception(error, {})
         assert response is not None
         assert response.status_code == status

@@ -162,7 +162,7 @@ def test_a_file_that_differs_from_what_was_stored_is_not_read(world: World, buck
     bucket.objects.clear()
     with pytest.raises(StorageFailed, match="not there any more") as error, file_storage.local_copy(original):
         pass
-    assert not error.value.retry
+    assert not error.value.is_retryable
 
 
 def test_the_row_is_committed_before_the_file_is_written(
