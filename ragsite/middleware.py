@@ -113,7 +113,7 @@ _PATHS_LIMITED_BY_IP = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admi
 
 
 class IpRateLimitMiddleware:
-    """Limits requests to open paths by IP address, to RAG_OPEN_REQUESTS_PER_MINUTE (429 beyond it)."""
+    """Limits requests to open paths by IP address, to the limit `ip` of RAG_REQUESTS_PER_MINUTE (429)."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -122,7 +122,7 @@ class IpRateLimitMiddleware:
         if _PATHS_LIMITED_BY_IP.match(request.path_info):
             seconds = rate_limits.seconds_to_wait(request)
             if seconds:
-                limit = settings.RAG_OPEN_REQUESTS_PER_MINUTE
+                limit = settings.RAG_REQUESTS_PER_MINUTE["ip"]
                 message = f"At most {limit} requests a minute are answered here."
                 response = error_responses.error_response(request, 429, message)
                 response["Retry-After"] = str(seconds)

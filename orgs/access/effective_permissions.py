@@ -1,4 +1,4 @@
-"""What somebody holds at this moment: the half of every access decision that is about people and their keys."""
+"""The permissions that a caller has at this moment, from memberships, roles, teams and the API key."""
 
 import uuid
 from dataclasses import dataclass
@@ -11,11 +11,15 @@ from .permissions import SCOPE_FOR, Action, Permission
 
 @dataclass(frozen=True, slots=True)
 class EffectivePermissions:
-    """organizations: those the user is an active member of. roles, teams: held and joined there; whoever is in a team
-    is in all teams above it.
+    """What a caller may do, and where.
 
-    permissions: organisation → what the roles held in it allow. scopes, sources: what the API key that the user acts by
-    is narrowed to; None: not narrowed.
+    Attributes:
+        organizations: Those in which the user is an active member.
+        roles: The roles that the user has in these organisations.
+        teams: The teams that the user has joined, and all teams that contain them.
+        permissions: Pairs of an organisation and a permission that a role of the user gives there.
+        scopes: The scopes of the API key. None if the caller has no key, and so is not limited.
+        sources: The data sources that the API key is restricted to. None for no restriction.
     """
 
     organizations: frozenset[uuid.UUID] = frozenset()
@@ -25,22 +29,21 @@ class EffectivePermissions:
     scopes: frozenset[str] | None = None
     sources: frozenset[uuid.UUID] | None = None
 
-    def where(self, permission: Permission) -> list[uuid.UUID]:
-        """The organisations in which the user may do this."""
-        return [organization for organization, held in self.permissions if held == permission.value]
+    def organizations_with(self, permission: Permission) -> list[uuid.UUID]:
+        """The organisations in which the user has this permission."""
+        return [organization for organization, value in self.permissions if value == permission.value]
 
-    def covers(self, action: Action) -> bool:
-        """Whether the key's scopes do."""
-        needed = SCOPE_FOR.get(action)
-        return self.scopes is None or needed is None or needed.value in self.scopes
+    def allows(self, action: Action) -> bool:
+        """Whether the scopes of the API key, if there is one, include this action."""
+        scope = SCOPE_FOR.get(action)
+        return self.scopes is None or scope is None or scope.value in self.scopes
 
 
-_NOTHING = frozenset[uuid.UUID]()
-# Of a user who acts by a key that does not count: that they are a superuser, say, does not help.
-_BY_A_DEAD_KEY = EffectivePermissions(scopes=frozenset(), sources=_NOTHING)
+# Of a caller whose API key is not usable: not even the rights of a superuser apply.
+_NO_PERMISSIONS = EffectivePermissions(scopes=frozenset(), sources=frozenset())
 
-# A team's parent in another organisation is passed over, with all above it. UNION leaves out what was found before, and
-# so comes to an end where rows hold a cycle.
+# A parent team in another organisation is ignored, together with the teams above it. UNION removes duplicates, so the
+# recursion ends even if the rows contain a cycle.
 _QUERY = """
 SELECT m.organization_id,
        ARRAY(SELECT r.id FROM orgs_membership_roles h JOIN orgs_role r ON r.id = h.role_id
@@ -71,26 +74,26 @@ WHERE m.user_id = %(user)s AND m.is_active AND o.is_active AND u.is_active
 
 
 def effective_permissions(caller: Caller) -> EffectivePermissions:
-    """One query, and never a remembered answer: what was taken away a moment ago is gone.
+    """Read the caller's permissions. Nothing is cached: a change has effect with the next call.
 
-    Read first instead of joined into every access query: those would span a dozen tables, and planning them took
-    longer than the search itself. In SQL, for it is a part of every request, and the ORM takes ten times as long to
-    put it together. A role or team counts only in the organisation that it belongs to.
+    This is a query of its own, because an access query that joined all of these tables took longer to plan than the
+    search that it guards. It is written in SQL, because every request runs it and the ORM takes ten times as long to
+    build it. A role or team has an effect only in its own organisation.
     """
     user, key_id = caller.user, caller.key.pk if caller.key else None
     if user.pk is None or not user.is_active:
         return EffectivePermissions()
     with connection.cursor() as cursor:
         cursor.execute(_QUERY, {"user": user.pk, "key": key_id})
-        held = cursor.fetchall()
-    if key_id and not held:  # where the key counts, there is the membership that it belongs to
-        return _BY_A_DEAD_KEY
-    scopes, sources = held[0][4:] if held else (None, None)
+        rows = cursor.fetchall()
+    if key_id and not rows:  # a usable key has at least the membership that it belongs to
+        return _NO_PERMISSIONS
+    scopes, sources = rows[0][4:] if rows else (None, None)
     return EffectivePermissions(
-        organizations=frozenset(row[0] for row in held),
-        roles=frozenset(role for row in held for role in row[1]),
-        teams=frozenset(team for row in held for team in row[2]),
-        permissions=frozenset((row[0], each) for row in held for each in row[3]),
+        organizations=frozenset(row[0] for row in rows),
+        roles=frozenset(role for row in rows for role in row[1]),
+        teams=frozenset(team for row in rows for team in row[2]),
+        permissions=frozenset((row[0], permission) for row in rows for permission in row[3]),
         scopes=None if scopes is None else frozenset(scopes),
         sources=None if sources is None else frozenset(sources),
     )

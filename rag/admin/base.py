@@ -1,5 +1,8 @@
-"""What every page of this app shares: it shows what its user may manage."""
+"""What the admin pages of this app share: they show, offer and delete what their user may manage."""
 
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Model, QuerySet
@@ -11,34 +14,73 @@ from orgs.access.permissions import Permission
 from orgs.admin.scoped import ScopedAdmin, organizations_where
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
+from ragsite.postgres.models import as_uuid
 
 
-def home_organizations(request: HttpRequest) -> QuerySet[Organization]:
-    """Where this request's user may manage data sources."""
+def managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
+    """The organisations in which this request's user may manage data sources."""
     return organizations_where(request, Permission.SOURCES_MANAGE)
 
 
-class SourceContentAdmin(ScopedAdmin):
-    """For what has a `source`, and for sources themselves."""
-
-    def visible(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.model.objects.visible_to(get_caller(request), Action.MANAGE)
-
-    def allowed(self, request: HttpRequest) -> bool:
-        return home_organizations(request).exists()
-
-    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
-        return choices(request, model)
+def visible_sources(request: HttpRequest, *actions: Action) -> QuerySet[DataSource]:
+    """The data sources that this request's user may use in at least one of these ways."""
+    caller = get_caller(request)
+    return reduce(or_, (DataSource.objects.visible_to(caller, action) for action in actions))
 
 
-def choices(request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
-    organizations = home_organizations(request)
+def find_source(request: HttpRequest, source_id: object, action: Action) -> DataSource | None:
+    """The data source with this id; None if there is none that this request's user may use in this way."""
+    key = as_uuid(str(source_id))
+    sources = visible_sources(request, action).select_related("organization", "embedding_model")
+    return sources.filter(pk=key).first() if key else None
+
+
+def selectable_rows(request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    """The rows of a model that a form may offer to this request's user; None: all of them."""
+    organizations = managed_organizations(request)
     if model is Organization:
         return organizations
     if model is DataSource:
-        return DataSource.objects.visible_to(get_caller(request), Action.MANAGE)
+        return visible_sources(request, Action.MANAGE)
     if model in (Role, Team):
         return model._default_manager.filter(organization__in=organizations).select_related("organization")
     if model is User:
         return User.objects.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
     return None
+
+
+class ReadOnlyMixin:
+    """Nobody adds or changes rows on these pages."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class CountedDeletionMixin:
+    """Confirms a deletion with counts: collecting every related row could take millions of them."""
+
+    def count_deletions(self, objects: Sequence[Any]) -> Mapping[str, int]:
+        """How many rows of each kind are deleted together with these objects, by name."""
+        raise NotImplementedError
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        counts = dict(self.count_deletions(list(objs)))
+        return [f"{count:,} {name}" for name, count in counts.items()], counts, set(), []
+
+
+class SourceContentAdmin(ScopedAdmin):
+    """The admin of data sources and of models with a `source`, for users who may manage the source."""
+
+    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.model.objects.visible_to(get_caller(request), Action.MANAGE)
+
+    def allowed(self, request: HttpRequest) -> bool:
+        return managed_organizations(request).exists()
+
+    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+        return selectable_rows(request, model)

@@ -1,8 +1,7 @@
-"""The documents of data sources."""
+"""The admin of documents."""
 
 import contextlib
-from functools import reduce
-from operator import or_
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -11,7 +10,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 
 from accounts.audit import events
-from accounts.audit.events import Act, Kind
+from accounts.audit.events import AuditAction, AuditObject
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.admin.scoped import organizations_where
@@ -21,14 +20,17 @@ from rag.providers import file_storage
 from rag.services.sources import documents
 from ragsite.postgres.models import as_uuid
 
-from .base import SourceContentAdmin
-from .reparsing import parse_again
+from .base import CountedDeletionMixin, ReadOnlyMixin, SourceContentAdmin, visible_sources
+from .reparsing import reparse
 
 
 @admin.register(Document)
-class DocumentAdmin(SourceContentAdmin):
-    """Read only but for deleting: documents come in by ingestion. For whoever manages the source or may send documents
-    to it; their text is shown to those who may query it, not here."""
+class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
+    """Documents can be shown, parsed again and deleted; only ingestion creates and changes them.
+
+    For users who may manage the data source or send documents to it. The text is not shown: that needs permission to
+    query the data source.
+    """
 
     list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
     list_filter = ("source", "source_type", "lang")
@@ -39,38 +41,40 @@ class DocumentAdmin(SourceContentAdmin):
         "content_hash", "chunk_count", "bytes", "chunk_size", "chunk_overlap", "created_at", "updated_at",
     )  # fmt: skip
     readonly_fields = fields
-    actions = ("parse_again",)
+    actions = ("reparse",)
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(self.download)
         return [path("<path:object_id>/original/", view, name="rag_document_original"), *super().get_urls()]
 
     def download(self, request: HttpRequest, object_id: str) -> FileResponse:
-        """The file as it was sent, for those who may query its source; never shown by a browser, only saved."""
-        document = _with_original(request, object_id)
+        """The original file, for users who may query its data source. Browsers save it and never display it."""
+        document = _get_document_with_original(request, object_id)
         if document is None or document.original is None:
             raise Http404
         file = file_storage.opened(document.original)
         home = document.source.organization
-        events.record(Act.EXPORTED, Kind.DOCUMENT, object_id=document.pk, label=document.path, organization=home)
-        reply = FileResponse(
+        events.record(
+            AuditAction.EXPORTED, AuditObject.DOCUMENT, object_id=document.pk, label=document.path, organization=home
+        )
+        response = FileResponse(
             file,
             as_attachment=True,
-            filename=_harmless(document.original.name),
+            filename=_sanitize_file_name(document.original.name),
             content_type="application/octet-stream",
         )
-        reply["X-Content-Type-Options"] = "nosniff"
-        return reply
+        response["X-Content-Type-Options"] = "nosniff"
+        return response
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        found = _with_original(request, object_id)
-        address = reverse("admin:rag_document_original", args=[object_id]) if found else ""
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "download_address": address}
+        document = _get_document_with_original(request, object_id)
+        download_url = reverse("admin:rag_document_original", args=[object_id]) if document else ""
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "download_url": download_url}
         return super().change_view(request, object_id, *args, **kwargs)
 
     @admin.action(description="Parse again")
-    def parse_again(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        parse_again(self, request, Document.objects.filter(pk__in=[document.pk for document in queryset]))
+    def reparse(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        reparse(self, request, Document.objects.filter(pk__in=[document.pk for document in queryset]))
 
     def visible(self, request: HttpRequest) -> QuerySet[Document]:
         return Document.objects.live().filter(source__in=self.choices(request, DataSource))
@@ -80,44 +84,38 @@ class DocumentAdmin(SourceContentAdmin):
 
     def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
         if model is DataSource:
-            mine = (DataSource.objects.visible_to(get_caller(request), each) for each in (Action.MANAGE, Action.INGEST))
-            return reduce(or_, mine)
+            return visible_sources(request, Action.MANAGE, Action.INGEST)
         return super().choices(request, model)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return super().get_queryset(request).defer("text")
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Counted, not collected: a document may have a hundred thousand chunks."""
-        chosen = Document.objects.live().filter(pk__in=[document.pk for document in objs])
-        counts = {"documents": chosen.count(), "chunks": chosen.aggregate(sum=Sum("chunk_count", default=0))["sum"]}
-        return [f"{number:,} {name}" for name, number in counts.items()], counts, set(), []
+    def count_deletions(self, objects: Sequence[Document]) -> Mapping[str, int]:
+        documents = Document.objects.live().filter(pk__in=[document.pk for document in objects])
+        return {
+            "documents": documents.count(),
+            "chunks": documents.aggregate(sum=Sum("chunk_count", default=0))["sum"],
+        }
 
     def delete_model(self, request: HttpRequest, obj: Document) -> None:
-        with contextlib.suppress(UnknownDocument):  # somebody else was first
+        with contextlib.suppress(UnknownDocument):  # already deleted
             documents.delete_document(obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         for document in queryset.select_related("source"):
             self.delete_model(request, document)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-
-def _harmless(name: str) -> str:
-    """The last part of a path, without what nobody sees: line ends, marks that turn the direction of what follows."""
-    last = name.replace("\\", "/").rsplit("/", 1)[-1]
-    return "".join(each for each in last if each.isprintable())[-150:].lstrip(". ") or "original"
+def _sanitize_file_name(name: str) -> str:
+    """The file name of a path without unprintable characters, such as line breaks and bidirectional marks."""
+    file_name = name.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(character for character in file_name if character.isprintable())[-150:].lstrip(". ") or "original"
 
 
-def _with_original(request: HttpRequest, object_id: str) -> Document | None:
-    """Whoever manages a source and may not query it does not read its files either."""
-    allowed = (
+def _get_document_with_original(request: HttpRequest, object_id: str) -> Document | None:
+    """The document if it has an original file that this request's user may read, which takes permission to query."""
+    documents = (
         Document.objects.live().visible_to(get_caller(request), Action.QUERY).select_related("original").defer("text")
     )
     key = as_uuid(object_id)
-    return allowed.filter(pk=key).exclude(original=None).first() if key else None
+    return documents.filter(pk=key).exclude(original=None).first() if key else None

@@ -1,4 +1,4 @@
-"""Embedding models: the whole platform's, so superusers keep them."""
+"""The admin of embedding models, for superusers: all organisations share them."""
 
 from typing import Any
 
@@ -12,16 +12,16 @@ from rag.providers.http.outbound import ForbiddenAddress, require_allowed
 
 
 class EmbeddingModelForm(forms.ModelForm):
-    """Says at once what connecting would refuse (rag.providers.http.outbound)."""
+    """Rejects addresses that the HTTP client would refuse to connect to (rag.providers.http.outbound)."""
 
     def clean_base_url(self) -> str:
-        return _allowed(self.cleaned_data["base_url"])
+        return _validate_url(self.cleaned_data["base_url"])
 
     def clean_fallback_base_url(self) -> str:
-        return _allowed(self.cleaned_data["fallback_base_url"])
+        return _validate_url(self.cleaned_data["fallback_base_url"])
 
 
-def _allowed(url: str) -> str:
+def _validate_url(url: str) -> str:
     try:
         require_allowed(url)
     except ForbiddenAddress as error:
@@ -38,11 +38,11 @@ class EmbeddingModelAdmin(admin.ModelAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name in ("query_prefix", "document_prefix"):
-            kwargs["strip"] = False  # "query: " ends with a space that the model was trained with
+            kwargs["strip"] = False  # keep the trailing space of prefixes such as "query: "
         if db_field.name in ("base_url", "fallback_base_url"):
             kwargs["assume_scheme"] = "https"
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        # Vectors that exist were made by this model: another one is another row.
+        # Stored vectors belong to this model and its dimensions; another model is another row.
         return ("name", "provider", "dimensions") if obj else ()

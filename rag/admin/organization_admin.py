@@ -1,5 +1,6 @@
-"""What organisations store, on their pages: the page itself is of orgs, which knows nothing of documents."""
+"""Adds storage figures and deletion of documents to the admin of organisations, which belongs to `orgs`."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -14,14 +15,16 @@ from orgs.models import Membership, Organization
 from rag.models import DataSource, Document, Usage
 from rag.services.sources import deletion
 
-# From this share of a quota on the bar and its figure warn.
-_NEARLY_FULL = 0.9
+from .base import CountedDeletionMixin
+
+# The share of a quota from which the bar and its figure warn.
+_QUOTA_WARNING_SHARE = 0.9
 
 admin.site.unregister(Organization)
 
 
 @admin.register(Organization)
-class StoringOrganizationAdmin(OrganizationAdmin):
+class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
     class Media:
         css = {"all": ["rag/pages.css"]}
 
@@ -32,19 +35,18 @@ class StoringOrganizationAdmin(OrganizationAdmin):
         return super().get_queryset(request).select_related("usage")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        stored = ("stored_chunks", "stored_bytes") if obj else ()
-        return (*super().get_readonly_fields(request, obj), *stored)
+        storage_fields = ("stored_chunks", "stored_bytes") if obj else ()
+        return (*super().get_readonly_fields(request, obj), *storage_fields)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Counted, not collected: it may have millions of chunks."""
-        sources = DataSource.objects.filter(organization__in=[each.pk for each in objs], deleted_at=None)
-        counts = {
-            "organisations": len(objs),
-            "memberships": Membership.objects.filter(organization__in=[each.pk for each in objs]).count(),
+    def count_deletions(self, objects: Sequence[Organization]) -> Mapping[str, int]:
+        organization_ids = [organization.pk for organization in objects]
+        sources = DataSource.objects.filter(organization__in=organization_ids, deleted_at=None)
+        return {
+            "organisations": len(organization_ids),
+            "memberships": Membership.objects.filter(organization__in=organization_ids).count(),
             "data sources": sources.count(),
             "documents": Document.objects.live().filter(source__in=sources).count(),
         }
-        return [f"{number:,} {name}" for name, number in counts.items()], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Organization) -> None:
         deletion.delete_organization(obj)
@@ -56,23 +58,23 @@ class StoringOrganizationAdmin(OrganizationAdmin):
     @admin.display(description="chunks stored", ordering="usage__chunks")
     def stored_chunks(self, organization: Organization) -> str:
         used = _usage(organization).chunks
-        return _of_most(used, organization.max_chunks, f"{used:,}", f"{organization.max_chunks or 0:,}")
+        return _format_usage(used, organization.max_chunks, f"{used:,}", f"{organization.max_chunks or 0:,}")
 
     @admin.display(description="bytes stored", ordering="usage__bytes")
     def stored_bytes(self, organization: Organization) -> str:
-        used, most = _usage(organization).bytes, organization.max_bytes
-        return _of_most(used, most, filesizeformat(used), filesizeformat(most or 0))
+        used, limit = _usage(organization).bytes, organization.max_bytes
+        return _format_usage(used, limit, filesizeformat(used), filesizeformat(limit or 0))
 
 
 def _usage(organization: Organization) -> Usage:
     return getattr(organization, "usage", None) or Usage()
 
 
-def _of_most(used: int, most: int | None, used_text: str, most_text: str) -> str | SafeString:
-    """A bar where there is a limit; its colour, and the figure's, change where it is nearly reached."""
-    if most is None:
+def _format_usage(used: int, limit: int | None, used_text: str, limit_text: str) -> str | SafeString:
+    """The used amount; with a limit, as a bar whose colour changes when the limit is nearly reached."""
+    if limit is None:
         return used_text
-    high = most * _NEARLY_FULL
-    name = "over-quota" if used >= high else ""
-    bar = format_html('<meter min="0" max="{}" high="{}" optimum="0" value="{}"></meter>', most, high, used)
-    return format_html('{} <span class="{}">{} of {}</span>', bar, name, used_text, most_text)
+    high = limit * _QUOTA_WARNING_SHARE
+    css_class = "over-quota" if used >= high else ""
+    bar = format_html('<meter min="0" max="{}" high="{}" optimum="0" value="{}"></meter>', limit, high, used)
+    return format_html('{} <span class="{}">{} of {}</span>', bar, css_class, used_text, limit_text)

@@ -1,4 +1,4 @@
-"""The action that parses documents again, of documents and of whole sources."""
+"""The action "Parse again" of documents and of data sources."""
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -9,18 +9,21 @@ from rag.errors import RagError
 from rag.models import Document
 from rag.services.jobs import reparsing
 
-_NOTHING = "Nothing is parsed again: the documents are deleted, on their way already, or not yours to send."
+_NOTHING_QUEUED = (
+    "No document was queued. The documents were deleted or are already being ingested, or you may not send documents "
+    "to their data source."
+)
 
 
-def parse_again(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySet[Document]) -> None:
-    """From their stored originals or texts, where the user may send documents."""
+def reparse(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySet[Document]) -> None:
+    """Parse documents again from their stored originals or texts, where the user may send documents."""
     try:
         jobs = reparsing.reparse_documents(get_caller(request), documents)
     except RagError as error:
         page.message_user(request, error.message, messages.ERROR)
         return
     if not jobs:
-        page.message_user(request, _NOTHING, messages.WARNING)
+        page.message_user(request, _NOTHING_QUEUED, messages.WARNING)
         return
     count = sum(job.documents.count() for job in jobs)
-    page.message_user(request, f"{count} documents are parsed again, by {len(jobs)} jobs.", messages.SUCCESS)
+    page.message_user(request, f"Queued {count} documents to be parsed again, in {len(jobs)} jobs.", messages.SUCCESS)

@@ -1,8 +1,8 @@
-"""Users' pages with what is kept about a person: handed out, and removed with the account."""
+"""Adds the export and the deletion of personal data to the admin of users, which belongs to `accounts`."""
 
 import io
 import tempfile
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -12,17 +12,19 @@ from accounts.admin import UserAdmin
 from accounts.models import User
 from rag.services.maintenance import personal_data
 
+from .base import CountedDeletionMixin
+
 admin.site.unregister(User)
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class UserWithPersonalDataAdmin(CountedDeletionMixin, UserAdmin):
     actions = (*UserAdmin.actions, "export_data")
 
-    @admin.action(description="Export everything about the chosen person (JSON)", permissions=["delete"])
+    @admin.action(description="Export the personal data of the selected user (JSON)", permissions=["delete"])
     def export_data(self, request: HttpRequest, queryset: QuerySet[User]) -> FileResponse | None:
         if queryset.count() != 1:
-            messages.error(request, "Choose one person: each gets a file of their own.")
+            messages.error(request, "Select exactly one user: the export contains the data of one user.")
             return None
         file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the response)
         text = io.TextIOWrapper(file, encoding="utf-8")
@@ -31,12 +33,12 @@ class PersonAdmin(UserAdmin):
         file.seek(0)
         return FileResponse(file, as_attachment=True, filename="person.json", content_type="application/json")
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Counted. Who may delete an account deletes what belongs to it, whether or not its own page lets them."""
-        people = [user.pk for user in objs]
-        counts = {"users": len(people)}
+    def count_deletions(self, objects: Sequence[User]) -> Mapping[str, int]:
+        """Who may delete a user also deletes the user's rows, whatever the permissions on their own admin pages."""
+        user_ids = [user.pk for user in objects]
+        counts = {"users": len(user_ids)}
         for name in ("memberships", "api_keys", "searches", "conversations"):
             related = User._meta.get_field(name).related_model
             assert isinstance(related, type)
-            counts[name.replace("_", " ")] = related._default_manager.filter(user__in=people).count()
-        return [f"{number:,} {name}" for name, number in counts.items()], counts, set(), []
+            counts[name.replace("_", " ")] = related._default_manager.filter(user__in=user_ids).count()
+        return counts

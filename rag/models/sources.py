@@ -1,4 +1,4 @@
-"""Data sources: what access is granted on, and the one rule of who may do what with them."""
+"""Data sources, the grants to them, and the access rule."""
 
 from functools import reduce
 from operator import or_
@@ -21,12 +21,12 @@ from ragsite.postgres.models import UUIDModel
 
 from .embedding_models import EmbeddingModel
 
-# What a source may be called by (the v3 contract, 2.1).
+# The pattern of a source's slug (the v3 contract, 2.1).
 SLUG = "[a-zA-Z0-9_-]+"
 
 
 class SourceType(models.TextChoices):
-    """Closed (the retrieval contract)."""
+    """The types that the retrieval contract names; there are no others."""
 
     TRANSCRIPT = "transcript"
     EMAIL = "email"
@@ -37,52 +37,53 @@ class SourceType(models.TextChoices):
 
 class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
     def visible_to(self, caller: Caller, action: Action) -> Self:
-        """The only access rule of the product (docs/contracts/access.md), decided now: do not keep it.
+        """The data sources with which the caller may do this. It is the only access rule (docs/contracts/access.md).
 
-        Subqueries, not joins, so that rows never double. Anonymous, deactivated and foreign users: none. A user who
-        acts by an API key: what the key's scopes and its list of sources leave of it.
+        Permissions are read each time, so do not keep the result. Anonymous, deactivated and foreign users see
+        nothing. An API key narrows what its user sees, by its scopes and its list of sources. The rules use
+        subqueries instead of joins, so that no row is returned twice.
         """
         user = caller.user
         if user.pk is None or not user.is_active:
             return self.none()
-        standing = effective_permissions(caller)
-        if not standing.covers(action):
+        permissions = effective_permissions(caller)
+        if not permissions.allows(action):
             return self.none()
-        rules = _RULES[action]
-        found = self.filter(reduce(or_, (rule(user, standing) for rule in rules)), deleted_at=None)
-        return found if standing.sources is None else found.filter(pk__in=standing.sources)
+        condition = reduce(or_, (rule(user, permissions) for rule in _RULES[action]))
+        sources = self.filter(condition, deleted_at=None)
+        return sources if permissions.sources is None else sources.filter(pk__in=permissions.sources)
 
 
-def _may_query(user: AnyUser, standing: EffectivePermissions) -> Q:
-    """By the source's visibility and nothing else: no staff flag and no organisation role widens it."""
-    # A grant to a role or team of another organisation would be a hole; it counts for nothing.
-    home = F("source__organization")
-    by_user = Grant.objects.counting().filter(user=user.pk)
-    opened = (
+def _may_query(user: AnyUser, permissions: EffectivePermissions) -> Q:
+    """By the visibility of the source only: neither a staff flag nor a role's permissions allow more."""
+    # A grant to a role or team of another organisation has no effect.
+    organization = F("source__organization")
+    user_grants = Grant.objects.unexpired().filter(user=user.pk)
+    is_visible = (
         Q(visibility=Visibility.PUBLIC)
-        | Q(visibility=Visibility.PRIVATE, pk__in=by_user.values("source"))
+        | Q(visibility=Visibility.PRIVATE, pk__in=user_grants.values("source"))
         | Q(visibility=Visibility.PERSONAL, owner=user.pk)
     )
-    if standing.roles:
-        by_role = Grant.objects.counting().filter(role__in=standing.roles, role__organization=home)
-        opened |= Q(visibility=Visibility.ROLE, pk__in=by_role.values("source"))
-    if standing.teams:
-        by_team = Grant.objects.counting().filter(team__in=standing.teams, team__organization=home)
-        opened |= Q(visibility=Visibility.TEAM, pk__in=by_team.values("source"))
-    return Q(organization__in=standing.organizations) & opened
+    if permissions.roles:
+        role_grants = Grant.objects.unexpired().filter(role__in=permissions.roles, role__organization=organization)
+        is_visible |= Q(visibility=Visibility.ROLE, pk__in=role_grants.values("source"))
+    if permissions.teams:
+        team_grants = Grant.objects.unexpired().filter(team__in=permissions.teams, team__organization=organization)
+        is_visible |= Q(visibility=Visibility.TEAM, pk__in=team_grants.values("source"))
+    return Q(organization__in=permissions.organizations) & is_visible
 
 
-def _may_ingest(user: AnyUser, standing: EffectivePermissions) -> Q:
-    return Q(organization__in=standing.where(Permission.SOURCES_INGEST)) | Q(
-        organization__in=standing.organizations, owner=user.pk
+def _may_ingest(user: AnyUser, permissions: EffectivePermissions) -> Q:
+    return Q(organization__in=permissions.organizations_with(Permission.SOURCES_INGEST)) | Q(
+        organization__in=permissions.organizations, owner=user.pk
     )
 
 
-def _may_manage(user: AnyUser, standing: EffectivePermissions) -> Q:
-    """A superuser runs the platform and manages every source; to read one they need what everybody needs."""
+def _may_manage(user: AnyUser, permissions: EffectivePermissions) -> Q:
+    """A superuser manages every source, but needs the same right as everybody to read one."""
     if user.is_superuser and User.objects.filter(pk=user.pk, is_active=True, is_superuser=True).exists():
         return Q(organization__is_active=True)
-    return Q(organization__in=standing.where(Permission.SOURCES_MANAGE))
+    return Q(organization__in=permissions.organizations_with(Permission.SOURCES_MANAGE))
 
 
 _RULES = {
@@ -94,7 +95,7 @@ _RULES = {
 
 
 class DataSource(TrackedModelMixin, UUIDModel):
-    """A named collection of documents in one organisation, all chunked and embedded alike."""
+    """A named collection of documents in one organisation, all embedded with the same model."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="sources", verbose_name="organisation")
     name = models.CharField(max_length=150)
@@ -128,14 +129,20 @@ class DataSource(TrackedModelMixin, UUIDModel):
     def __str__(self) -> str:
         return f"{self.slug} · {self.organization}"
 
-    def hold(self, *, any_model: bool = False) -> None:
-        """Until the transaction ends, nobody deletes the source or gives it another embedding model.
+    def lock_for_write(self, *, any_model: bool = False) -> None:
+        """Lock the source until the transaction ends: it cannot be deleted or re-embedded meanwhile.
 
-        Raises UnknownSource if it is deleted already, and, unless any model will do, ModelChanged if it has another
-        one than this instance.
+        Many transactions can hold this lock at a time (FOR KEY SHARE). Deleting the source or switching its model
+        waits for all of them (FOR UPDATE).
+
+        Args:
+            any_model: Accept a source whose embedding model has changed since this instance was loaded.
+
+        Raises:
+            UnknownSource: The source is deleted.
+            ModelChanged: The source has another embedding model than this instance.
         """
         with connection.cursor() as cursor:
-            # Held by many at a time; whoever deletes or changes the model waits for all of them (SELECT FOR UPDATE).
             cursor.execute(
                 "SELECT embedding_model_id FROM rag_datasource WHERE id = %s AND deleted_at IS NULL FOR KEY SHARE",
                 [self.pk],
@@ -148,21 +155,23 @@ class DataSource(TrackedModelMixin, UUIDModel):
 
 
 class SourceContentQuerySet(TrackedQuerySet):
-    """For everything that has a `source`: it is visible as its source is."""
+    """Rows that belong to a data source: they are visible to whoever sees the source."""
 
     def visible_to(self, caller: Caller, action: Action) -> Self:
         return self.filter(source__in=DataSource.objects.visible_to(caller, action).values("pk"))
 
 
 class GrantQuerySet(TrackedQuerySet["Grant"]):
-    def counting(self) -> Self:
-        """Those that have not come to their end, by the database's clock."""
+    def unexpired(self) -> Self:
+        """Grants that have not expired, by the clock of the database."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
 
 class Grant(TrackedModelMixin, UUIDModel):
-    """Opens a source to a user (private), a role or a team. Counts only for the visibility it belongs to, and until it
-    ends."""
+    """Opens a source to a user (visibility `private`), a role or a team, until it expires.
+
+    It has no effect while the source has another visibility.
+    """
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="grants")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+")
@@ -176,7 +185,7 @@ class Grant(TrackedModelMixin, UUIDModel):
 
     objects = GrantQuerySet.as_manager()
 
-    # The visibility that each kind of grant counts for.
+    # The visibility for which each kind of grant has an effect.
     COUNTS_FOR: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}
 
     class Meta:

@@ -40,9 +40,10 @@ with connection.cursor() as cursor:
 for who in (identity.WORKER, identity.NOBODY, identity.OWNER, identity.Identity("ragsite_reader", user.pk)):
     with identity.run_as(who):
         print(DataSource.objects.count(), source.chunks.count())
-from rag.providers.stores import hnsw
-hnsw.build(384)
-print(hnsw.states()[0].is_there)
+from rag.providers import registry
+store = registry.chunk_store()
+store.build_vector_index(384)
+print(store.vector_indexes()[0].is_built)
 """
 
 

@@ -39,14 +39,14 @@ def test_the_explained_verdict_is_the_rules_in_every_case(world: oracle.World, w
             for action in explain.ACTIONS
         }
         for source in DataSource.objects.select_related("organization", "owner"):
-            for verdict in explain.explain(source, person):
+            for verdict in explain.explain_access(source, person):
                 assert verdict.allowed == (source.pk in visible[verdict.action]), verdict
         assert log == []
 
 
 def reason(source: DataSource, person: User | None, action: Action = Action.QUERY) -> str:
     source = DataSource.objects.get(pk=source.pk)
-    (found,) = [each.reason for each in explain.explain(source, person) if each.action is action]
+    (found,) = [each.reason for each in explain.explain_access(source, person) if each.action is action]
     return found
 
 

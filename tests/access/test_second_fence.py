@@ -18,15 +18,12 @@ from hypothesis import Phase, given, settings
 from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.caller import Caller
-from rag.models import Action, Chunk, DataSource, Document, Embedding384, IngestionJob
+from rag.models import Action, Chunk, DataSource, Document, IngestionJob
+from rag.models.content.index_tables import Embedding384
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.search.conversations import Conversation, ConversationMessage
 from rag.models.search.history import SearchRecord
 from rag.models.sources import DataSourceQuerySet, SourceContentQuerySet
-from rag.pipeline.embed import embed_question
-from rag.providers import registry
-from rag.providers.stores.pgvector import lexical
-from rag.types import Filters, Scope
 from ragsite.postgres import identity
 from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import oracle, proof
@@ -233,27 +230,6 @@ def test_a_search_and_a_conversation_show_themselves_to_their_user_alone(world: 
             assert model._default_manager.count() == 1
         with identity.run_as(as_reader(Caller(world.users["admin"]))):
             assert model._default_manager.count() == 0
-
-
-def test_tags_find_only_what_is_open(world: World, secrets: dict[str, str]) -> None:
-    """The index of tags is looked up beyond the policies; what it leads to is not."""
-    source = DataSource.objects.get(pk=secrets["source"])
-    scope = Scope((source.pk,), source.embedding_model_id, Filters(tags=("plants",)))
-    wanted = lexical.wanted("cellar", [source.pk])
-    vector = embed_question("cellar", model=source.embedding_model)
-    for name, found in (("owner", 1), ("member", 0)):
-        with identity.run_as(as_reader(Caller(world.users[name]))):
-            assert len(lexical.search(wanted, scope, 10)) == found, name
-            assert len(registry.vector_store(source.embedding_model).search(vector, scope, 10)) == found, name
-
-
-def test_words_find_only_what_is_open(world: World, secrets: dict[str, str]) -> None:
-    """The table of terms has no policy: hits of closed sources, which would show in counts, end at the chunks."""
-    source = DataSource.objects.get(pk=secrets["source"])
-    scope, wanted = Scope((source.pk,), source.embedding_model_id), lexical.wanted("cellar", [source.pk])
-    for name, found in (("owner", 1), ("member", 0)):
-        with identity.run_as(as_reader(Caller(world.users[name]))):
-            assert len(lexical.search(wanted, scope, 10)) == found, name
 
 
 def test_nobody_writes_where_they_may_not(world: World, secrets: dict[str, str]) -> None:

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.models import AnyUser, ApiKey, Membership, Organization, Role, Team
-from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, Grant, IngestionJob
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionJob
+from rag.models.content.index_tables import Embedding384
 from ragsite.postgres.models import uuid7
 from tests.access import oracle
 

@@ -84,14 +84,14 @@ def test_a_grant_that_has_ended_is_shown_as_such_and_can_be_renewed(world: World
 def test_a_list_of_the_api_renews_what_has_ended_and_keeps_what_lasts(world: World, grant: Grant) -> None:
     """docs/contracts/pipeline.md: the lists show whom a source is open to now."""
     admin, owner = world.users["admin"], world.users["owner"]
-    again = SourceSettings(access=AccessLists(users=("member@home.example",)))
+    settings = SourceSettings(access=AccessLists(users=("member@home.example",)))
     Grant.objects.update(expires_at=timezone.now() + AHEAD)
-    editing.update_source(admin, "closed", again)
+    editing.update_source(Caller(admin), "closed", settings)
     kept = Grant.objects.get()
     assert (kept.pk, kept.granted_by, kept.expires_at is None) == (grant.pk, owner, False)
     Grant.objects.update(expires_at=timezone.now())
     assert editing.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ()
-    editing.update_source(admin, "closed", again)
+    editing.update_source(Caller(admin), "closed", settings)
     renewed = Grant.objects.get()
     assert (renewed.granted_by, renewed.expires_at) == (admin, None)
     assert editing.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ("member@home.example",)

@@ -7,7 +7,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-from ragsite.views.api_reference import document
+from ragsite.views.api_reference import get_schema
 
 # Paths with these prefixes belong to the API. Everything else (admin, health) is not in the OpenAPI document.
 API_PREFIXES = ("/api/", "/agent/", "/functions/")
@@ -36,7 +36,7 @@ def check_response(method: str, path: str, status: int, headers: dict[str, str],
     if template is None:
         assert status in STATUSES_OF_UNKNOWN_PATHS, f"{request} answered {status}; the path is not in the schema"
         return
-    operation = document()["paths"][template].get(method.lower())
+    operation = get_schema()["paths"][template].get(method.lower())
     if method in ("OPTIONS", "HEAD"):  # answered by every view, and not described
         return
     if operation is None:
@@ -66,7 +66,7 @@ def _check_headers(request: str, response: dict[str, Any], headers: dict[str, st
 @functools.cache
 def _matching_template(path: str) -> str | None:
     """The path template of the schema that matches; templates with fewer parameters are tried first."""
-    for template in sorted(document()["paths"], key=lambda template: template.count("{")):
+    for template in sorted(get_schema()["paths"], key=lambda template: template.count("{")):
         pattern = re.sub(r"\\\{[^/]+\\\}", "[^/]+", re.escape(template))
         if re.fullmatch(pattern, path):
             return str(template)
@@ -75,7 +75,7 @@ def _matching_template(path: str) -> str | None:
 
 @functools.cache
 def _validator(template: str, method: str, status: str) -> Draft202012Validator:
-    content = document()["paths"][template][method]["responses"][status]["content"]
+    content = get_schema()["paths"][template][method]["responses"][status]["content"]
     schema = {**content["application/json"]["schema"], "components": _closed_components()}
     return Draft202012Validator(schema, format_checker=FormatChecker())
 
@@ -94,4 +94,4 @@ def _closed_components() -> Any:
             closed.setdefault("additionalProperties", False)
         return closed
 
-    return close(document()["components"])
+    return close(get_schema()["components"])

@@ -1,4 +1,4 @@
-"""The documents of ingestion jobs, one by one: what is done with them, how long it took, and why they failed."""
+"""The admin of the documents of ingestion jobs: state, error, advice and timings."""
 
 import uuid
 from typing import Any
@@ -12,10 +12,10 @@ from django.utils.html import format_html
 from rag.models import Condition, IngestionDocument
 from rag.services.jobs import queries
 
-from .job_admin import ConditionFilter, ReadOnlyAdmin
+from .job_admin import ConditionFilter, JobContentAdmin
 
-# What a document can fail of (the user handbook); any other may stand in the address.
-_CODES = (
+# The error codes of documents (docs/user). The filter also accepts other codes in the address.
+_ERROR_CODES = (
     "EMBEDDING_FAILED", "PARSE_ERROR", "UNSUPPORTED_FORMAT", "DOCUMENT_TOO_LARGE", "INDEX_FULL", "WORKER_LOST",
     "INTERNAL_ERROR",
 )  # fmt: skip
@@ -26,34 +26,34 @@ class CodeFilter(admin.SimpleListFilter):
     parameter_name = "code"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(code, code) for code in dict.fromkeys([*_CODES, *filter(None, [self.value()])])]
+        return [(code, code) for code in dict.fromkeys([*_ERROR_CODES, *filter(None, [self.value()])])]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(error_code=self.value()) if self.value() else queryset
 
 
 class JobFilter(admin.SimpleListFilter):
-    """Offered only where somebody comes from a job: there are too many to list."""
+    """Filters by the job in the address. It offers no choices: there may be too many jobs."""
 
     title = "job"
     parameter_name = "job"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], *args: Any) -> None:
-        self._asked = (params.get("job") or [""])[-1]
+        self._job_id = (params.get("job") or [""])[-1]
         super().__init__(request, params, *args)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(self._asked, self._asked)] if self._asked else []
+        return [(self._job_id, self._job_id)] if self._job_id else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(job=uuid.UUID(self._asked)) if self._asked else queryset
+        return queryset.filter(job=uuid.UUID(self._job_id)) if self._job_id else queryset
 
 
 @admin.register(IngestionDocument)
-class IngestionDocumentAdmin(ReadOnlyAdmin):
-    """Never shows what was sent: documents are for those who may query their source."""
+class IngestionDocumentAdmin(JobContentAdmin):
+    """Does not show the content of documents: that needs permission to query their data source."""
 
-    list_display = ("path", "source", "condition_now", "outcome", "error_code", "attempts", "took", "finished_at")
+    list_display = ("path", "source", "condition_now", "outcome", "error_code", "attempts", "duration", "finished_at")
     list_filter = ("state", ConditionFilter, CodeFilter, JobFilter, "source")
     search_fields = ("path",)
     list_select_related = ("source__organization",)
@@ -72,10 +72,10 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
         rows = IngestionDocument.objects.filter(pk__in=visible).with_condition().order_by(*self.ordering)
         return rows.defer("text", "metadata")
 
-    @admin.action(description="Try again what failed")
+    @admin.action(description="Retry the failed documents")
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> None:
-        chosen = [row.pk for row in queryset]
-        self.try_again(request, IngestionDocument.objects.filter(pk__in=chosen))
+        document_ids = [row.pk for row in queryset]
+        self.retry_documents(request, IngestionDocument.objects.filter(pk__in=document_ids))
 
     @admin.display(description="state", ordering="state")
     def condition_now(self, row: IngestionDocument) -> str:
@@ -89,7 +89,7 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
             else _ADVICE.get(row.condition or row.state, "–")
         )
 
-    @admin.display(description="next try, not before")
+    @admin.display(description="next attempt at")
     def retry_time(self, row: IngestionDocument) -> Any:
         return row.retry_at if row.condition == Condition.WAITING else None
 
@@ -103,30 +103,30 @@ class IngestionDocumentAdmin(ReadOnlyAdmin):
     def indexed_as(self, row: IngestionDocument) -> str:
         if not row.document_id:
             return "–"
-        address = reverse("admin:rag_document_change", args=[row.document_id])
-        return format_html('<a href="{}">{}</a>', address, row.document_id)
+        url = reverse("admin:rag_document_change", args=[row.document_id])
+        return format_html('<a href="{}">{}</a>', url, row.document_id)
 
-    @admin.display(description="time")
-    def took(self, row: IngestionDocument) -> str:
-        return _duration(sum(row.timings.values())) if row.timings else "–"
+    @admin.display(description="duration")
+    def duration(self, row: IngestionDocument) -> str:
+        return _format_duration(sum(row.timings.values())) if row.timings else "–"
 
-    @admin.display(description="time by stage")
+    @admin.display(description="duration by stage")
     def timings_by_stage(self, row: IngestionDocument) -> str:
-        taken = [(stage, row.timings[stage]) for stage in IngestionDocument.Stage.values if stage in row.timings]
-        return ", ".join(f"{stage} {_duration(each)}" for stage, each in taken) or "–"
+        durations = [(stage, row.timings[stage]) for stage in IngestionDocument.Stage.values if stage in row.timings]
+        return ", ".join(f"{stage} {_format_duration(milliseconds)}" for stage, milliseconds in durations) or "–"
 
 
 _ADVICE: dict[str, str] = {
-    Condition.QUEUED: "Nothing: a worker takes it when it is its turn.",
+    Condition.QUEUED: "Nothing. A worker processes it when its turn comes.",
     Condition.STARVED: queries.STARVED_ADVICE,
-    Condition.RUNNING: "Nothing: a worker is at it.",
-    Condition.LOST: "Nothing: the next sweep, within seconds, gives it to another worker.",
-    Condition.WAITING: "See the error: the embedding model did not answer. It is tried again by itself.",
-    IngestionDocument.State.FAILED: "See the error. When its cause is gone, try it again: an action of the list.",
+    Condition.RUNNING: "Nothing. A worker is processing it.",
+    Condition.LOST: "Nothing. The next sweep, within seconds, gives it to another worker.",
+    Condition.WAITING: "See the error: the embedding model did not respond. The document is retried automatically.",
+    IngestionDocument.State.FAILED: "See the error. Fix its cause, then retry the document with the list's action.",
 }
 
 
-def _duration(milliseconds: float) -> str:
+def _format_duration(milliseconds: float) -> str:
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms"
     seconds = milliseconds / 1000

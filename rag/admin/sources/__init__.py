@@ -1,3 +1,3 @@
-from . import quality_page, source_admin
+from . import golden_question_admin, source_admin
 
-__all__ = ["quality_page", "source_admin"]
+__all__ = ["golden_question_admin", "source_admin"]

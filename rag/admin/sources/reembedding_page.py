@@ -1,4 +1,4 @@
-"""A data source's page Re-embed: choose a model, watch, switch, roll back, drop, cancel."""
+"""A data source's page "Re-embed": choose a model, follow the progress, switch, roll back, drop, cancel."""
 
 import uuid
 from collections.abc import Callable
@@ -19,20 +19,26 @@ from rag.services.reembedding import lifecycle
 from .source_pages import get_managed_source, render_page
 
 State = Reembedding.State
-_HISTORY = 20
-# What is asked again before it is done: its button, and what it means.
-_ASKED = {
-    "switch": ("Switch", "Searches use the new model from now on. The old vectors stay until you drop them."),
-    "roll_back": ("Roll back", "What came in since the switch is embedded with the old model, then searches use it."),
-    "drop": ("Drop the old vectors", "There is no way back to the old model then, except by building anew."),
-    "cancel": ("Cancel", "What was built is removed. Searches go on with the model that they use now."),
+_MAX_HISTORY = 20
+# Actions with a confirmation page: the button and the consequence.
+_CONFIRMED_ACTIONS = {
+    "switch": ("Switch", "Searches will use the new model. The old vectors are kept until you drop them."),
+    "roll_back": (
+        "Roll back",
+        "Documents ingested since the switch are embedded with the old model. Then searches use the old model again.",
+    ),
+    "drop": (
+        "Drop the old vectors",
+        "After that you cannot roll back. Returning to the old model takes a new re-embedding.",
+    ),
+    "cancel": ("Cancel", "The new vectors are deleted. Searches keep using the current model."),
 }
 
 
 class StartForm(forms.Form):
     model = forms.ModelChoiceField(EmbeddingModel.objects.none(), label="New embedding model")
     switches_automatically = forms.BooleanField(
-        required=False, label="Switch by itself as soon as it is ready, if the quality gate allows it"
+        required=False, label="Switch automatically when all vectors are ready and the quality gate passes"
     )
 
     def __init__(self, source: DataSource, data: Any = None) -> None:
@@ -43,20 +49,20 @@ class StartForm(forms.Form):
 
 
 @require_http_methods(["GET", "POST"])
-def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
+def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
     row = lifecycle.get_current(source)
     if request.method == "POST":
         try:
-            _act(request, source, row)
+            _handle_action(request, source, row)
         except RagError as error:
             messages.error(request, error.message)
         return HttpResponseRedirect(request.path)
-    asked = request.GET.get("do", "")
-    if row and asked in _offered(row):
-        button, meaning = _ASKED[asked]
-        refusal = lifecycle.check_quality_gate(row) if asked == "switch" else ""
-        context = {"row": row, "action": asked, "button": button, "meaning": meaning, "refusal": refusal}
+    action = request.GET.get("do", "")
+    if row and action in _available_actions(row):
+        button, consequence = _CONFIRMED_ACTIONS[action]
+        refusal = lifecycle.check_quality_gate(row) if action == "switch" else ""
+        context = {"row": row, "action": action, "button": button, "consequence": consequence, "refusal": refusal}
         return render_page(request, "confirm", source, f"{button}?", **context)
     history = source.reembeddings.select_related("from_model", "to_model", "started_by", "old_quality", "new_quality")
     return render_page(
@@ -66,16 +72,16 @@ def page(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         "Re-embed",
         row=row,
         form=StartForm(source) if row is None else None,
-        actions=[(name, _ASKED[name][0]) for name in (_offered(row) if row else ())],
+        actions=[(name, _CONFIRMED_ACTIONS[name][0]) for name in (_available_actions(row) if row else ())],
         may_resume=bool(row and row.state in (State.FAILED, State.READY)),
         refusal=lifecycle.check_quality_gate(row) if row and row.state == State.READY else "",
-        works=bool(row and (row.state == State.BUILDING or row.clearing_id)),
+        is_running=bool(row and (row.state == State.BUILDING or row.clearing_id)),
         has_questions=quality.active_questions(source).exists(),
-        history=history[:_HISTORY],
+        history=history[:_MAX_HISTORY],
     )
 
 
-def _offered(row: Reembedding) -> tuple[str, ...]:
+def _available_actions(row: Reembedding) -> tuple[str, ...]:
     if row.state == State.READY:
         return ("switch", "cancel")
     if row.state in Reembedding.OPEN_STATES:
@@ -83,38 +89,42 @@ def _offered(row: Reembedding) -> tuple[str, ...]:
     return ("roll_back", "drop") if row.state == State.SWITCHED else ()
 
 
-def _act(request: HttpRequest, source: DataSource, row: Reembedding | None) -> None:
+def _handle_action(request: HttpRequest, source: DataSource, row: Reembedding | None) -> None:
     action = request.POST.get("action", "")
     if action == "start":
         form = StartForm(source, request.POST)
         if not form.is_valid():
             raise BadRequest
-        itself = form.cleaned_data["switches_automatically"]
-        lifecycle.start(source, form.cleaned_data["model"], by=get_caller(request).authenticated_user, switches_automatically=itself)
-        messages.success(request, "It has begun: a worker builds the vectors.")
+        lifecycle.start(
+            source,
+            form.cleaned_data["model"],
+            by=get_caller(request).authenticated_user,
+            switches_automatically=form.cleaned_data["switches_automatically"],
+        )
+        messages.success(request, "Re-embedding started. A worker builds the new vectors.")
         return
     if row is None or str(row.pk) != request.POST.get("row"):
-        messages.warning(request, "Somebody else was at it meanwhile: look again.")
+        messages.warning(request, "This re-embedding was changed in the meantime. Check its state and try again.")
         return
     if action == "switch":
-        done = lifecycle.switch(row, forced_because=request.POST.get("because", "")[:500])
-        late = "Documents came in meanwhile: they are embedded first, then it switches by itself."
-        messages.success(request, f"Searches use {row.to_model} now." if done else late)
+        has_switched = lifecycle.switch(row, forced_because=request.POST.get("because", "")[:500])
+        pending = "Documents were ingested in the meantime. The switch happens once they are embedded."
+        messages.success(request, f"Searches now use {row.to_model}." if has_switched else pending)
         return
-    act = _ACTS.get(action)
-    if act is None:
+    entry = _ACTIONS.get(action)
+    if entry is None:
         raise BadRequest
-    words, call = act
+    message, call = entry
     call(request, row)
-    messages.success(request, words)
+    messages.success(request, message)
 
 
-_ACTS: dict[str, tuple[str, Callable[[HttpRequest, Reembedding], object]]] = {
+_ACTIONS: dict[str, tuple[str, Callable[[HttpRequest, Reembedding], object]]] = {
     "roll_back": (
-        "What came in since is embedded with the old model, then it switches back.",
+        "Documents ingested since the switch are embedded with the old model. Then searches use it again.",
         lambda request, row: lifecycle.roll_back(row, by=get_caller(request).authenticated_user),
     ),
-    "drop": ("The old vectors are removed in the background.", lambda _, row: lifecycle.drop(row)),
+    "drop": ("A worker deletes the old vectors.", lambda _, row: lifecycle.drop(row)),
     "cancel": ("Cancelled.", lambda _, row: lifecycle.cancel(row)),
-    "resume": ("A worker looks again for what is missing.", lambda _, row: lifecycle.resume(row)),
+    "resume": ("A worker builds the missing vectors.", lambda _, row: lifecycle.resume(row)),
 }

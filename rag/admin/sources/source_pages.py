@@ -1,4 +1,4 @@
-"""What the pages of one data source share, beside Django's own: who may open them, and how they look."""
+"""What the additional pages of a data source share: who may open them, and their layout."""
 
 import uuid
 from typing import Any
@@ -9,27 +9,33 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from accounts.models import User
-from orgs.access.caller import get_caller
-from rag.admin.base import home_organizations
+from rag.admin.base import find_source, managed_organizations
 from rag.models import Action, DataSource
 
+_MAX_SUGGESTIONS = 200
 
-def managed(request: HttpRequest, source_id: uuid.UUID) -> DataSource:
-    """The source, for those who manage it. Foreign ones do not exist; who manages nothing is refused."""
-    if not home_organizations(request).exists():
+
+def get_managed_source(request: HttpRequest, source_id: uuid.UUID) -> DataSource:
+    """The data source, if this request's user may manage it.
+
+    Raises:
+        PermissionDenied: the user manages no data source at all.
+        Http404: there is no such source, or the user may not manage it.
+    """
+    if not managed_organizations(request).exists():
         raise PermissionDenied
-    sources = DataSource.objects.visible_to(get_caller(request), Action.MANAGE)
-    source = sources.select_related("organization", "embedding_model").filter(pk=source_id).first()
+    source = find_source(request, source_id, Action.MANAGE)
     if source is None:
         raise Http404
     return source
 
 
-def user_of(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
+def render_page(request: HttpRequest, template: str, source: DataSource, title: str, **context: Any) -> HttpResponse:
+    context = {**admin.site.each_context(request), "title": title, "subtitle": str(source), "source": source, **context}
+    return TemplateResponse(request, f"admin/rag/datasource/{template}.html", context)
 
 
-def render(request: HttpRequest, template: str, source: DataSource, title: str, **context: Any) -> HttpResponse:
-    shared = {**admin.site.each_context(request), "title": title, "subtitle": str(source), "source": source}
-    return TemplateResponse(request, f"admin/rag/datasource/{template}.html", {**shared, **context})
+def list_member_emails(source: DataSource) -> list[str]:
+    """E-mail addresses of the first members of the source's organisation, as suggestions for an input."""
+    members = User.objects.filter(memberships__organization=source.organization_id).order_by("email")
+    return list(members.values_list("email", flat=True)[:_MAX_SUGGESTIONS])

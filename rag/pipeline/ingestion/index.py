@@ -166,7 +166,9 @@ def _build_version(
     has_new_title = not is_new and document.title != chunked.title
     if document.original_id and document.original_id != submission.original_id:
         Original.objects.filter(pk=document.original_id).release()
-    media_type = submission.content_type or chunked.parsed.media_type or parsers.default_content_type("", submission.path)
+    media_type = (
+        submission.content_type or chunked.parsed.media_type or parsers.default_content_type("", submission.path)
+    )
     content = {
         "title": chunked.title,
         "content_type": media_type,
@@ -210,7 +212,7 @@ def _has_same_parser(stored_type: str, submitted_type: str) -> bool:
 
 def _lock_documents(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
     """Return the live documents of these paths. Advisory locks: a document that does not exist has no row to lock."""
-    source.hold()
+    source.lock_for_write()
     advisory_xact_locks(f"{source.pk}/{path}" for path in paths)
     live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")
     return {document.path: document for document in live}

@@ -1,4 +1,4 @@
-"""Whether somebody may go on: access is asked anew while an answer is on its way (docs/decisions/0036-access-rechecks.md)."""
+"""Access checks while an answer is generated or streamed (docs/decisions/0036-access-rechecks.md)."""
 
 import time
 from collections.abc import Collection
@@ -12,42 +12,55 @@ from rag.errors import AccessEnded
 from rag.models import Action, DataSource
 from rag.types import AnswerEvents, Result, Retrieval
 
-# Seconds. A stream that goes on for less than this is one request, and was let in as such.
-EVERY = 1.0
+# An answer that takes less time is covered by the check that admitted the request.
+CHECK_INTERVAL_SECONDS = 1.0
 
 
-def require(caller: Caller, source_ids: Collection[UUID]) -> None:
-    """Raises AccessEnded unless the credential still counts and its user may still query all of the sources."""
+def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
+    """Check the caller's credential, and their right to query data sources, as of now.
+
+    Args:
+        source_ids: The data sources whose passages the answer uses.
+
+    Raises:
+        AccessEnded: The API key or the account is no longer usable, or a data source may no longer be queried.
+    """
     if caller.key is not None:
-        counts = ApiKey.objects.usable().filter(pk=caller.key.pk).exists()
+        is_usable = ApiKey.objects.usable().filter(pk=caller.key.pk).exists()
     else:
-        counts = User.objects.filter(pk=caller.user.pk, is_active=True).exists()
-    if not counts:
+        is_usable = User.objects.filter(pk=caller.authenticated_user.pk, is_active=True).exists()
+    if not is_usable:
         raise AccessEnded
     if source_ids:
-        still_open = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)
-        if still_open.count() < len(set(source_ids)):
+        visible = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)
+        if visible.count() < len(set(source_ids)):
             raise AccessEnded
 
 
-def watched(events: AnswerEvents[Result], caller: Caller) -> AnswerEvents[Result]:
-    """The same events; about once a second, and before the end, access to what they are made of is asked for again.
+def watch_access(events: AnswerEvents[Result], caller: Caller) -> AnswerEvents[Result]:
+    """Pass on the events of an answer while its caller keeps access to the passages that it uses.
 
-    Raises AccessEnded in the place of the next event; the work behind the events ends then.
+    Access is checked about once per CHECK_INTERVAL_SECONDS, and before the result.
+
+    Returns:
+        The result of `events`.
+
+    Raises:
+        AccessEnded: Instead of the next event. The generator of the answer is closed.
     """
-    used: set[UUID] = set()
-    asked = time.monotonic()
+    source_ids: set[UUID] = set()
+    checked_at = time.monotonic()
     with closing(events):
         while True:
             try:
                 event: Retrieval | str | None = next(events)
             except StopIteration as end:
-                event, whole = None, end.value
+                event, result = None, end.value
             if isinstance(event, Retrieval):
-                used = {passage.source_id for passage in event.passages}
-            if time.monotonic() - asked >= EVERY:
-                require(caller, used)
-                asked = time.monotonic()
+                source_ids = {passage.source_id for passage in event.passages}
+            if time.monotonic() - checked_at >= CHECK_INTERVAL_SECONDS:
+                require_access(caller, source_ids)
+                checked_at = time.monotonic()
             if event is None:
-                return whole
+                return result
             yield event

@@ -1,7 +1,6 @@
-"""Why somebody may or may not do something with a data source, in sentences for those who manage it.
+"""Explains who may do what with a data source, and why, in sentences for the people who manage it.
 
-The verdict is the access rule's own (`visible_to`). What is derived here is the reason; a test states that both agree
-in every case.
+The access rule itself (`visible_to`) gives the verdict. The reason is derived here; a test proves that both agree.
 """
 
 import datetime
@@ -26,13 +25,17 @@ logger = structlog.get_logger(__name__)
 
 ACTIONS = (Action.QUERY, Action.INGEST, Action.MANAGE)
 NOT_A_MEMBER = "this person is not a member of the organisation"
-_MOST_NAMES = 5
-_UNKNOWN = "the access rule decides so; if access is being changed at this moment, ask again"
+_MAX_NAMES = 5
+_CHANGING = "access is being changed at this moment; ask again"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """reason: one sentence, which says what is allowed or not, and which rule decides it."""
+    """Whether one action is allowed.
+
+    Attributes:
+        reason: One sentence that says what is allowed or not, and which rule decides it.
+    """
 
     action: Action
     allowed: bool
@@ -40,22 +43,28 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Because:
+class _Decision:
     allowed: bool
     reason: str
 
 
-def explain(source: DataSource, person: User | None) -> tuple[Verdict, ...]:
-    """For each action what the access rule decides now, and why. None: nobody whom the asker may know of."""
+def explain_access(source: DataSource, person: User | None) -> tuple[Verdict, ...]:
+    """What the access rule decides now for each action, and why.
+
+    Args:
+        person: The user whose access is explained. None stands for somebody the asker must not learn about.
+    """
     return tuple(_verdict(source, person, action) for action in ACTIONS)
 
 
-def person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: Caller) -> User | None:
-    """The member of one of the organisations with this id or e-mail address. Whoever is a member elsewhere, or nowhere,
-    is nobody: a manager must not learn which addresses the platform knows. Only who runs it is told about everybody."""
-    key = as_uuid(reference)
-    who = Q(pk=key) if key else Q(email=User.objects.normalize_email(reference))
-    people = User.objects.filter(who)
+def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: Caller) -> User | None:
+    """The member of one of these organisations with this id or e-mail address; None if there is none.
+
+    Members of other organisations are not found: a manager must not learn which addresses have an account. Superusers
+    find everybody.
+    """
+    user_id = as_uuid(reference)
+    people = User.objects.filter(Q(pk=user_id) if user_id else Q(email=User.objects.normalize_email(reference)))
     if not (
         asker.user.is_superuser and User.objects.filter(pk=asker.user.pk, is_active=True, is_superuser=True).exists()
     ):
@@ -66,46 +75,46 @@ def person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, ask
 def _verdict(source: DataSource, person: User | None, action: Action) -> Verdict:
     rule = DataSource.objects.filter(pk=source.pk)
     allowed = person is not None and rule.visible_to(Caller(person), action).exists()
-    because = _because(source, person, action)
-    if because.allowed != allowed:  # somebody changed the rows in between, or the rule is not the one told here
+    decision = _decide(source, person, action)
+    if decision.allowed != allowed:  # rows were changed in between, or the reasons below miss a rule
         logger.warning("access_reason_disagrees", source=str(source.pk), action=action.value, allowed=allowed)
-        because = _Because(allowed, _UNKNOWN)
-    return Verdict(action, allowed, f"May {'' if allowed else 'not '}{action.value}: {because.reason}.")
+        decision = _Decision(allowed, _CHANGING)
+    return Verdict(action, allowed, f"May {'' if allowed else 'not '}{action.value}: {decision.reason}.")
 
 
-def _because(source: DataSource, person: User | None, action: Action) -> _Because:
+def _decide(source: DataSource, person: User | None, action: Action) -> _Decision:
     if person is None:
-        return _Because(False, NOT_A_MEMBER)
+        return _Decision(False, NOT_A_MEMBER)
     if source.deleted_at is not None:
-        return _Because(False, "the source is deleted")
+        return _Decision(False, "the source is deleted")
     if not source.organization.is_active:
-        return _Because(False, f"the organisation {source.organization} is closed")
+        return _Decision(False, f"the organisation {source.organization} is closed")
     if not person.is_active:
-        return _Because(False, f"the account of {person} is deactivated")
+        return _Decision(False, f"the account of {person} is deactivated")
     if action is Action.MANAGE and person.is_superuser:
-        return _Because(True, f"{person} is a superuser, and manages every source")
+        return _Decision(True, f"{person} is a superuser, and manages every source")
     membership = Membership.objects.filter(user=person, organization=source.organization_id).first()
     if membership is None:
-        return _Because(False, NOT_A_MEMBER)
-    case = _Case(source, person, membership, effective_permissions(Caller(person)))
-    if source.organization_id not in case.standing.organizations:
-        return _Because(False, f"the membership of {person} is inactive")
+        return _Decision(False, NOT_A_MEMBER)
+    case = _AccessCase(source, person, membership, effective_permissions(Caller(person)))
+    if source.organization_id not in case.permissions.organizations:
+        return _Decision(False, f"the membership of {person} is inactive")
     return {Action.QUERY: case.query, Action.INGEST: case.ingest, Action.MANAGE: case.manage}[action]()
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
-    """A member whose membership counts, and a source that is there."""
+class _AccessCase:
+    """A member of the organisation of a data source that is not deleted."""
 
     source: DataSource
-    person: User
+    find_person: User
     membership: Membership
-    standing: EffectivePermissions
+    permissions: EffectivePermissions
 
-    def query(self) -> _Because:
+    def query(self) -> _Decision:
         match self.source.visibility:
             case Visibility.PUBLIC:
-                return _Because(True, "the source is public, open to every member of the organisation")
+                return _Decision(True, "the source is public, open to every member of the organisation")
             case Visibility.PERSONAL:
                 return self._personal()
             case Visibility.PRIVATE:
@@ -114,72 +123,72 @@ class _Case:
                 return self._by_role()
         return self._by_team()
 
-    def ingest(self) -> _Because:
+    def ingest(self) -> _Decision:
         granting = self._roles_allowing(Permission.SOURCES_INGEST)
         if granting:
-            return _Because(True, f"{self.person} holds {granting}, which allows to send documents")
+            return _Decision(True, f"{self.person} holds {granting}, which allows to send documents")
         if self.source.owner_id == self.person.pk:
-            return _Because(True, f"{self.person} owns the source")
+            return _Decision(True, f"{self.person} owns the source")
         lacking = f"{self.person} holds no role that allows to send documents, and does not own the source"
-        return _Because(False, lacking)
+        return _Decision(False, lacking)
 
-    def manage(self) -> _Because:
+    def manage(self) -> _Decision:
         granting = self._roles_allowing(Permission.SOURCES_MANAGE)
         if granting:
-            return _Because(True, f"{self.person} holds {granting}, which allows to manage data sources")
-        return _Because(False, f"{self.person} holds no role that allows to manage data sources")
+            return _Decision(True, f"{self.person} holds {granting}, which allows to manage data sources")
+        return _Decision(False, f"{self.person} holds no role that allows to manage data sources")
 
     def _roles_allowing(self, permission: Permission) -> str:
-        if self.source.organization_id not in self.standing.where(permission):
+        if self.source.organization_id not in self.permissions.organizations_with(permission):
             return ""
-        return _named("role", self._own_roles().filter(permissions__contains=[permission.value]))
+        return _named("role", self._roles_here().filter(permissions__contains=[permission.value]))
 
-    def _own_roles(self) -> QuerySet[Role]:
-        return Role.objects.filter(pk__in=self.standing.roles, organization=self.source.organization_id)
+    def _roles_here(self) -> QuerySet[Role]:
+        return Role.objects.filter(pk__in=self.permissions.roles, organization=self.source.organization_id)
 
-    def _personal(self) -> _Because:
+    def _personal(self) -> _Decision:
         if self.source.owner_id == self.person.pk:
-            return _Because(True, f"the source is personal, and {self.person} owns it")
+            return _Decision(True, f"the source is personal, and {self.person} owns it")
         owner = f"{self.source.owner} owns it" if self.source.owner else "it has no owner"
-        return _Because(False, f"the source is personal, and {owner}")
+        return _Decision(False, f"the source is personal, and {owner}")
 
-    def _private(self) -> _Because:
-        own = Grant.objects.filter(source=self.source, user=self.person.pk)
+    def _private(self) -> _Decision:
+        grants = Grant.objects.filter(source=self.source, user=self.person.pk)
         open_to = "the source is open to chosen people, and "
-        if grant := own.counting().first():
-            return _Because(True, f"{open_to}{self.person} is one of them, by the grant {_terms(grant)}")
-        return _Because(False, f"{open_to}there is no grant to this user{_ended(own)}")
+        if grant := grants.unexpired().first():
+            return _Decision(True, f"{open_to}{self.person} is one of them, by the grant {_period(grant)}")
+        return _Decision(False, f"{open_to}there is no grant to this user{_ended(grants)}")
 
-    def _by_role(self) -> _Because:
+    def _by_role(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, role__organization=self.source.organization_id)
-        counting = grants.counting()
-        own = self._own_roles().filter(pk__in=counting.values("role")).first()
-        if own:
-            return _Because(True, f"the source is open to role `{own.name}`, which {self.person} holds")
-        open_to = _open_to("role", Role.objects.filter(pk__in=counting.values("role")))
-        ended = _ended(grants.filter(role__in=self.standing.roles))
-        return _Because(False, f"{open_to}, and {self.person} holds no such role{ended}")
+        unexpired = grants.unexpired()
+        role = self._roles_here().filter(pk__in=unexpired.values("role")).first()
+        if role:
+            return _Decision(True, f"the source is open to role `{role.name}`, which {self.person} holds")
+        open_to = _open_to("role", Role.objects.filter(pk__in=unexpired.values("role")))
+        ended = _ended(grants.filter(role__in=self.permissions.roles))
+        return _Decision(False, f"{open_to}, and {self.person} holds no such role{ended}")
 
-    def _by_team(self) -> _Because:
+    def _by_team(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, team__organization=self.source.organization_id)
-        counting = grants.counting()
-        granted = set(counting.filter(team__in=self.standing.teams).values_list("team", flat=True))
+        unexpired = grants.unexpired()
+        granted = set(unexpired.filter(team__in=self.permissions.teams).values_list("team", flat=True))
         if granted:
-            return _Because(True, self._team_sentence(granted))
-        open_to = _open_to("team", Team.objects.filter(pk__in=counting.values("team")))
-        ended = _ended(grants.filter(team__in=self.standing.teams))
-        return _Because(False, f"{open_to}, and {self.person} is in no such team{ended}")
+            return _Decision(True, self._team_sentence(granted))
+        open_to = _open_to("team", Team.objects.filter(pk__in=unexpired.values("team")))
+        ended = _ended(grants.filter(team__in=self.permissions.teams))
+        return _Decision(False, f"{open_to}, and {self.person} is in no such team{ended}")
 
     def _team_sentence(self, granted: set[UUID]) -> str:
-        """Which of the granted teams it is, and by which joined team its member belongs to it."""
+        """Names the granted team, and the team inside it that the person has joined, if that is another one."""
         teams = {team.pk: team for team in Team.objects.filter(organization=self.source.organization_id)}
         joined = set(self.membership.teams.values_list("pk", flat=True))
         if direct := sorted(teams[key].name for key in granted & joined):
             return f"the source is open to team `{direct[0]}`, which {self.person} is in"
         name = min(teams[key].name for key in granted)
         for key in joined:
-            if above := granted & _above(key, teams):
-                below, top = teams[key].name, teams[min(above)].name
+            if ancestors := granted & _ancestors(key, teams):
+                below, top = teams[key].name, teams[min(ancestors)].name
                 return (
                     f"the source is open to team `{top}`, and the membership of {self.person} has team `{below}`, "
                     "which is part of it"
@@ -187,25 +196,25 @@ class _Case:
         return f"the source is open to team `{name}`, which {self.person} belongs to"
 
 
-def _above(key: UUID, teams: dict[UUID, Team]) -> set[UUID]:
-    """The teams that this one is part of, however far up; rows that go round in a circle end."""
-    found: set[UUID] = set()
+def _ancestors(key: UUID, teams: dict[UUID, Team]) -> set[UUID]:
+    """The teams that contain this one, directly or not. Cycles in the rows end the search."""
+    ancestors: set[UUID] = set()
     team = teams.get(key)
-    while team is not None and team.parent_id is not None and team.parent_id not in found:
-        found.add(team.parent_id)
+    while team is not None and team.parent_id is not None and team.parent_id not in ancestors:
+        ancestors.add(team.parent_id)
         team = teams.get(team.parent_id)
-    return found
+    return ancestors
 
 
 def _ended(grants: QuerySet[Grant]) -> str:
-    """What to say of a grant that would count, had it not ended."""
+    """Names the latest grant that has expired; empty if there is none."""
     last = grants.filter(expires_at__lte=timezone.now()).order_by("-expires_at").first()
     if last is None or last.expires_at is None:
         return ""
     return f"; the grant of {_date(last.granted_at)} ended on {_date(last.expires_at)}"
 
 
-def _terms(grant: Grant) -> str:
+def _period(grant: Grant) -> str:
     until = f" until {_date(grant.expires_at)}" if grant.expires_at else ""
     return f"of {_date(grant.granted_at)}{until}"
 
@@ -220,8 +229,8 @@ def _open_to(kind: str, chosen: Iterable[Role | Team]) -> str:
 
 
 def _named(kind: str, chosen: Iterable[Role | Team]) -> str:
-    """`role `a`` or `roles `a`, `b``; empty if there are none."""
-    names: Sequence[str] = sorted(each.name for each in chosen)
-    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    """Such as "roles `a`, `b`"; empty if none is chosen."""
+    names: Sequence[str] = sorted(item.name for item in chosen)
+    shown = ", ".join(f"`{name}`" for name in names[:_MAX_NAMES])
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     return f"{kind if len(names) == 1 else f'{kind}s'} {shown}{more}" if names else ""

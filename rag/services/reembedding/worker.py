@@ -136,7 +136,7 @@ def write_vectors(row: Reembedding, chunks: list[StoredChunk], vectors: Vectors)
         UnknownSource: If the source was deleted in the meantime.
         ModelChanged: If the source has another model than expected.
     """
-    row.source.hold()
+    row.source.lock_for_write()
     added = reembed.add_vectors(row.to_model, chunks, vectors)
     _update(row, done=F("done") + added, position=chunks[-1].id, outages=0, error="", due_at=None)
     row.position, row.outages = chunks[-1].id, 0

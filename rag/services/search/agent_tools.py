@@ -138,7 +138,7 @@ class Toolbox:
             AccessEnded: The caller lost access.
         """
         source_ids = {passage.source_id for passage in self._passages.values()}
-        access_watch.require(self._selection.caller, source_ids)
+        access_watch.require_access(self._selection.caller, source_ids)
 
     def _within_limits(self, arguments: dict[str, Any]) -> Question:
         limits = self._question

@@ -65,7 +65,7 @@ def chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Cha
         AccessEnded: The caller lost access while the reply was streamed.
         RagError: Whatever `queries.search` raises.
     """
-    return access_watch.watched(_chat(turn, selection), selection.caller)
+    return access_watch.watch_access(_chat(turn, selection), selection.caller)
 
 
 def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[ChatReply]:

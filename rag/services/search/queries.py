@@ -85,7 +85,7 @@ def ask(question: Question, selection: SourceSelection, options: answering.Answe
         AccessEnded: The caller lost access while the answer was streamed.
         RagError: Whatever the query pipeline raises.
     """
-    return access_watch.watched(answering.ask(question, _scopes(question, selection), options), selection.caller)
+    return access_watch.watch_access(answering.ask(question, _scopes(question, selection), options), selection.caller)
 
 
 def answer_if_confident(
@@ -105,7 +105,7 @@ def answer_if_confident(
     except NoAccessibleSources:
         scopes = []
     answer = confidence.answer_if_confident(question, scopes, generation)
-    return access_watch.watched(answer, selection.caller)
+    return access_watch.watch_access(answer, selection.caller)
 
 
 def run_to_completion(events: AnswerEvents[Result]) -> Result:

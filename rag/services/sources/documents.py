@@ -117,7 +117,7 @@ def delete_document(document: Document) -> None:
         UnknownDocument: If the document is deleted already.
     """
     source = document.source
-    source.hold(any_model=True)
+    source.lock_for_write(any_model=True)
     advisory_xact_locks([f"{source.pk}/{document.path}"])
     totals = Document.objects.live().filter(pk=document.pk).values_list("chunk_count", "bytes").first()
     if totals is None:

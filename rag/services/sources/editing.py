@@ -115,7 +115,7 @@ def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid
         source_id: {"roles": [], "teams": [], "users": []} for source_id in managed.values_list("pk", flat=True)
     }
     grants = (
-        Grant.objects.counting()
+        Grant.objects.unexpired()
         .filter(source__in=list(names_by_source))
         .values_list("source", "role__name", "team__name", "user__email")
     )
@@ -185,7 +185,7 @@ def _replace_grants(source: DataSource, kind: str, names: tuple[str, ...], *, gr
         raise InvalidRequest(message, field=field)
     grantees = _get_grantees(source.organization, kind, names)
     grants = source.grants.exclude(**{kind: None})
-    granted_ids = set(grants.counting().values_list(kind, flat=True))
+    granted_ids = set(grants.unexpired().values_list(kind, flat=True))
     grants.exclude(**{f"{kind}__in": granted_ids & {grantee.pk for grantee in grantees}}).delete()
     Grant.objects.bulk_create(
         Grant(source=source, granted_by=granted_by, **{kind: grantee})

@@ -235,7 +235,7 @@ def require_create_permission(caller: Caller, organization: Organization, *, den
     permissions = effective_permissions(caller)
     if permissions.sources is not None:
         raise NotAllowed(_RESTRICTED_KEY)
-    if organization.pk not in permissions.where(Permission.SOURCES_CREATE):
+    if organization.pk not in permissions.organizations_with(Permission.SOURCES_CREATE):
         raise NotAllowed(denied_message)
 
 

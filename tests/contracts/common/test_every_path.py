@@ -10,7 +10,7 @@ from pytest_django import Settings
 from orgs.access.permissions import Scope
 from rag.models import EmbeddingModel
 from ragsite.postgres import identity
-from ragsite.views.api_reference import document
+from ragsite.views.api_reference import get_schema
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
@@ -19,7 +19,7 @@ Api = Callable[..., Client]
 UNKNOWN = "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11"
 OPERATIONS = [
     (method.upper(), re.sub(r"\{\w+\}", UNKNOWN, path))
-    for path, operations in document()["paths"].items()
+    for path, operations in get_schema()["paths"].items()
     for method in operations
 ]
 # Every path at which sources are searched, the status and the name of an index that is down there, and a question.

@@ -235,7 +235,7 @@ def test_a_conversation_keeps_what_was_said_in_it_and_looks_nothing_up(
 def live(live_world: World, language_model: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Case:
     """Committed, with a language model, and looked after before every event instead of once a second."""
     settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 30.0
-    monkeypatch.setattr(access_watch, "EVERY", 0.0)
+    monkeypatch.setattr(access_watch, "CHECK_INTERVAL_SECONDS", 0.0)
     return Case.of(live_world, "reader")
 
 

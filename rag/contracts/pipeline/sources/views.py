@@ -124,8 +124,8 @@ class DataSources(PipelineViewSet):
             get_caller(request), reference, organization=organization(request), denied_message=lookup.MAY_NOT_EXPLAIN
         )
         reference_to_user = validate(AccessIn, request.query_params.dict())["user"]
-        person = explain.person(reference_to_user, [source.organization_id], asker=get_caller(request))
-        return Response(access_out(source, reference_to_user, explain.explain(source, person)))
+        person = explain.find_person(reference_to_user, [source.organization_id], asker=get_caller(request))
+        return Response(access_out(source, reference_to_user, explain.explain_access(source, person)))
 
 
 def _render_source(request: Request, source: DataSource) -> serializers.SourceOut:

@@ -1,0 +1,30 @@
+"""A data source's page "Access": what a user may do with it, and why."""
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from orgs.access.caller import get_caller
+from rag.services.access import explain
+
+from .source_pages import get_managed_source, list_member_emails, render_page
+
+
+@require_safe
+def show_access(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
+    source = get_managed_source(request, source_id)
+    user_reference = request.GET.get("user", "")[:254].replace("\0", "").strip()
+    verdicts: tuple[explain.Verdict, ...] = ()
+    if user_reference:
+        person = explain.find_person(user_reference, [source.organization_id], asker=get_caller(request))
+        verdicts = explain.explain_access(source, person)
+    return render_page(
+        request,
+        "access",
+        source,
+        "Access",
+        user_reference=user_reference,
+        verdicts=verdicts,
+        members=list_member_emails(source),
+    )
