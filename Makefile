@@ -19,7 +19,7 @@ help:
 	@echo "make run            start everything (Ctrl-C stops it)"
 	@echo "make ingest-sample  send a folder of files to the running product (FILES=folder)"
 	@echo "make clean-data     forget what make run has stored"
-	@echo "make test           run the tests"
+	@echo "make test           run the tests (ORDER=random for a random order, ARGS for pytest's own arguments)"
 	@echo "make check          lint, types, migrations, deployment settings"
 	@echo "make audit          known vulnerabilities in the locked versions (needs the network)"
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
@@ -53,10 +53,12 @@ ingest-sample: install
 	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python manage.py ingest_sample $(FILES)
 
 clean-data: install
-	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --forget && echo "Forgotten: $(RAGSITE_DATA)"
+	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --delete && echo "Deleted: $(RAGSITE_DATA)"
 
+# Files of tests go to three processes in the order that tests/conftest.py gives them: the longest first.
+PYTEST_DEFAULTS := -n 3 --dist loadfile --no-loadscope-reorder $(if $(filter random,$(ORDER)),--random-order)
 test: install-dev
-	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" --throwaway $(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 3 --dist loadfile)
+	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" --throwaway $(BIN)/python -m pytest $(if $(ARGS),$(ARGS),$(PYTEST_DEFAULTS))
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"

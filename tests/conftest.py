@@ -29,6 +29,27 @@ from tests.support.provider_server import ProviderServer
 identity.run_process_as(identity.OWNER)
 
 
+# Files with the longest tests, longest first. They start first, so that no process is left with one of them at the end.
+SLOW_FILES = (
+    "tests/system/chaos/test_exactly_once.py",
+    "tests/ragsite/test_launch.py",
+    "tests/system/abuse/test_oversized.py",
+    "tests/services/ingestion/test_ingestion_faults.py",
+    "tests/contracts/common/test_matrix.py",
+    "tests/services/reembedding/test_reembedding.py",
+    "tests/contracts/pipeline/test_jobs.py",
+    "tests/contracts/pipeline/test_cancel.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        file = item.nodeid.partition("::")[0]
+        return SLOW_FILES.index(file) if file in SLOW_FILES else len(SLOW_FILES)
+
+    items.sort(key=rank)
+
+
 @pytest.fixture(autouse=True)
 def as_worker() -> Iterator[None]:
     with identity.run_as(identity.WORKER):
