@@ -68,15 +68,15 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str, float]]]:
     """Embedded texts, the document of each, questions, and for each question the grades of documents."""
-    from rag.pipeline import embed
     from rag.pipeline.ingestion.chunk import chunk
+    from rag.text.embedded_text import embedded_text
     from rag.types import ChunkingOptions, ParsedDocument
 
     texts, owners = [], []
     for line in (folder / "corpus.jsonl").read_text().splitlines():
         row = json.loads(line)
         for draft in chunk(ParsedDocument(row["text"]), ChunkingOptions(512, 50)):
-            texts.append(embed.embedded_text(draft.text, draft.headings, row["title"]))
+            texts.append(embedded_text(draft.text, draft.headings, row["title"]))
             owners.append(row["id"])
     judged: dict[str, dict[str, float]] = {}
     for line in (folder / "qrels.tsv").read_text().splitlines():

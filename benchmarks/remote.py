@@ -26,17 +26,18 @@ _WRITERS = 2
 def measure(setting: "Setting", texts: list[str], *, first_load: int, live: int) -> None:
     """first_load, live: chunks of each. texts: paragraphs that documents of 16 chunks are made of."""
     from rag.models import EmbeddingModel
-    from rag.providers.stores.pgvector import hnsw
+    from rag.providers import registry
 
     with endpoint.running(DIMENSIONS) as base_url, _writers() as pool:
         model, _ = EmbeddingModel.objects.update_or_create(
             name="bench-remote", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}
         )
-        hnsw.drop(DIMENSIONS)
+        store = registry.chunk_store()
+        store.drop_vector_index(DIMENSIONS)
         _compare(setting, pool, model, texts, first_load, "first load")
         begun = time.perf_counter()
-        hnsw.build(DIMENSIONS)
-        rows = next(state.rows for state in hnsw.states() if state.dimensions == DIMENSIONS)
+        store.build_vector_index(DIMENSIONS)
+        rows = next(index.row_count for index in store.vector_indexes() if index.dimensions == DIMENSIONS)
         print(f"index build            {rows / (time.perf_counter() - begun):6.0f} rows/s over {rows:,} rows")
         _compare(setting, pool, model, texts, live, "live index")
         setting.forget(model)
@@ -68,11 +69,11 @@ def _documents(texts: list[str], chunks: int) -> list[dict[str, str]]:
 
 
 def _ceiling(pool: ProcessPoolExecutor, source: Any, chunks: int) -> float:
-    """Rows a second of the store alone, in transactions of 16 chunks, as the job's are."""
+    """Rows per second of the store alone, in transactions of 16 chunks, as the job's are."""
     list(pool.map(_warm, range(_WRITERS * 2)))
     share = chunks // 16 // _WRITERS
     begun = time.perf_counter()
-    list(pool.map(_write, [(source.pk, source.embedding_model_id, share)] * _WRITERS))
+    list(pool.map(_write, [(source.pk, share)] * _WRITERS))
     return 16 * share * _WRITERS / (time.perf_counter() - begun)
 
 
@@ -86,18 +87,19 @@ def _warm(_: int) -> None:
     Chunk.objects.exists()
 
 
-def _write(task: tuple[uuid.UUID, uuid.UUID, int]) -> None:
+def _write(task: tuple[uuid.UUID, int]) -> None:
     from django.db import connection, transaction
 
-    from rag.models import Document
-    from rag.providers.base import Version
-    from rag.providers.stores.pgvector.store import PgVectorStore
+    from rag.models import DataSource, Document
+    from rag.providers import registry
+    from rag.providers.stores.base import DocumentVersion
     from rag.types import ChunkDraft
 
-    source_id, model_id, documents = task
+    source_id, documents = task
+    model = DataSource.objects.get(pk=source_id).embedding_model
     random = np.random.default_rng()
     text = "The same words as in a paragraph of a real text, more or less. " * 12
-    store = PgVectorStore(dimensions=DIMENSIONS, exact_limit=0)
+    store = registry.chunk_store()
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = off")
     for _ in range(documents):
@@ -107,11 +109,11 @@ def _write(task: tuple[uuid.UUID, uuid.UUID, int]) -> None:
                 source_id=source_id, path=str(uuid.uuid4()), title="bare", text=text, content_hash="", chunk_size=1,
                 chunk_overlap=0, chunk_count=16, revision=uuid.uuid4(), source_type="doc",
             )  # fmt: skip
-            version = Version(
+            version = DocumentVersion(
                 document=document,
                 chunks=[ChunkDraft(number, 0, len(text), text, (), 150) for number in range(16)],
                 digests=[uuid.uuid4() for _ in range(16)],
-                fresh=range(16),
+                new_indexes=range(16),
                 vectors=vectors,
             )
-            store.replace([version], model_id=model_id)
+            store.write([version], model=model)

@@ -24,15 +24,15 @@ _LARGE = 20_000
 def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str]) -> None:
     """fill: made-up chunks beside the real ones, in the same scope, of the words of these texts."""
     from rag.pipeline.embed import embed_question
-    from rag.pipeline.retrieval.candidates import CANDIDATES
+    from rag.pipeline.retrieval.candidates import MAX_CANDIDATES
     from rag.providers import registry
-    from rag.providers.stores.pgvector import lexical
-    from rag.types import Scope
+    from rag.providers.stores.base import ScopeQuery
+    from rag.types import Mode, Scope
 
     _fill(setting, fill, texts)
     model = setting.source.embedding_model
     scope = Scope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
-    store = registry.vector_store(model)
+    store = registry.chunk_store()
     embed = functools.partial(embed_question, model=model)
     for path, body in (
         ("/api/rag/search", lambda question: {"query": question, "topK": 5}),
@@ -49,9 +49,12 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
             http.append(_timed(setting.post, path.split()[0], body(question))[0])
             seconds, vector = _timed(embed, question)
             bare.append(seconds)
-            sql.append(_timed(store.search, vector, scope, CANDIDATES)[0])
-            wanted = lexical.wanted(question, scope.source_ids)
-            words.append(_timed(lexical.search, wanted, scope, CANDIDATES)[0])
+            for mode, times, query in (
+                (Mode.DENSE, sql, ScopeQuery(scope, vector)),
+                (Mode.LEXICAL, words, ScopeQuery(scope, None)),
+            ):
+                search = functools.partial(store.search, mode=mode, limit=MAX_CANDIDATES)
+                times.append(_timed(search, question, [query])[0])
         figures = [_percentiles(times[10:]) for times in (http, bare, sql, words)]
         (p50, p95), (embed50, _), (sql50, _), (words50, _) = figures
         print(
@@ -105,8 +108,7 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
 
     from rag.models import Document
     from rag.providers import registry
-    from rag.providers.base import Version
-    from rag.providers.stores.pgvector import hnsw, terms
+    from rag.providers.stores.base import DocumentVersion
     from rag.types import ChunkDraft
 
     random = np.random.default_rng(1)
@@ -118,27 +120,24 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
         source=setting.source, path="fill", title="fill", text="", content_hash="", chunk_size=1, chunk_overlap=0,
         chunk_count=count, revision=uuid.uuid4(), source_type="doc",
     )  # fmt: skip
-    version = Version(
+    version = DocumentVersion(
         document=document,
         chunks=[ChunkDraft(number, number, number + 1, text, (), 1) for number, text in enumerate(said)],
         digests=[uuid.uuid4() for _ in said],
-        fresh=range(count),
+        new_indexes=range(count),
         vectors=vectors.astype(np.float16),
-        pieces=list(random.integers(0, 256, (count, _PIECES, 48), np.uint8)),
+        signatures=list(random.integers(0, 256, (count, _PIECES, 48), np.uint8)),
     )
     is_large = count > _LARGE
+    store = registry.chunk_store()
     if is_large:
-        hnsw.drop(384)
+        store.drop_vector_index(384)
     index = "no" if is_large else "a live"
     with transaction.atomic():  # a worker that looks for chunks without words finds none
         begun = time.perf_counter()
-        store = registry.vector_store(setting.source.embedding_model)
-        store.replace([version], model_id=setting.source.embedding_model_id)
+        store.write([version], model=setting.source.embedding_model)
         print(f"store      {count / (time.perf_counter() - begun):.0f} rows/s with {index} HNSW index", flush=True)
-        begun = time.perf_counter()
-        terms.follow([document.pk], text_of=lambda text, headings, title: text)
-        print(f"words      {count / (time.perf_counter() - begun):.0f} chunks/s", flush=True)
     if is_large:
-        hnsw.build(384)
-        while not any(state.is_there for state in hnsw.states() if state.dimensions == 384):
+        store.build_vector_index(384)
+        while not any(index.is_built for index in store.vector_indexes() if index.dimensions == 384):
             time.sleep(1)  # the product's own process was quicker, and is at it

@@ -1,9 +1,7 @@
-"""Step: texts → vectors and the bits of their pieces, a batch at a time, each batch told to whoever watches."""
+"""Step: texts -> vectors and token signatures, one batch per call of the embedder."""
 
 import functools
-import hashlib
 import itertools
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,88 +9,107 @@ import numpy as np
 
 from rag.models import EmbeddingModel
 from rag.providers import registry
-from rag.providers.base import Halves, Vectors
-from rag.types.token_vectors import Bits, Pieces
+from rag.providers.base import HalfVectors, Vectors
+from rag.types.token_vectors import TokenSignatures, TokenVectors
 
-_MOST_OF_A_TITLE = 150
-# Of a document of more chunks the pieces would take much of the worker's memory: they are supplied afterwards.
-_MOST_WITH_PIECES = 10_000
+# The signatures of a document with more chunks would take too much of the worker's memory: they are backfilled later.
+_MAX_CHUNKS_WITH_SIGNATURES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """vectors: float16 (texts, dimensions), as they are stored. pieces: of each text, or none at all."""
+class EmbeddedTexts:
+    """Attributes:
+    vectors: float16 (texts, dimensions), as they are stored.
+    signatures: Of each text; empty if the model's chunks have none.
+    """
 
-    vectors: Halves
-    pieces: Sequence[Bits]
+    vectors: HalfVectors
+    signatures: Sequence[TokenSignatures]
 
-    def of(self, rows: Sequence[int]) -> "Embedded":
-        return Embedded(self.vectors[np.array(rows, int)], [self.pieces[row] for row in rows] if self.pieces else ())
+    def select(self, rows: Sequence[int]) -> "EmbeddedTexts":
+        """Return the texts at these indexes, in this order."""
+        signatures = [self.signatures[row] for row in rows] if self.signatures else ()
+        return EmbeddedTexts(self.vectors[np.array(rows, int)], signatures)
 
 
 def embed_texts(
     texts: Iterable[str], count: int, *, model: EmbeddingModel, on_batch: Callable[[int], None]
-) -> Embedded:
-    """So many texts. `on_batch` hears between batches how many are done; what it raises ends the work. Raises
-    EmbeddingFailed."""
+) -> EmbeddedTexts:
+    """Embed texts of documents.
+
+    Args:
+        texts: Without the model's prefix.
+        count: How many there are.
+        on_batch: Called between batches with the number of texts done so far; an exception from it ends the work.
+
+    Raises:
+        EmbeddingFailed: The model did not answer.
+    """
     vectors = np.empty((count, model.dimensions), np.float16)
-    pieces: list[Bits] = []
-    remaining, size = iter(texts), registry.embedder(model).batch_size
+    signatures: list[TokenSignatures] = []
+    remaining, batch_size = iter(texts), registry.embedder(model).batch_size
     done = 0
-    while batch := list(itertools.islice(remaining, size)):
+    while batch := list(itertools.islice(remaining, batch_size)):
         if done:
             on_batch(done)
-        vectors[done : done + len(batch)], found = _embed(batch, model, with_pieces=count <= _MOST_WITH_PIECES)
-        pieces += found
+        batch_vectors, batch_signatures = _embed_batch(
+            batch, model, with_signatures=count <= _MAX_CHUNKS_WITH_SIGNATURES
+        )
+        vectors[done : done + len(batch)] = batch_vectors
+        signatures += batch_signatures
         done += len(batch)
-    return Embedded(vectors, pieces)
+    return EmbeddedTexts(vectors, signatures)
 
 
-def _embed(texts: Sequence[str], model: EmbeddingModel, *, with_pieces: bool) -> tuple[Vectors, Sequence[Bits]]:
-    embedder, second = registry.embedder(model), registry.piece_embedder(model) if with_pieces else None
+def _embed_batch(
+    texts: Sequence[str], model: EmbeddingModel, *, with_signatures: bool
+) -> tuple[Vectors, Sequence[TokenSignatures]]:
+    embedder = registry.embedder(model)
+    token_embedder = registry.token_embedder(model) if with_signatures else None
     prefixed = [model.document_prefix + text for text in texts]
-    if second is embedder:
-        return second.embed_pieces(prefixed)
-    return embedder.embed(prefixed), second.embed_pieces(texts)[1] if second else ()
+    if token_embedder is embedder:
+        return token_embedder.embed_with_token_signatures(prefixed)
+    vectors = embedder.embed(prefixed)
+    return vectors, token_embedder.embed_with_token_signatures(texts)[1] if token_embedder else ()
 
 
-def embed_pieces(texts: Sequence[str], model: EmbeddingModel) -> Sequence[Bits]:
-    """The pieces that `embed_texts` would give for them, alone. Raises EmbeddingFailed."""
-    embedder = registry.piece_embedder(model)
-    if embedder is registry.embedder(model):
+def embed_token_signatures(texts: Sequence[str], model: EmbeddingModel) -> Sequence[TokenSignatures]:
+    """Return the signatures that `embed_texts` returns for these texts, without the vectors; empty if there are none.
+
+    Raises:
+        EmbeddingFailed: The local model cannot be loaded.
+    """
+    token_embedder = registry.token_embedder(model)
+    if token_embedder is registry.embedder(model):
         texts = [model.document_prefix + text for text in texts]
-    return embedder.embed_pieces(texts)[1] if embedder else ()
+    return token_embedder.embed_with_token_signatures(texts)[1] if token_embedder else ()
 
 
 def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
-    """float32 (model.dimensions,). Raises EmbeddingFailed."""
+    """Embed a query.
+
+    Returns:
+        float32 (model.dimensions,), of length 1.
+
+    Raises:
+        EmbeddingFailed: The model did not answer.
+    """
     prefixed, embedder = model.query_prefix + text, registry.embedder(model)
-    if embedder is registry.piece_embedder(model):
-        return _read(prefixed)[0]
+    if embedder is registry.token_embedder(model):
+        return _embed_locally(prefixed)[0]
     return embedder.embed([prefixed])[0]
 
 
-def question_pieces(text: str) -> Pieces:
-    """The pieces of a question that the local model embedded a moment ago cost nothing. Raises EmbeddingFailed."""
-    return _read(text)[1]
+def question_token_vectors(text: str) -> TokenVectors:
+    """Return the token vectors of a query: free if the local model embedded the same text a moment ago.
+
+    Raises:
+        EmbeddingFailed: The local model cannot be loaded.
+    """
+    return _embed_locally(text)[1]
 
 
 @functools.lru_cache(maxsize=16)
-def _read(text: str) -> tuple[Vectors, Pieces]:
-    """Remembered for as long as one question's steps take: each needs something else of the same pass."""
-    return registry.local_embedder().read(text)
-
-
-def embedded_text(text: str, headings: Sequence[str], title: str) -> str:
-    """The passage under its title and headings: alone it often does not say what it is about."""
-    # Bounded: under a very long title every small chunk would cost as much as a large one.
-    lines = [line[:_MOST_OF_A_TITLE] for line in (title, *headings[-2:])]
-    above = [line for line in lines if line and line not in text[:200]]
-    return "\n".join([*dict.fromkeys(above), text])
-
-
-def digest(text: str, headings: Sequence[str], title: str) -> uuid.UUID:
-    """128 bits of SHA-256 over what is embedded and what is stored: two chunks that share it can share a vector."""
-    hashed = hashlib.sha256(embedded_text(text, headings, title).encode())
-    hashed.update(len(text).to_bytes(8, "big"))  # where the title ends and the passage begins
-    return uuid.UUID(bytes=hashed.digest()[:16])
+def _embed_locally(text: str) -> tuple[Vectors, TokenVectors]:
+    """Cached for the steps of one query: each uses another part of the same forward pass."""
+    return registry.local_embedder().embed_with_token_vectors(text)

@@ -5,10 +5,19 @@ import enum
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 # Bounded, because a question is embedded while the client waits.
 MAX_QUESTION_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCondition:
+    """One condition on a field of a document. lookup: as Django names it; "overlap" is of arrays."""
+
+    field: str
+    lookup: Literal["overlap", "in", "gte", "lte"]
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,19 @@ class Filters:
     langs: tuple[str, ...] = ()
     date_from: datetime.datetime | None = None
     date_to: datetime.datetime | None = None
+
+    @property
+    def conditions(self) -> tuple[FilterCondition, ...]:
+        """The conditions that a document must meet, all of them. Stores and querysets both render these."""
+        conditions = (
+            FilterCondition("tags", "overlap", list(self.tags)),
+            FilterCondition("source_type", "in", list(self.source_types)),
+            FilterCondition("content_type", "in", list(self.content_types)),
+            FilterCondition("lang", "in", list(self.langs)),
+            FilterCondition("date", "gte", self.date_from),
+            FilterCondition("date", "lte", self.date_to),
+        )
+        return tuple(condition for condition in conditions if condition.value)
 
 
 class Mode(enum.StrEnum):

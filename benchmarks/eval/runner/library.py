@@ -18,7 +18,7 @@ from orgs.models import Organization
 from orgs.services import add_member, create_organization
 from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.models.content.documents import content_hash
-from rag.providers.stores.pgvector import hnsw
+from rag.providers import registry
 from rag.services.ingestion import inputs, processing, sweep
 from rag.services.jobs import lifecycle, queries, submit
 from rag.services.sources import deletion
@@ -176,6 +176,7 @@ def work(job_id: uuid.UUID, together: int) -> None:
 
 def _index() -> None:
     """As the keeper does it for users, once a load has calmed down."""
-    for state in hnsw.states():
-        if not state.is_there and state.rows > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:
-            hnsw.build(state.dimensions)
+    store = registry.chunk_store()
+    for index in store.vector_indexes():
+        if not index.is_built and index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:
+            store.build_vector_index(index.dimensions)

@@ -1,4 +1,4 @@
-"""manage.py check_term_statistics: compares the statistics of words with what the chunks' rows say."""
+"""manage.py check_term_statistics: compares the term statistics with the chunks."""
 
 from typing import Any
 
@@ -8,20 +8,20 @@ from rag.services.maintenance import term_statistics
 
 
 class Command(BaseCommand):
-    help = "Compare the statistics of words with the rows of all chunks. Fails if one differs and is not repaired."
+    help = "Compare the term statistics with the chunks of all sources. Fails if one differs and is not repaired."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--repair", action="store_true", help="set the counts that differ right")
+        parser.add_argument("--repair", action="store_true", help="correct the counts that differ")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = term_statistics.check()
-        for each in found:
-            self.stdout.write(f"{each.slug} ({each.source_id}): {each.counts:,} counts differ")
+        differences = term_statistics.check()
+        for difference in differences:
+            self.stdout.write(f"{difference.slug} ({difference.source_id}): {difference.count:,} counts differ")
             if options["repair"]:
-                term_statistics.repair(each.source_id)
-        if not found:
-            self.stdout.write("The statistics of words are what the chunks say.")
+                term_statistics.repair(difference.source_id)
+        if not differences:
+            self.stdout.write("The term statistics of all sources are correct.")
         elif options["repair"]:
-            self.stdout.write(f"Repaired: {len(found)}.")
+            self.stdout.write(f"Repaired: {len(differences)}.")
         else:
-            raise CommandError(f"Sources whose statistics differ: {len(found)}. Repair with --repair.")
+            raise CommandError(f"Sources whose statistics differ: {len(differences)}. Repair with --repair.")

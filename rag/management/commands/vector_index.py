@@ -1,4 +1,4 @@
-"""manage.py vector_index: see, drop and build the indexes that searches of many chunks use."""
+"""manage.py vector_index: show, drop or build the vector indexes."""
 
 from typing import Any
 
@@ -6,30 +6,30 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.table import Table
 
-from rag.models import EMBEDDING_TABLES
-from rag.providers.stores.pgvector import hnsw
+from rag.providers import registry
 
 
 class Command(BaseCommand):
     help = (
-        "Show the vector indexes. Before a very large load, submit it and drop the index: it is built again by itself "
-        "when the load has calmed down, in a quarter of the time. Searches are exact, and slower, meanwhile."
+        "Show, drop or build the vector indexes, which searches of many chunks use. A very large load is several times "
+        "as fast without an index: submit it, then drop the index. It is built again automatically after the load; "
+        "until then searches are exact, but slower."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("show", "drop", "build"), default="show")
-        parser.add_argument("--dimensions", type=int, choices=sorted(EMBEDDING_TABLES), help="of the index to change")
+        parser.add_argument("--dimensions", type=int, choices=sorted(registry.chunk_store().dimensions))
 
     def handle(self, *args: Any, **options: Any) -> None:
-        dimensions = options["dimensions"]
+        store, dimensions = registry.chunk_store(), options["dimensions"]
         if options["action"] != "show":
             if not dimensions:
-                raise CommandError(f"Say which: --dimensions, one of {', '.join(map(str, sorted(EMBEDDING_TABLES)))}.")
+                raise CommandError(f"--dimensions is required: one of {', '.join(map(str, sorted(store.dimensions)))}.")
             if options["action"] == "drop":
-                hnsw.drop(dimensions)
-            elif not hnsw.build(dimensions):
+                store.drop_vector_index(dimensions)
+            elif not store.build_vector_index(dimensions):
                 raise CommandError("Another process is building it.")
         table = Table("dimensions", "index", "vectors (about)")
-        for state in hnsw.states():
-            table.add_row(str(state.dimensions), "there" if state.is_there else "not there", f"{state.rows:,}")
+        for index in store.vector_indexes():
+            table.add_row(str(index.dimensions), "built" if index.is_built else "not built", f"{index.row_count:,}")
         Console(file=self.stdout).print(table)  # type: ignore[arg-type]  # Django's wrapper of a stream

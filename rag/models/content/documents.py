@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from rag.models.sources import DataSource, SourceContentQuerySet, SourceType
+from rag.types import Filters
 from ragsite.postgres.models import UUIDModel
 
 from .originals import Original
@@ -24,6 +25,12 @@ def content_hash(text: str) -> str:
 class DocumentQuerySet(SourceContentQuerySet):
     def live(self) -> "DocumentQuerySet":
         return self.filter(deleted_at=None)
+
+    def matching(self, filters: Filters) -> "DocumentQuerySet":
+        """Documents that meet all conditions of a search's filters."""
+        return self.filter(
+            **{f"{condition.field}__{condition.lookup}": condition.value for condition in filters.conditions}
+        )
 
     def unpurged(self) -> "DocumentQuerySet":
         """Deleted, and their chunks may still be there."""

@@ -1,33 +1,43 @@
-"""Steps: stored chunks → the bits of their pieces, for those that have none."""
+"""Steps: stored chunks -> token signatures, for those that have none."""
 
 import uuid
 from collections.abc import Sequence
 
-from rag.models import Chunk, DataSource, PieceBits
-from rag.pipeline.embed import embed_pieces, embedded_text
-from rag.providers.stores.pgvector import token_signatures
+from rag.models import Chunk, DataSource
+from rag.pipeline.embed import embed_token_signatures
+from rag.providers import registry
+from rag.text.embedded_text import embedded_text
 
-_LOOKED_AT = 2_000
+_MAX_CHUNKS_READ = 2_000
 
 
-def missing(source: DataSource, *, after: uuid.UUID) -> tuple[list[uuid.UUID], uuid.UUID | None]:
-    """Those of the source's next chunks, by their keys, that have no bits; and the last one looked at, None at the end.
+def chunks_without_signatures(source: DataSource, *, after: uuid.UUID) -> tuple[list[uuid.UUID], uuid.UUID | None]:
+    """Look at the source's next chunks, in the order of their ids.
 
-    Two looks into indexes, however long the chunks are.
+    Args:
+        source: Whose chunks.
+        after: The last chunk looked at before.
+
+    Returns:
+        The ids of those without signatures, and the last id looked at: None at the end of the source.
     """
-    chunks = Chunk.objects.filter(source=source, pk__gt=after)
-    keys = list(chunks.order_by("pk").values_list("pk", flat=True)[:_LOOKED_AT])
-    there = set(PieceBits.objects.filter(chunk__in=keys).values_list("chunk_id", flat=True))
-    return [key for key in keys if key not in there], keys[-1] if keys else None
+    return registry.chunk_store().chunks_without_signatures(source.pk, after=after, limit=_MAX_CHUNKS_READ)
 
 
-def supply(source: DataSource, chunk_ids: Sequence[uuid.UUID]) -> int:
-    """Compute the bits of these chunks and write them; how many were written. Raises EmbeddingFailed.
+def add_signatures(source: DataSource, chunk_ids: Sequence[uuid.UUID]) -> int:
+    """Compute the signatures of these chunks and write them.
 
-    What of them is deleted by now, or is being deleted, is left out.
+    Returns:
+        How many were written: chunks of deleted documents, and chunks being deleted, are left out.
+
+    Raises:
+        EmbeddingFailed: The local model cannot be loaded.
     """
     rows = Chunk.objects.filter(pk__in=chunk_ids, document__deleted_at=None)
     chunks = list(rows.values_list("pk", "text", "headings", "document__title"))
     texts = [embedded_text(text, headings, title) for _, text, headings, title in chunks]
-    pieces = embed_pieces(texts, source.embedding_model)
-    return token_signatures.add({key: own for (key, *_), own in zip(chunks, pieces, strict=True)}) if pieces else 0
+    signatures = embed_token_signatures(texts, source.embedding_model)
+    if not signatures:
+        return 0
+    signatures_by_chunk = {chunk_id: rows for (chunk_id, *_), rows in zip(chunks, signatures, strict=True)}
+    return registry.chunk_store().add_signatures(signatures_by_chunk)

@@ -1,4 +1,4 @@
-"""What an organisation may store (Organization.max_chunks and max_bytes), and what it does (Usage)."""
+"""The quota of an organization (Organization.max_chunks and max_bytes), and what it uses of it (Usage)."""
 
 import uuid
 from collections.abc import Mapping
@@ -12,109 +12,143 @@ from rag.errors import IndexFull
 from rag.models import DataSource, Document, IngestionDocument, Original, Usage
 from rag.models.ingestion.jobs import TEXT_BYTES
 
-_OPEN = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
+_OPEN_STATES = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
-class _Most:
-    """None: no limit."""
+class _Quota:
+    """None: unlimited."""
 
     chunks: int | None
     bytes: int | None
 
 
-def size_of(text: str, original_id: uuid.UUID | None = None) -> int:
-    """What a document counts: the bytes of its text, and of the file that it was sent as."""
+def document_size(text: str, original_id: uuid.UUID | None = None) -> int:
+    """Return what a document counts in the quota: the bytes of its text, in UTF-8, and of its uploaded file."""
     stored = Original.objects.filter(pk=original_id).values_list("size", flat=True).first() if original_id else None
     return (len(text) if text.isascii() else len(text.encode())) + (stored or 0)
 
 
-def refuse_if_full(organization_id: uuid.UUID) -> None:
-    """Before work is done that makes chunks. Raises IndexFull; not final: nothing is locked."""
-    require_room(organization_id, chunks=1)
+def check_not_full(organization_id: uuid.UUID) -> None:
+    """Check, before any work is done, that the organization may have another chunk. Not final: nothing is locked.
+
+    Raises:
+        IndexFull: It may not.
+    """
+    check_quota(organization_id, chunks=1)
 
 
-def require_room(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0) -> None:  # noqa: A002
-    """Raises IndexFull if this much more is too much now; not final, likewise. What shrinks always fits."""
-    most = _most(organization_id)
-    if most.chunks is None and most.bytes is None:
+def check_quota(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0) -> None:  # noqa: A002
+    """Check that the organization may store this much more now. Not final: nothing is locked.
+
+    Args:
+        organization_id: Whose quota.
+        chunks: The increase; a decrease is always allowed.
+        bytes: Likewise.
+
+    Raises:
+        IndexFull: It may not.
+    """
+    quota = _get_quota(organization_id)
+    if quota.chunks is None and quota.bytes is None:
         return
-    used = Usage.objects.filter(pk=organization_id).first() or Usage()
-    if most.chunks is not None and chunks > 0 and used.chunks + chunks > most.chunks:
+    usage = Usage.objects.filter(pk=organization_id).first() or Usage()
+    if quota.chunks is not None and chunks > 0 and usage.chunks + chunks > quota.chunks:
         raise IndexFull(
-            f"The organisation may have {most.chunks:,} chunks, and has no room for this. "
-            "Delete something, or ask for more.",
-            maxChunks=most.chunks,
+            f"The organisation's limit of {quota.chunks:,} chunks would be exceeded. "
+            "Delete documents, or ask for a higher limit.",
+            maxChunks=quota.chunks,
         )
-    if most.bytes is not None and bytes > 0 and used.bytes + bytes > most.bytes:
-        raise _too_many_bytes(most.bytes, used.bytes)
+    if quota.bytes is not None and bytes > 0 and usage.bytes + bytes > quota.bytes:
+        raise _bytes_exceeded(quota.bytes, usage.bytes)
 
 
-def require_room_for(source: DataSource, sizes: Mapping[str, tuple[int, int]]) -> None:
-    """The same for documents, path → (chunks, bytes): what they replace makes room for them."""
-    if _most(source.organization_id) == _Most(None, None):
+def check_quota_of_documents(source: DataSource, sizes: Mapping[str, tuple[int, int]]) -> None:
+    """Do the same for documents; what they replace is subtracted.
+
+    Args:
+        source: Of all of them.
+        sizes: Path -> (chunks, bytes).
+
+    Raises:
+        IndexFull: The quota would be exceeded.
+    """
+    if _get_quota(source.organization_id) == _Quota(None, None):
         return
     replaced = Document.objects.live().filter(source_id=source.pk, path__in=list(sizes))
-    had = replaced.aggregate(chunks=Coalesce(Sum("chunk_count"), 0), bytes=Coalesce(Sum("bytes"), 0))
-    chunks, size = (sum(each) for each in zip(*sizes.values(), strict=True))
-    require_room(source.organization_id, chunks=chunks - had["chunks"], bytes=size - had["bytes"])
+    old = replaced.aggregate(chunks=Coalesce(Sum("chunk_count"), 0), bytes=Coalesce(Sum("bytes"), 0))
+    new_chunks, new_bytes = (sum(values) for values in zip(*sizes.values(), strict=True))
+    check_quota(source.organization_id, chunks=new_chunks - old["chunks"], bytes=new_bytes - old["bytes"])
 
 
-def require_room_for_open(organization_id: uuid.UUID) -> None:
-    """Raises IndexFull if the bytes of the documents that wait or are at work, the caller's own among them, are too
-    many. Exact: with such a limit, others who ask or write wait until the caller's transaction ends."""
-    most = _most(organization_id).bytes
-    if most is None:
+def check_quota_of_open_documents(organization_id: uuid.UUID) -> None:
+    """Check that all queued and running documents, those of the caller's transaction among them, fit in the quota.
+
+    Exact: if bytes are limited, other callers and writers wait until the caller's transaction ends.
+
+    Raises:
+        IndexFull: They do not fit.
+    """
+    max_bytes = _get_quota(organization_id).bytes
+    if max_bytes is None:
         return
-    _make_row(organization_id)
-    used = Usage.objects.select_for_update().get(pk=organization_id)
-    waiting = _growth_of_open(organization_id)
-    if waiting > 0 and used.bytes + waiting > most:
-        raise _too_many_bytes(most, used.bytes, waiting)
+    _create_usage(organization_id)
+    usage = Usage.objects.select_for_update().get(pk=organization_id)
+    open_bytes = _open_bytes(organization_id)
+    if open_bytes > 0 and usage.bytes + open_bytes > max_bytes:
+        raise _bytes_exceeded(max_bytes, usage.bytes, open_bytes)
 
 
-def make_room(organization_id: uuid.UUID, *, chunks: int, bytes: int) -> None:  # noqa: A002
-    """Count what the caller's transaction has added or, with negative numbers, taken away. Raises IndexFull if it is
-    too much: the transaction must be rolled back then.
+def update_usage(organization_id: uuid.UUID, *, chunks: int, bytes: int) -> None:  # noqa: A002
+    """Count what the caller's transaction has added or removed.
 
-    Once in a transaction, and its last statement but for an outcome: the organisation's other writers wait from here
-    until it ends. Exact, because PostgreSQL looks at the condition again once a row that it waited for is free.
+    Call it once per transaction, last but for an outcome: the organization's other writers wait from here until the
+    transaction ends. Exact, because PostgreSQL checks the condition of an UPDATE again after waiting for a row.
+
+    Args:
+        organization_id: Whose usage.
+        chunks: Negative for removed ones.
+        bytes: Likewise.
+
+    Raises:
+        IndexFull: The quota is exceeded, and the transaction must be rolled back.
     """
     if not chunks and not bytes:
         return
-    most = _most(organization_id)
-    fitting = Usage.objects.filter(pk=organization_id)
-    if most.chunks is not None and chunks > 0:
-        fitting = fitting.filter(chunks__lte=most.chunks - chunks)
-    if most.bytes is not None and bytes > 0:
-        fitting = fitting.filter(bytes__lte=most.bytes - bytes)
-    while not fitting.update(chunks=F("chunks") + chunks, bytes=F("bytes") + bytes):
-        require_room(organization_id, chunks=chunks, bytes=bytes)  # passes if the row is missing, or room was made
-        _make_row(organization_id)
+    quota = _get_quota(organization_id)
+    usage = Usage.objects.filter(pk=organization_id)
+    if quota.chunks is not None and chunks > 0:
+        usage = usage.filter(chunks__lte=quota.chunks - chunks)
+    if quota.bytes is not None and bytes > 0:
+        usage = usage.filter(bytes__lte=quota.bytes - bytes)
+    while not usage.update(chunks=F("chunks") + chunks, bytes=F("bytes") + bytes):
+        check_quota(organization_id, chunks=chunks, bytes=bytes)  # passes if the row is missing or usage has shrunk
+        _create_usage(organization_id)
 
 
-def _most(organization_id: uuid.UUID) -> _Most:
-    return _Most(*Organization.objects.values_list("max_chunks", "max_bytes").get(pk=organization_id))
+def _get_quota(organization_id: uuid.UUID) -> _Quota:
+    return _Quota(*Organization.objects.values_list("max_chunks", "max_bytes").get(pk=organization_id))
 
 
-def _make_row(organization_id: uuid.UUID) -> None:
+def _create_usage(organization_id: uuid.UUID) -> None:
     Usage.objects.bulk_create([Usage(organization_id=organization_id)], ignore_conflicts=True)
 
 
-def _growth_of_open(organization_id: uuid.UUID) -> int:
-    """The bytes of open documents, each without what it will replace."""
+def _open_bytes(organization_id: uuid.UUID) -> int:
+    """The bytes that queued and running documents will add: each without the version that it replaces."""
     replaced = Document.objects.live().filter(source=OuterRef("job__source"), path=OuterRef("path")).values("bytes")
     size = TEXT_BYTES + Coalesce(F("original__size"), Value(0)) - Coalesce(Subquery(replaced[:1]), Value(0))
     documents = IngestionDocument.objects.filter(
-        state__in=_OPEN, job__source__organization=organization_id, job__source__deleted_at=None
+        state__in=_OPEN_STATES, job__source__organization=organization_id, job__source__deleted_at=None
     )
-    return documents.aggregate(bytes=Sum(Greatest(size, Value(0))))["bytes"] or 0
+    total: int = documents.aggregate(bytes=Sum(Greatest(size, Value(0))))["bytes"] or 0
+    return total
 
 
-def _too_many_bytes(most: int, used: int, waiting: int = 0) -> IndexFull:
-    on_their_way = f" and {waiting:,} are on their way" if waiting else ""
+def _bytes_exceeded(max_bytes: int, used: int, queued: int = 0) -> IndexFull:
+    queued_text = f" and {queued:,} are in the queue" if queued else ""
     return IndexFull(
-        f"The organisation may store {most:,} bytes; {used:,} are stored{on_their_way}, and there is no room for this. "
-        "Delete something, or ask for more.",
-        maxBytes=most,
+        f"The organisation's limit of {max_bytes:,} bytes would be exceeded: {used:,} are stored{queued_text}. "
+        "Delete documents, or ask for a higher limit.",
+        maxBytes=max_bytes,
     )

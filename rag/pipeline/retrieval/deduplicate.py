@@ -1,4 +1,4 @@
-"""Step: passages → the same without those that repeat a better one."""
+"""Step: passages -> the same without those that repeat a better one."""
 
 import functools
 from collections.abc import Sequence
@@ -6,47 +6,51 @@ from collections.abc import Sequence
 from rag.text.words import split_words
 from rag.types import Passage
 
-# Copies are about as long as each other, and about as near to the question: others need no closer look.
-_LENGTH, _SCORE = 0.1, 0.05
-# A text repeats another one if it has no word of its own, and this share of its runs of three words is in the other.
-_REPEATED, _RUN = 0.9, 3
-# Words from which on a text says the same whatever title it stands under.
-_SPEAKS_FOR_ITSELF = 30
+# Copies have about the same length and score: passages that differ more are not compared further.
+_MAX_LENGTH_DIFFERENCE, _MAX_SCORE_DIFFERENCE = 0.1, 0.05
+# A text repeats another one if it has no word of its own, and the other contains this share of its three-word runs.
+_MIN_SHARED_RUNS, _RUN_LENGTH = 0.9, 3
+# From this number of words on, a text means the same under any title.
+_MIN_WORDS_WITHOUT_TITLE = 30
 
 
-def distinct(passages: Sequence[Passage]) -> list[Passage]:
-    """In the same order. Of copies of a text in several documents the first one stays.
+def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
+    """Keep the first of several copies of a text in different documents, in the same order.
 
-    Another number, another name or a `not` is a word of its own: such texts stay both. So do short texts under
-    different titles, and what a document says twice, in two places.
+    Another number, another name or a `not` is a different word, so both texts are kept. So are short texts under
+    different titles, and repetitions within one document.
     """
-    kept: list[Passage] = []
+    unique: list[Passage] = []
     for passage in passages:
-        if not any(_repeats(passage, better) for better in kept):
-            kept.append(passage)
-    return kept
+        if not any(_is_copy(passage, better) for better in unique):
+            unique.append(passage)
+    return unique
 
 
-def _repeats(one: Passage, other: Passage) -> bool:
-    if one.document_id == other.document_id:
+def _is_copy(passage: Passage, better: Passage) -> bool:
+    if passage.document_id == better.document_id:
         return False
-    lengths = sorted((len(one.text), len(other.text)))
-    if lengths[1] - lengths[0] > _LENGTH * lengths[1] or abs(one.score - other.score) > _SCORE:
+    shorter, longer = sorted((len(passage.text), len(better.text)))
+    if longer - shorter > _MAX_LENGTH_DIFFERENCE * longer:
         return False
-    return adds_nothing(one, other)
+    return abs(passage.score - better.score) <= _MAX_SCORE_DIFFERENCE and adds_nothing(passage, better)
 
 
-def adds_nothing(one: Passage, other: Passage) -> bool:
-    """Whether it says nothing that the other, which may be longer, does not say as well."""
-    (own, own_runs, count), (others, other_runs, _) = _said(one.text, one.lang), _said(other.text, other.lang)
-    if count < _SPEAKS_FOR_ITSELF and (one.title, one.headings) != (other.title, other.headings):
+def adds_nothing(passage: Passage, other: Passage) -> bool:
+    """Return whether the other passage, which may be longer, says everything that this one says."""
+    passage_words, passage_runs, word_count = _words_and_runs(passage.text, passage.lang)
+    other_words, other_runs, _ = _words_and_runs(other.text, other.lang)
+    has_same_title = (passage.title, passage.headings) == (other.title, other.headings)
+    if word_count < _MIN_WORDS_WITHOUT_TITLE and not has_same_title:
         return False
-    return own <= others and len(own_runs & other_runs) >= _REPEATED * len(own_runs)
+    shared_runs = passage_runs & other_runs
+    return passage_words <= other_words and len(shared_runs) >= _MIN_SHARED_RUNS * len(passage_runs)
 
 
 @functools.lru_cache(maxsize=256)
-def _said(text: str, lang: str) -> tuple[frozenset[str], frozenset[tuple[str, ...]], int]:
-    """Its words, its runs of words, and how many words it has."""
-    found = split_words(text, lang)
-    runs = (tuple(found[index : index + _RUN]) for index in range(max(1, len(found) - _RUN + 1)))
-    return frozenset(found), frozenset(runs), len(found)
+def _words_and_runs(text: str, lang: str) -> tuple[frozenset[str], frozenset[tuple[str, ...]], int]:
+    """The distinct words, the distinct runs of words, and the number of words."""
+    text_words = split_words(text, lang)
+    run_count = max(1, len(text_words) - _RUN_LENGTH + 1)
+    runs = (tuple(text_words[start : start + _RUN_LENGTH]) for start in range(run_count))
+    return frozenset(text_words), frozenset(runs), len(text_words)

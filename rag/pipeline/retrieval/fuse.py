@@ -1,18 +1,53 @@
-"""Step: candidates by meaning and by words → one order."""
+"""Step: candidates of the dense and the lexical search -> one ranking."""
 
 from collections.abc import Sequence
+from itertools import chain
 
-# What each half counts for (docs/architecture.md, "Ranking").
-_DENSE, _LEXICAL = 0.5, 0.5
+from rag.providers.stores.base import Candidate, Candidates
+from rag.types import Hit, Mode
+
+# The weights of both scores in a hybrid search (docs/decisions/0024-hybrid-fusion.md).
+_DENSE_WEIGHT, _LEXICAL_WEIGHT = 0.5, 0.5
+# A cosine that is good with any model: a scope without a near chunk does not rank as high as the others.
+_GOOD_COSINE = 0.5
 
 
-def mixed(cosines: Sequence[float], scores: Sequence[float]) -> list[float]:
-    """0…1, of candidates whose two figures were each brought to 0…1."""
-    return [_DENSE * cosine + _LEXICAL * score for cosine, score in zip(cosines, scores, strict=True)]
+def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates]) -> list[Hit]:
+    """Rank the candidates of all scopes by the scores that the retrieval mode uses.
+
+    Returns:
+        Best first, equal ones by their id. `relevance` is the cosine in dense mode, the BM25 score divided by the
+        highest in lexical mode, and otherwise the weighted sum of both, each scaled to 0...1.
+    """
+    chunks = list(chain.from_iterable(candidates.chunks for candidates in candidates_by_scope))
+    hits = [
+        Hit(chunk.chunk_id, chunk.cosine, relevance, chunk.coverage)
+        for chunk, relevance in zip(chunks, _relevances(mode, chunks, candidates_by_scope), strict=True)
+    ]
+    return sorted(hits, key=lambda hit: (-(hit.relevance or 0.0), hit.chunk_id))
 
 
-def spread(values: Sequence[float]) -> list[float]:
-    """Moved and scaled so that the lowest is 0 and the highest 1. Where all are alike, 1, or 0 if they are nothing."""
+def _relevances(mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Sequence[Candidates]) -> list[float]:
+    lexical_scores = [chunk.lexical_score for chunk in chunks]
+    if mode == Mode.DENSE:
+        return [chunk.cosine for chunk in chunks]
+    if mode == Mode.LEXICAL:
+        highest = max(lexical_scores, default=0.0) or 1.0
+        return [score / highest for score in lexical_scores]
+    # Cosines of two models are not comparable, so each scope is scaled on its own; BM25 scores are.
+    reference = (0.0, _GOOD_COSINE) if len(candidates_by_scope) > 1 else ()
+    cosines: list[float] = []
+    for candidates in candidates_by_scope:
+        scope_cosines = [chunk.cosine for chunk in candidates.chunks]
+        cosines += scale([*scope_cosines, *reference])[: len(scope_cosines)]
+    return [
+        _DENSE_WEIGHT * cosine + _LEXICAL_WEIGHT * score
+        for cosine, score in zip(cosines, scale(lexical_scores), strict=True)
+    ]
+
+
+def scale(values: Sequence[float]) -> list[float]:
+    """Scale so that the lowest value becomes 0 and the highest 1. Equal values become 1, or 0 if not positive."""
     lowest, highest = min(values, default=0.0), max(values, default=0.0)
     width = highest - lowest
     return [(value - lowest) / width if width else float(value > 0) for value in values]

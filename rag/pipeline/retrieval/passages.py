@@ -1,4 +1,4 @@
-"""Step: found chunks → passages, with their texts and documents."""
+"""Step: hits -> passages, with their texts and documents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,22 +6,7 @@ from typing import Any
 from rag.models import Chunk
 from rag.types import Hit, Passage
 
-
-def passages(hits: Sequence[Hit]) -> list[Passage]:
-    """The hits with their texts and documents, in the same order; without those that are deleted or replaced."""
-    # Asked for as they are: their own order would join three tables more, and for a condition on documents PostgreSQL
-    # reads all of these first while it has no statistics yet.
-    rows = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits]).order_by()
-    chunks = {
-        key: dict(zip(_COLUMNS.values(), values, strict=True))
-        for key, deleted_at, *values in rows.values_list("pk", "document__deleted_at", *_COLUMNS)
-        if deleted_at is None
-    }
-    found = [(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks]
-    return [_passage(rank, hit, chunk) for rank, (hit, chunk) in enumerate(found, start=1)]
-
-
-# Column → the passage's field. Plain values: making three model objects a chunk cost more than the query.
+# Column -> field of the passage. Plain values: creating three model instances per chunk costs more than the query.
 _COLUMNS = {
     "document_id": "document_id",
     "source_id": "source_id",
@@ -46,17 +31,31 @@ _COLUMNS = {
 }
 
 
+def read_passages(hits: Sequence[Hit]) -> list[Passage]:
+    """Return the hits with their texts and documents, in the same order. Chunks deleted meanwhile are left out."""
+    # order_by(): the model's ordering would join three more tables. The condition on the document is checked here:
+    # as long as PostgreSQL has no statistics, it would read all documents for it first.
+    rows = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits]).order_by()
+    values_by_chunk = {
+        chunk_id: dict(zip(_COLUMNS.values(), values, strict=True))
+        for chunk_id, deleted_at, *values in rows.values_list("pk", "document__deleted_at", *_COLUMNS)
+        if deleted_at is None
+    }
+    existing = [(hit, values_by_chunk[hit.chunk_id]) for hit in hits if hit.chunk_id in values_by_chunk]
+    return [_passage(rank, hit, values) for rank, (hit, values) in enumerate(existing, start=1)]
+
+
 def _passage(rank: int, hit: Hit, values: dict[str, Any]) -> Passage:
     lists = {"headings": tuple(values["headings"]), "tags": tuple(values["tags"])}
     return Passage(
         chunk_id=hit.chunk_id,
         rank=rank,
-        score=_share(hit.score),
-        relevance=_share(hit.score if hit.relevance is None else hit.relevance),
+        score=_clamp(hit.score),
+        relevance=_clamp(hit.score if hit.relevance is None else hit.relevance),
         coverage=hit.coverage,
         **{**values, **lists},
     )
 
 
-def _share(value: float) -> float:
+def _clamp(value: float) -> float:
     return min(1.0, max(0.0, value))

@@ -7,7 +7,7 @@ import structlog
 from rag.errors import GenerationFailed
 from rag.providers.base import LanguageModel
 from rag.text.function_words import FUNCTION_WORDS
-from rag.text.words import stem, split_words
+from rag.text.words import split_words, stem
 from rag.types import MAX_QUESTION_CHARACTERS, Message
 
 logger = structlog.get_logger(__name__)

@@ -1,4 +1,4 @@
-"""Step: passages → the best of them in the order of more than retrieval knew."""
+"""Step: passages -> the same in the order of a reranker."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -11,37 +11,45 @@ from rag.types import Passage, Question
 
 logger = structlog.get_logger(__name__)
 
-# How many candidates are looked at again.
-RERANKED = 50
+# How many of the best candidates are reranked.
+MAX_RERANKED = 50
 WARNING = "RERANK_FAILED"
 
 
 def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passage], tuple[str, ...]]:
-    """The passages by descending relevance, and warnings. The first 50 are looked at again, as they were compared
-    (pipeline/compare.py); others stay behind them.
+    """Sort the first 50 passages by the reranker's relevance; the others stay behind them.
 
-    The default reranker's failure is a warning and leaves the order as it was. Raises RerankFailed for the failure of
-    one that the question names.
+    If the default reranker fails, the order stays as it is and there is a warning.
+
+    Args:
+        question: Its `rerank_model` is the reranker; empty for the default one.
+        passages: Best first, with the scores of late interaction.
+
+    Returns:
+        The passages by descending relevance, and warnings.
+
+    Raises:
+        RerankFailed: The reranker that the question names failed.
     """
-    looked_at, others = passages[:RERANKED], passages[RERANKED:]
+    candidates, others = passages[:MAX_RERANKED], passages[MAX_RERANKED:]
     try:
-        relevances = registry.reranker(question.rerank_model).rank(question.text, looked_at)
+        relevances = registry.reranker(question.rerank_model).rank(question.text, candidates)
     except RerankFailed as error:
         if question.rerank_model:
             raise
-        logger.warning("rerank_left_out", reason=error.message)
-        return [*looked_at, *others], (WARNING,)
+        logger.warning("rerank_skipped", reason=error.message)
+        return [*candidates, *others], (WARNING,)
     scored = [
         dataclasses.replace(passage, relevance=relevance)
-        for passage, relevance in zip(looked_at, relevances, strict=True)
+        for passage, relevance in zip(candidates, relevances, strict=True)
     ]
-    ranked = sorted(scored, key=lambda passage: -passage.relevance)  # equal ones as they were
-    return [*ranked, *_behind(ranked, others)], ()
+    ranked = sorted(scored, key=lambda passage: -passage.relevance)  # stable: equal ones keep their order
+    return [*ranked, *_scale_below(ranked, others)], ()
 
 
-def _behind(ranked: Sequence[Passage], others: Sequence[Passage]) -> list[Passage]:
-    """The others in the order that they have, with relevances below those of the ranked."""
+def _scale_below(ranked: Sequence[Passage], others: Sequence[Passage]) -> list[Passage]:
+    """Scale the relevances of the others to be no higher than the lowest of the ranked, in the same order."""
     if not others:
         return []
-    ceiling = ranked[-1].relevance / max(others[0].relevance, 1e-9)
-    return [dataclasses.replace(passage, relevance=min(1.0, ceiling) * passage.relevance) for passage in others]
+    factor = ranked[-1].relevance / max(others[0].relevance, 1e-9)
+    return [dataclasses.replace(passage, relevance=min(1.0, factor) * passage.relevance) for passage in others]

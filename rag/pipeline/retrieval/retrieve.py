@@ -1,4 +1,4 @@
-"""A question's way: retrieve inside the scopes (dense, lexical, fuse) → distinct passages → compare → rerank."""
+"""The query pipeline: embed -> candidates (dense, lexical, fuse) -> passages -> deduplicate -> score -> rerank."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,61 +7,67 @@ from django.db import transaction
 
 from rag.types import Hit, Mode, Passage, Question, Retrieval, Scope
 
-from . import dense
-from .candidates import mode_of, retrieve
-from .deduplicate import distinct
-from .late_interaction import compare
-from .passages import passages
-from .rerank import RERANKED, rerank
-from .standout_score import contrasted
+from .candidates import find_candidates, retrieval_mode
+from .deduplicate import deduplicate
+from .embed_query import embed_query
+from .late_interaction import add_maxsim
+from .passages import read_passages
+from .rerank import MAX_RERANKED, rerank
+from .standout_score import add_standout_scores
 
-# Each finds a document in mid-replacement only if it is replaced again at that very moment.
-_ATTEMPTS = 10
+# An attempt fails only if a document is replaced between its two reads.
+_MAX_ATTEMPTS = 10
 
 
-def find(question: Question, scopes: Sequence[Scope]) -> Retrieval:
-    """The best passages of the scopes. Raises EmbeddingFailed, IndexUnavailable, RerankFailed.
+def find_passages(question: Question, scopes: Sequence[Scope]) -> Retrieval:
+    """Find the best passages of the scopes.
 
-    A document may be replaced between finding chunks and reading them. Its old ones are gone then, and asking again
-    finds the new: a reader sees the one or the other, and never nothing.
+    A document may be replaced between finding its chunks and reading them. Its old chunks are gone then, and the search
+    is repeated to find the new ones: a reader sees the old version or the new one, never neither.
+
+    Raises:
+        EmbeddingFailed: No embedding model answers, and the mode is not lexical.
+        IndexUnavailable: The store does not answer.
+        RerankFailed: The reranker that the question names does not answer.
     """
-    wanted = max(question.top_k, RERANKED) if question.rerank else question.top_k
-    asked = dense.asked(question, scopes)
-    for _ in range(_ATTEMPTS):
-        with transaction.atomic():  # who asks is told to the database once
-            hits, warnings, funnel = retrieve(question, asked)
-            found, were_there = _read(hits, wanted, copies=not question.distinct or mode_of(question) == Mode.DENSE)
+    limit = max(question.top_k, MAX_RERANKED) if question.rerank else question.top_k
+    removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
+    queries = embed_query(question, scopes)
+    for _ in range(_MAX_ATTEMPTS):
+        with transaction.atomic():  # so that the caller's identity is set once for all queries
+            hits, warnings, trace = find_candidates(question, queries)
+            passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
             if question.rerank:
-                found[:RERANKED] = compare(question.text, found[:RERANKED])
-        if were_there:
+                passages[:MAX_RERANKED] = add_maxsim(question.text, passages[:MAX_RERANKED])
+        if is_complete:
             break
-    funnel = dataclasses.replace(funnel, distinct=tuple(passage.chunk_id for passage in found))
-    if question.rerank and found:  # not inside: a reranker may be somebody else's, far away
-        found, more = rerank(question, found)
-        warnings += more
+    trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
+    if question.rerank and passages:  # outside of the transaction: a reranker may be a remote service
+        passages, rerank_warnings = rerank(question, passages)
+        warnings += rerank_warnings
     return Retrieval(
-        passages=_ranked(contrasted(found, question.top_k)),
+        passages=_with_ranks(add_standout_scores(passages, question.top_k)),
         total_found=len(hits),
         source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
         warnings=warnings,
-        funnel=dataclasses.replace(funnel, ranked=tuple(passage.chunk_id for passage in found)),
+        trace=dataclasses.replace(trace, ranked=tuple(passage.chunk_id for passage in passages)),
     )
 
 
-def _read(hits: Sequence[Hit], wanted: int, *, copies: bool) -> tuple[list[Passage], bool]:
-    """The best so many, and whether all that were looked at are still there. copies: they count as any others."""
-    if copies:
-        found = passages(hits[:wanted])
-        return found, len(found) == len(hits[:wanted])
-    found, were_there = [], True
-    for first in range(0, len(hits), wanted):
-        page = passages(hits[first : first + wanted])
-        were_there = were_there and len(page) == len(hits[first : first + wanted])
-        found = distinct([*found, *page])
-        if len(found) >= wanted:
+def _read_best(hits: Sequence[Hit], limit: int, *, removes_copies: bool) -> tuple[list[Passage], bool]:
+    """Read the best passages, `limit` at most. The second value: whether all chunks that were read still exist."""
+    if not removes_copies:
+        passages = read_passages(hits[:limit])
+        return passages, len(passages) == len(hits[:limit])
+    passages, is_complete = [], True
+    for start in range(0, len(hits), limit):
+        page = read_passages(hits[start : start + limit])
+        is_complete = is_complete and len(page) == len(hits[start : start + limit])
+        passages = deduplicate([*passages, *page])
+        if len(passages) >= limit:
             break
-    return found[:wanted], were_there
+    return passages[:limit], is_complete
 
 
-def _ranked(found: Sequence[Passage]) -> tuple[Passage, ...]:
-    return tuple(dataclasses.replace(passage, rank=rank) for rank, passage in enumerate(found, start=1))
+def _with_ranks(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    return tuple(dataclasses.replace(passage, rank=rank) for rank, passage in enumerate(passages, start=1))

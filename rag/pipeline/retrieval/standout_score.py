@@ -1,49 +1,56 @@
-"""Step: passages → the same, with how far each stands out among them."""
+"""Step: passages -> the same with their standout scores: how far each exceeds the other candidates."""
 
 import dataclasses
 from collections.abc import Sequence
 
 from rag.types import Passage
 
-# Cosine and MaxSim of the local model between a question and a text that only lies near it; and how many candidates
-# that counts for, so that a handful of passages, or a single one, has something to be compared with.
-_USUAL_COSINE, _USUAL_TELLING = 0.30, 0.33
-_USUAL_COUNT = 5
-# MaxSim weighs most (docs/architecture.md, "Grounding"). Where it is missing the cosine has to do more.
-_MAXSIM, _COSINE_BESIDE, _COSINE_ALONE = 3.0, 0.6, 1.0
+# Cosine and weighted MaxSim of the local model between a question and a text that is only about a similar topic. They
+# count as so many candidates, so that a few passages, or a single one, have something to be compared with.
+_PRIOR_COSINE, _PRIOR_MAXSIM = 0.30, 0.33
+_PRIOR_COUNT = 5
+# MaxSim weighs most (docs/decisions/0027-grounding.md). Where it is missing, the cosine has more weight.
+_MAXSIM_WEIGHT, _COSINE_WEIGHT, _COSINE_ONLY_WEIGHT = 3.0, 0.6, 1.0
+_MAX_MEAN = 0.95
 
 
-def contrasted(passages: Sequence[Passage], most: int | None = None) -> list[Passage]:
-    """The first so many (None: all), each with its `contrast` among all of these."""
-    usual_cosine = _usual([passage.score for passage in passages], _USUAL_COSINE)
-    usual_telling = _usual([near for each in passages if (near := _near(each)) is not None], _USUAL_TELLING)
+def add_standout_scores(passages: Sequence[Passage], count: int | None = None) -> list[Passage]:
+    """Score each passage against all of them.
+
+    Args:
+        passages: All candidates.
+        count: How many to return, from the first; None for all.
+    """
+    mean_cosine = _mean([passage.score for passage in passages], _PRIOR_COSINE)
+    maxsims = [maxsim for passage in passages if (maxsim := _best_maxsim(passage)) is not None]
+    mean_maxsim = _mean(maxsims, _PRIOR_MAXSIM)
     return [
-        dataclasses.replace(passage, contrast=_contrast(passage, usual_cosine, usual_telling))
-        for passage in passages[:most]
+        dataclasses.replace(passage, standout_score=_score(passage, mean_cosine, mean_maxsim))
+        for passage in passages[:count]
     ]
 
 
-def contrast_alone(passage: Passage) -> float:
-    """Of a passage that was not found among others."""
-    return _contrast(passage, _USUAL_COSINE, _USUAL_TELLING)
+def standout_score_alone(passage: Passage) -> float:
+    """Return the standout score of a passage that was not found among others."""
+    return _score(passage, _PRIOR_COSINE, _PRIOR_MAXSIM)
 
 
-def _contrast(passage: Passage, usual_cosine: float, usual_telling: float) -> float:
-    near = _near(passage)
-    if near is None:
-        return _COSINE_ALONE * _above(passage.score, usual_cosine)
-    return _MAXSIM * _above(near, usual_telling) + _COSINE_BESIDE * _above(passage.score, usual_cosine)
+def _score(passage: Passage, mean_cosine: float, mean_maxsim: float) -> float:
+    maxsim = _best_maxsim(passage)
+    if maxsim is None:
+        return _COSINE_ONLY_WEIGHT * _excess(passage.score, mean_cosine)
+    return _MAXSIM_WEIGHT * _excess(maxsim, mean_maxsim) + _COSINE_WEIGHT * _excess(passage.score, mean_cosine)
 
 
-def _near(passage: Passage) -> float | None:
-    return passage.maxsim if passage.telling is None else passage.telling
+def _best_maxsim(passage: Passage) -> float | None:
+    return passage.maxsim if passage.weighted_maxsim is None else passage.weighted_maxsim
 
 
-def _above(value: float, usual: float) -> float:
-    """1 for what could not be nearer, 0 for what is as near as usual."""
-    return (value - usual) / (1 - usual)
+def _excess(value: float, mean: float) -> float:
+    """1 for the highest possible similarity, 0 for the mean."""
+    return (value - mean) / (1 - mean)
 
 
-def _usual(values: Sequence[float], expected: float) -> float:
-    mean = (sum(values) + _USUAL_COUNT * expected) / (len(values) + _USUAL_COUNT)
-    return min(mean, 0.95)
+def _mean(values: Sequence[float], prior: float) -> float:
+    mean = (sum(values) + _PRIOR_COUNT * prior) / (len(values) + _PRIOR_COUNT)
+    return min(mean, _MAX_MEAN)

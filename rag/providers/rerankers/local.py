@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rag.types import Passage
 
 # What the pieces count for beside an order that knows meaning and words already; beside the cosine alone, 1
-# (docs/architecture.md, "Reranking by late interaction").
+# (docs/decisions/0025-late-interaction-reranking.md).
 _BESIDE_A_MIX = 0.75
 
 

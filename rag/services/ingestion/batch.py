@@ -110,7 +110,7 @@ def _embed(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> list[prepare.Pre
     prepare.check_quota(documents, source)
     keeper.set_stage(Stage.EMBEDDING, [work.row for work in works])
     prepared = prepare.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
-    if any(document.fresh for document in documents):
+    if any(document.new_indexes for document in documents):
         outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called
         for work in works:
@@ -140,7 +140,7 @@ def _progress_reporter(works: Sequence[ParsedWork]) -> Callable[[int], None]:
     if len(works) > 1:
         return lambda done: None
     (work,) = works
-    unchanged_chunks = len(work.chunked.chunks) - len(work.chunked.fresh)
+    unchanged_chunks = len(work.chunked.chunks) - len(work.chunked.new_indexes)
     return lambda done: update_if_leased(work.row, chunk_count=unchanged_chunks + done)
 
 
@@ -188,7 +188,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
 
 
 def _count_new_chunks(works: Sequence[ParsedWork]) -> int:
-    return sum(len(work.chunked.fresh) for work in works)
+    return sum(len(work.chunked.new_indexes) for work in works)
 
 
 @contextlib.contextmanager

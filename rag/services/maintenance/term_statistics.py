@@ -1,4 +1,4 @@
-"""Whether the statistics of words are what the chunks' rows say."""
+"""Checks the store's term statistics against its chunks, and repairs them."""
 
 import time
 import uuid
@@ -9,52 +9,58 @@ from django.core.cache import cache
 from django.db import transaction
 
 from rag.models import DataSource
-from rag.providers.stores.pgvector import term_statistics, terms
+from rag.providers import registry
 
 logger = structlog.get_logger(__name__)
 
-# Where the night's check stopped: so the next one goes on there, and all sources have their turn.
-_LAST, _REMEMBERED = "words/checked", 30 * 24 * 3600
-NIGHT_SECONDS = 600
+# The source that was checked last: the next check continues after it, so that all sources are checked in turn.
+_LAST_SOURCE_KEY, _LAST_SOURCE_SECONDS = "term-statistics/last-source", 30 * 24 * 3600
+MAX_CHECK_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """counts: how many of the source's are wrong."""
+class SourceDifference:
+    """A source with wrong statistics. count: how many of its document frequencies are wrong."""
 
     source_id: uuid.UUID
     slug: str
-    counts: int
+    count: int
 
 
-def check(source_id: uuid.UUID | None = None) -> list[Difference]:
-    """The sources, or the one, whose statistics are wrong; each is a line in the log. Right while others write."""
+def check(source_id: uuid.UUID | None = None) -> list[SourceDifference]:
+    """Find the sources whose statistics are wrong, and log each. Correct while others write.
+
+    Args:
+        source_id: The only source to check; None for all.
+    """
+    store = registry.chunk_store()
     sources = DataSource.objects.filter(deleted_at=None, **({"pk": source_id} if source_id else {}))
-    found = [
-        Difference(key, slug, counts)
-        for key, slug in sources.order_by("pk").values_list("pk", "slug")
-        if (counts := term_statistics.differing(key))
+    differences = [
+        SourceDifference(pk, slug, count)
+        for pk, slug in sources.order_by("pk").values_list("pk", "slug")
+        if (count := store.count_wrong_statistics(pk))
     ]
-    for each in found:
-        logger.error("word_counts_differ", source=str(each.source_id), slug=each.slug, counts=each.counts)
-    return found
+    for difference in differences:
+        logger.error(
+            "term_statistics_differ", source=str(difference.source_id), slug=difference.slug, count=difference.count
+        )
+    return differences
 
 
-def check_some(seconds: float = NIGHT_SECONDS) -> None:
-    """As many sources as there is time for, beginning behind those of the last time."""
-    end = time.monotonic() + seconds
-    keys = list(DataSource.objects.filter(deleted_at=None).order_by("pk").values_list("pk", flat=True))
-    last = cache.get(_LAST)
-    behind = [key for key in keys if not last or str(key) > last]
-    for key in [*behind, *keys[: len(keys) - len(behind)]]:
-        check(key)
-        cache.set(_LAST, str(key), _REMEMBERED)
-        if time.monotonic() > end:
+def check_in_turn(max_seconds: float = MAX_CHECK_SECONDS) -> None:
+    """Check sources until the time is over, at least one, continuing after the one that was checked last."""
+    deadline = time.monotonic() + max_seconds
+    source_ids = list(DataSource.objects.filter(deleted_at=None).order_by("pk").values_list("pk", flat=True))
+    last = cache.get(_LAST_SOURCE_KEY)
+    remaining = [source_id for source_id in source_ids if not last or str(source_id) > last]
+    for source_id in [*remaining, *source_ids[: len(source_ids) - len(remaining)]]:
+        check(source_id)
+        cache.set(_LAST_SOURCE_KEY, str(source_id), _LAST_SOURCE_SECONDS)
+        if time.monotonic() > deadline:
             return
 
 
 @transaction.atomic
 def repair(source_id: uuid.UUID) -> None:
-    """Set the counts right. Writers of the source wait with their commit meanwhile."""
-    terms.take_turn(source_id)
-    term_statistics.set_right(source_id)
+    """Count the source's statistics again. Other writers of the source wait meanwhile before they commit."""
+    registry.chunk_store().repair_statistics(source_id)

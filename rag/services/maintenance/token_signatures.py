@@ -1,5 +1,4 @@
-"""Chunks without the bits of their pieces get them: those that were ingested before there were any, or for another
-model."""
+"""Adds token signatures to chunks that have none: ingested before there were any, or with another setting."""
 
 import time
 import uuid
@@ -17,55 +16,56 @@ from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
-_AT_ONCE = 32
-# Where a pass is, and that none is needed yet. Forgotten, they cost one look at every chunk's key.
-_PLACE, _RESTING = "piece-bits/place", "piece-bits/resting"
-_REMEMBERED, _REST = 86_400, 600
-_FIRST = str(uuid.UUID(int=0))
+_BATCH_SIZE = 32
+# Where the current pass is, and that the next one is not due. If the cache loses them, a pass reads every chunk's id.
+_POSITION_KEY, _POSITION_SECONDS = "token-signatures/position", 86_400
+_PAUSE_KEY, _PAUSE_SECONDS = "token-signatures/pause", 600
+_FIRST = uuid.UUID(int=0)
 
 
-def supply() -> None:
-    """Go on through the chunks for as long as it takes until beat calls again.
+def backfill_signatures() -> None:
+    """Continue the pass through all chunks, for at most as long as the sweep's interval.
 
-    A pass goes through all sources, and in each through the keys of its chunks; ten minutes after its end the next one
-    begins. Nothing says what is missing but the rows, so that nothing can say it wrongly. One process at a time does
-    this, and at most the batch that was under way when it died is computed twice.
+    A pass goes through all sources, and in each through the ids of its chunks; ten minutes after its end the next one
+    begins. Only the rows say what is missing, so that no other record can be wrong. One process at a time does this;
+    if it dies, at most its current batch is computed twice.
     """
-    with session_lock("piece_bits") as is_mine:
-        if not is_mine or cache.get(_RESTING):
+    with session_lock("token_signatures") as is_acquired:
+        if not is_acquired or cache.get(_PAUSE_KEY):
             return
         try:
-            _go_on(until=time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS)
+            _continue_pass(deadline=time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS)
         except (DatabaseError, InterfaceError):
-            logger.exception("piece_bits_interrupted")
+            logger.exception("token_signatures_interrupted")
             connection.close()
         except EmbeddingFailed as error:
-            logger.warning("piece_bits_interrupted", reason=error.message)
-            cache.set(_RESTING, True, _REST)
+            logger.warning("token_signatures_interrupted", reason=error.message)
+            cache.set(_PAUSE_KEY, True, _PAUSE_SECONDS)
 
 
-def _go_on(*, until: float) -> None:
-    at, after = map(uuid.UUID, cache.get(_PLACE) or (_FIRST, _FIRST))
+def _continue_pass(*, deadline: float) -> None:
+    position = cache.get(_POSITION_KEY) or (str(_FIRST), str(_FIRST))
+    source_id, chunk_id = (uuid.UUID(value) for value in position)
     sources = DataSource.objects.filter(deleted_at=None).select_related("embedding_model").order_by("pk")
-    for source in sources.filter(pk__gte=at):
+    for source in sources.filter(pk__gte=source_id):
         if registry.token_embedder(source.embedding_model) is None:
             continue
-        if not _complete(source, until, after=after if source.pk == at else uuid.UUID(_FIRST)):
+        if not _backfill_source(source, deadline, after=chunk_id if source.pk == source_id else _FIRST):
             return
-    cache.delete(_PLACE)
-    cache.set(_RESTING, True, _REST)
+    cache.delete(_POSITION_KEY)
+    cache.set(_PAUSE_KEY, True, _PAUSE_SECONDS)
 
 
-def _complete(source: DataSource, until: float, *, after: uuid.UUID) -> bool:
-    """False if the time was over first."""
+def _backfill_source(source: DataSource, deadline: float, *, after: uuid.UUID) -> bool:
+    """Return False if the time was over before the end of the source."""
     while True:
-        keys, last = backfill.missing(source, after=after)
+        chunk_ids, last = backfill.chunks_without_signatures(source, after=after)
         if last is None:
             return True
-        batch = keys[:_AT_ONCE]
+        batch = chunk_ids[:_BATCH_SIZE]
         if batch:
-            backfill.supply(source, batch)
-        after = batch[-1] if len(batch) < len(keys) else last
-        if time.monotonic() > until:
-            cache.set(_PLACE, [str(source.pk), str(after)], _REMEMBERED)
+            backfill.add_signatures(source, batch)
+        after = batch[-1] if len(batch) < len(chunk_ids) else last
+        if time.monotonic() > deadline:
+            cache.set(_POSITION_KEY, [str(source.pk), str(after)], _POSITION_SECONDS)
             return False

@@ -1,29 +1,32 @@
-"""When the vector index is built: once a table is too large for exact search, and its load has calmed down."""
+"""Builds a vector index once its table is too large for exact search and its load has calmed down."""
 
 import time
 
 from django.conf import settings
 from django.core.cache import cache
 
-from rag.providers.stores.pgvector import hnsw
+from rag.providers import registry
+from rag.providers.stores.base import VectorIndex
 
-# Rows a second. A load that is faster than this would be slowed down by a live index.
-_FAST = 100
-_REMEMBERED = 600
-
-
-def tend() -> None:
-    """Beat calls it at the pace of the sweep. Cheap unless something is to be built."""
-    for state in hnsw.states():
-        if not state.is_there and state.rows > settings.RAG_EXACT_SEARCH_MAX_CHUNKS and _is_calm(state):
-            hnsw.build(state.dimensions)
+# An index that exists would slow down a load faster than this.
+_MAX_ROWS_PER_SECOND = 100
+_CACHE_SECONDS = 600
 
 
-def _is_calm(state: hnsw.IndexState) -> bool:
-    """Whether fewer than 100 rows a second came since the last look. At the first look nobody knows."""
-    key = f"vector-index/{state.dimensions}"
-    before, now = cache.get(key), time.time()
-    cache.set(key, [state.inserted, now], _REMEMBERED)
-    if before is None or now <= before[1]:
+def maintain() -> None:
+    """Build the indexes that are due. Called as often as the sweep; cheap unless there is one to build."""
+    store = registry.chunk_store()
+    for index in store.vector_indexes():
+        is_large = index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS
+        if not index.is_built and is_large and _is_calm(index):
+            store.build_vector_index(index.dimensions)
+
+
+def _is_calm(index: VectorIndex) -> bool:
+    """Whether fewer than 100 rows per second were inserted since the last call. Unknown, so False, at the first one."""
+    key = f"vector-index/{index.dimensions}"
+    previous, now = cache.get(key), time.time()
+    cache.set(key, [index.inserted_count, now], _CACHE_SECONDS)
+    if previous is None or now <= previous[1]:
         return False
-    return (state.inserted - before[0]) / (now - before[1]) < _FAST
+    return bool((index.inserted_count - previous[0]) / (now - previous[1]) < _MAX_ROWS_PER_SECOND)

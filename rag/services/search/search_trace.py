@@ -173,7 +173,7 @@ def _managed_sources(request: TraceRequest) -> DataSourceQuerySet:
 def _get_user(request: TraceRequest, managed: DataSourceQuerySet) -> User | None:
     if not request.user:  # the caller, with all their permissions, also if their API key has fewer
         return User.objects.filter(pk=request.caller.user.pk).first()
-    return access_explanation.person(request.user, managed.values("organization"), asker=request.caller)
+    return access_explanation.find_person(request.user, managed.values("organization"), asker=request.caller)
 
 
 def _queryable_sources(user: User, managed: DataSourceQuerySet) -> DataSourceQuerySet:

@@ -10,16 +10,8 @@ from django.db import connection
 
 from orgs.access.permissions import Visibility
 from orgs.models import Role
-from rag.models import (
-    EMBEDDING_TABLES,
-    Chunk,
-    DataSource,
-    Document,
-    EmbeddingModel,
-    Grant,
-    IngestionDocument,
-    IngestionJob,
-)
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionDocument, IngestionJob
+from rag.models.content.index_tables import EMBEDDING_TABLES
 from rag.services.sources import deletion
 from tests.conftest import Worker, purge_queue
 from tests.support import factories, snapshots

@@ -119,7 +119,9 @@ def asked(world: World, model: str = "") -> AnswerResult:
     generation = GenerationOptions(model=model)
     reader = queries.SourceSelection(Caller(world.users["member"]))
     question = Question(QUESTION, top_k=50, rerank=False, deduplicate=True)
-    return queries.run_to_completion(queries.ask(question, reader, AnswerOptions(max_tokens=8000, generation=generation)))
+    return queries.run_to_completion(
+        queries.ask(question, reader, AnswerOptions(max_tokens=8000, generation=generation))
+    )
 
 
 @pytest.mark.django_db
@@ -183,7 +185,9 @@ def test_other_languages_templates_are_text(template: str) -> None:
 
 
 def test_what_is_filled_in_is_not_filled_in_again() -> None:
-    made = build_prompt("{{ context }}", passages("{{ query }} {{ x }}"), max_tokens=500, template="{{context}} {{query}}")
+    made = build_prompt(
+        "{{ context }}", passages("{{ query }} {{ x }}"), max_tokens=500, template="{{context}} {{query}}"
+    )
     assert made.prompt.endswith("{{ query }} {{ x }} {{ context }}")
 
 

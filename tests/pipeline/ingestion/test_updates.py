@@ -10,7 +10,8 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.models import Chunk, DataSource, Document, Embedding384, EmbeddingModel, IngestionDocument
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument
+from rag.models.content.index_tables import Embedding384
 from rag.pipeline.ingestion import index, prepare
 from rag.services.jobs import submit
 from rag.types import ChunkingOptions, Submission
@@ -149,5 +150,5 @@ def test_however_it_came_about_a_version_is_stored_alike(source: DataSource, ver
             submission = Submission(path=each, title="T", text=text)
             prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
             with transaction.atomic():
-                index.index({uuid7(): prepared}, source=source)
+                index.index_documents({uuid7(): prepared}, source=source)
     assert stored(path) == stored("fresh-" + path)

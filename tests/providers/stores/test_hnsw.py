@@ -12,11 +12,11 @@ from django.core.management import call_command
 from django.db import connection
 
 from rag.models import Document, EmbeddingModel
-from rag.providers.base import DocumentVersion
+from rag.providers.stores.base import DocumentVersion, ScopeQuery, VectorIndex
 from rag.providers.stores.pgvector import hnsw
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.services.maintenance import vector_index
-from rag.types import ChunkDraft, Scope
+from rag.types import ChunkDraft, Mode, Scope
 from ragsite.postgres import identity
 from tests.support.factories import World
 
@@ -32,11 +32,11 @@ def without_index(live_world: World) -> Iterator[None]:
     cache.clear()
 
 
-def state() -> hnsw.IndexState:
+def index_state() -> VectorIndex:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_stat_force_next_flush()")
         cursor.execute("SELECT pg_stat_clear_snapshot()")
-    return next(each for each in hnsw.states() if each.dimensions == DIMENSIONS)
+    return next(index for index in hnsw.list_indexes() if index.dimensions == DIMENSIONS)
 
 
 def load(world: World, count: int) -> tuple[Scope, np.ndarray]:
@@ -50,47 +50,42 @@ def load(world: World, count: int) -> tuple[Scope, np.ndarray]:
     )  # fmt: skip
     vectors = np.random.default_rng(1).standard_normal((count, DIMENSIONS)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    PgVectorStore(dimensions=DIMENSIONS, exact_limit=0).replace(
-        [
-            DocumentVersion(
-                document,
-                [ChunkDraft(number, number, number + 1, "x", (), 1) for number in range(count)],
-                [uuid.uuid4() for _ in range(count)],
-                range(count),
-                vectors.astype(np.float16),
-            )
-        ],
-        model_id=model.pk,
-    )
+    drafts = [ChunkDraft(number, number, number + 1, "x", (), 1) for number in range(count)]
+    digests = [uuid.uuid4() for _ in drafts]
+    version = DocumentVersion(document, drafts, digests, range(count), vectors.astype(np.float16))
+    PgVectorStore(exact_limit=0).write([version], model=model)
     return Scope((source.pk,), model.pk), vectors
 
 
 def test_searches_of_any_size_are_right_without_an_index(live_world: World) -> None:
     scope, vectors = load(live_world, 500)
-    assert not state().is_there
-    hits = PgVectorStore(dimensions=DIMENSIONS, exact_limit=0).search(vectors[7], scope, 10)
-    assert np.allclose([hit.score for hit in hits], np.sort(vectors @ vectors[7])[::-1][:10], atol=2e-3)
+    assert not index_state().is_built
+    store = PgVectorStore(exact_limit=0)
+    (candidates,) = store.search("", [ScopeQuery(scope, vectors[7])], mode=Mode.DENSE, limit=10)
+    assert np.allclose(
+        [chunk.cosine for chunk in candidates.chunks], np.sort(vectors @ vectors[7])[::-1][:10], atol=2e-3
+    )
 
 
 def test_it_is_built_when_the_table_is_large_and_its_load_has_calmed_down(live_world: World, settings: Any) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 400
     load(live_world, 500)
-    assert state().rows >= 500
-    vector_index.tend()
-    assert not state().is_there, "at the first look nobody knows whether a load is going on"
-    cache.set(f"vector-index/{DIMENSIONS}", [state().inserted - 5000, time.time() - 10])
-    vector_index.tend()
-    assert not state().is_there, "500 rows a second came since the last look"
-    cache.set(f"vector-index/{DIMENSIONS}", [state().inserted - 50, time.time() - 10])
-    vector_index.tend()
-    assert state().is_there
+    assert index_state().row_count >= 500
+    vector_index.maintain()
+    assert not index_state().is_built, "at the first look nobody knows whether a load is going on"
+    cache.set(f"vector-index/{DIMENSIONS}", [index_state().inserted_count - 5000, time.time() - 10])
+    vector_index.maintain()
+    assert not index_state().is_built, "500 rows a second came since the last look"
+    cache.set(f"vector-index/{DIMENSIONS}", [index_state().inserted_count - 50, time.time() - 10])
+    vector_index.maintain()
+    assert index_state().is_built
 
 
 def test_a_small_table_needs_none(live_world: World) -> None:
     load(live_world, 50)
-    cache.set(f"vector-index/{DIMENSIONS}", [state().inserted, time.time() - 10])
-    vector_index.tend()
-    assert not state().is_there
+    cache.set(f"vector-index/{DIMENSIONS}", [index_state().inserted_count, time.time() - 10])
+    vector_index.maintain()
+    assert not index_state().is_built
 
 
 def test_what_a_killed_build_left_is_no_index_and_is_replaced(live_world: World) -> None:
@@ -101,9 +96,9 @@ def test_what_a_killed_build_left_is_no_index_and_is_replaced(live_world: World)
         connection.cursor() as cursor,
     ):  # as PostgreSQL marks one whose build did not end
         cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'embedding768_hnsw'::regclass")
-    assert not state().is_there
+    assert not index_state().is_built
     assert hnsw.build(DIMENSIONS)
-    assert state().is_there
+    assert index_state().is_built
 
 
 def test_one_builds_at_a_time(live_world: World) -> None:
@@ -118,7 +113,7 @@ def test_one_builds_at_a_time(live_world: World) -> None:
 
 def test_the_command_shows_drops_and_builds(live_world: World, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("vector_index", "build", "--dimensions", str(DIMENSIONS))
-    assert state().is_there
+    assert index_state().is_built
     call_command("vector_index", "drop", "--dimensions", str(DIMENSIONS))
-    assert not state().is_there
-    assert "not there" in capsys.readouterr().out
+    assert not index_state().is_built
+    assert "not built" in capsys.readouterr().out

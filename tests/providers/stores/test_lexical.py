@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.db import connection
 
-from rag.models import Chunk, ChunkTerms, DataSource, Document, SourceConfig, SourceTerm
-from rag.providers.stores.pgvector import filters as narrowing
-from rag.providers.stores.pgvector import lexical, terms
-from rag.providers.stores.pgvector.stemming import stemmer, term_of, words_of
+from rag.models import Chunk, DataSource, Document
+from rag.models.content.index_tables import ChunkTerms, SourceConfig, SourceTerm
+from rag.providers.stores.pgvector import filters, lexical, terms
+from rag.providers.stores.pgvector.stemming import hash_stem, split_words, stemmer
 from rag.types import Filters, Scope
 from ragsite.postgres.models import uuid7
 from tests.support.factories import World, ingest_text
@@ -47,7 +48,7 @@ def add(document: Document, texts: Sequence[str]) -> list[Chunk]:
 
 
 def follow(*documents: Document) -> None:
-    terms.follow([each.pk for each in documents], text_of=lambda text, headings, title: text)
+    terms.sync([document.pk for document in documents])
 
 
 def scope(*sources: DataSource, **filters: Any) -> Scope:
@@ -55,9 +56,9 @@ def scope(*sources: DataSource, **filters: Any) -> Scope:
 
 
 def searched(question: str, within: Scope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
-    wanted = lexical.wanted(question, within.source_ids)
-    found = lexical.search(wanted, within, k)
-    scores = lexical.compare(wanted, found)
+    wanted = lexical.build_query(question, within.source_ids)
+    found = lexical.search(wanted, within, k, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
+    scores = lexical.score(wanted, found)
     return [(chunk_id, scores[chunk_id].score) for chunk_id in found]
 
 
@@ -107,7 +108,7 @@ def test_scores_and_statistics_are_those_of_the_formula_whatever_was_written_and
             add(document, some)
         else:
             document = documents.pop(chance.randrange(len(documents)))
-            terms.forget(list(Chunk.objects.filter(document=document).values_list("pk", flat=True)))
+            terms.delete(list(Chunk.objects.filter(document=document).values_list("pk", flat=True)))
             document.delete()
         check_statistics()
     texts = dict(Chunk.objects.filter(source__in=sources[:2]).values_list("pk", "text"))
@@ -126,27 +127,38 @@ def test_a_word_in_another_source_changes_nothing(world: World) -> None:
     question = "zebra running lion wordc"
 
     def answer() -> tuple[Any, ...]:
-        wanted = lexical.wanted(question, [mine.pk])
-        return wanted, lexical.search(wanted, scope(mine), 10), lexical.compare(wanted, list(everything))
+        wanted = lexical.build_query(question, [mine.pk])
+        return (
+            wanted,
+            lexical.search(wanted, scope(mine), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS),
+            lexical.score(wanted, list(everything)),
+        )
 
     everything = Chunk.objects.filter(source=mine).order_by("pk").values_list("pk", flat=True)
     before = answer()
     written(secret, ["zebra zebra", "wordc", "lion wordc"] * 5, lang="de")
     assert answer() == before
-    assert not set(lexical.search(lexical.wanted(question, [mine.pk, secret.pk]), scope(mine), 10)) - set(everything)
+    assert not set(
+        lexical.search(
+            lexical.build_query(question, [mine.pk, secret.pk]),
+            scope(mine),
+            10,
+            exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS,
+        )
+    ) - set(everything)
 
 
 def test_nobody_waits_while_words_are_stemmed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A very long document keeps the source's other writers waiting for no longer than its words are counted."""
     held: list[int] = []
 
-    def terms_of(texts: Sequence[str], configs: Sequence[str]) -> list[list[int]]:
+    def terms_of_texts(texts: Sequence[str], configs: Sequence[str]) -> list[list[int]]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
             held.append(cursor.fetchone()[0])
         return type(stemmer).terms(stemmer, texts, configs)
 
-    monkeypatch.setattr(stemmer, "terms", terms_of)
+    monkeypatch.setattr(stemmer, "terms", terms_of_texts)
     written(world.source(), ["zebra runs", "lion"])
     assert held[0] == 0
     check_statistics()
@@ -154,22 +166,22 @@ def test_nobody_waits_while_words_are_stemmed(world: World, monkeypatch: pytest.
 
 def test_what_was_removed_leaves_no_trace_in_the_statistics(world: World) -> None:
     document = written(world.source(), ["zebra", "lion"])
-    terms.forget(list(Chunk.objects.values_list("pk", flat=True)))
+    terms.delete(list(Chunk.objects.values_list("pk", flat=True)))
     assert not ChunkTerms.objects.exists()
     assert not SourceTerm.objects.exists()
-    assert lexical.wanted("zebra", [document.source_id]).chunks == 0
+    assert lexical.build_query("zebra", [document.source_id]).chunk_count == 0
     assert searched("zebra", scope(document.source)) == []
 
 
-@pytest.mark.parametrize("most_tagged", [0, 2_000])
-def test_every_filter_holds(world: World, monkeypatch: pytest.MonkeyPatch, most_tagged: int) -> None:
-    monkeypatch.setattr(narrowing, "_MOST_TAGGED", most_tagged)
+@pytest.mark.parametrize("max_tagged", [0, 2_000])
+def test_every_filter_holds(world: World, monkeypatch: pytest.MonkeyPatch, max_tagged: int) -> None:
+    monkeypatch.setattr(filters, "_MAX_TAGGED_DOCUMENTS", max_tagged)
     source = world.source()
     written(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
     other = written(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")
     (chunk_id,) = Chunk.objects.filter(document=other).values_list("pk", flat=True)
-    for filters in ({"langs": ("de",)}, {"tags": ("c", "x")}, {"content_types": ("text/html",)}):
-        assert [key for key, _ in searched("zebra", scope(source, **filters))] == [chunk_id]
+    for conditions in ({"langs": ("de",)}, {"tags": ("c", "x")}, {"content_types": ("text/html",)}):
+        assert [key for key, _ in searched("zebra", scope(source, **conditions))] == [chunk_id]
     for nothing in ({"source_types": ("faq",)}, {"langs": ("fr",)}, {"langs": ("de",), "tags": ("a",)}):
         assert searched("zebra", scope(source, **nothing)) == []
 
@@ -189,17 +201,17 @@ def test_a_question_finds_texts_of_every_language_in_its_scope(world: World) -> 
     source = world.source()
     written(source, ["He was running there."], lang="en")
     written(source, ["Das Running ist ein Sport."], lang="de")
-    wanted = lexical.wanted("running", [source.pk])
-    assert len(lexical.search(wanted, scope(source), 10)) == 2
-    assert [(word.chunks, word.terms) for word in wanted.words] == [
-        (2, frozenset({term_of("run"), term_of("running")}))
+    wanted = lexical.build_query("running", [source.pk])
+    assert len(lexical.search(wanted, scope(source), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)) == 2
+    assert [(word.chunk_count, word.terms) for word in wanted.words] == [
+        (2, frozenset({hash_stem("run"), hash_stem("running")}))
     ]
 
 
 def test_identifiers_are_found_whole_and_by_their_parts(world: World) -> None:
     source = world.source()
     written(source, ["def parse_http_header(): ...", "new HTTPServerError2()", "std::io::Error", "a.b.config"])
-    assert words_of("getUserName HTTPServer2 snake_case_id") == [
+    assert split_words("getUserName HTTPServer2 snake_case_id") == [
         "getusername", "get", "user", "name", "httpserver2", "http", "server", "2", "snake_case_id", "snake", "case",
         "id",
     ]  # fmt: skip
@@ -213,19 +225,19 @@ def test_coverage_is_the_share_of_the_words_by_their_rarity(world: World) -> Non
     source = world.source()
     written(source, ["zebra lion", "lion", "lion worda"])
     whole, part, _ = Chunk.objects.order_by("position").values_list("pk", flat=True)
-    wanted = lexical.wanted("the zebras, lions", [source.pk])
+    wanted = lexical.build_query("the zebras, lions", [source.pk])
     zebra, lion = math.log(1 + 2.5 / 1.5), math.log(1 + 0.5 / 3.5)
-    matches = lexical.compare(wanted, [whole, part])
+    matches = lexical.score(wanted, [whole, part])
     assert matches[whole].coverage == pytest.approx(1.0)
     assert matches[part].coverage == pytest.approx(lion / (zebra + lion))
-    assert lexical.compare(lexical.wanted("the", [source.pk]), [whole])[whole] == lexical.Match(0.0, 0.0)
+    assert lexical.score(lexical.build_query("the", [source.pk]), [whole])[whole] == lexical.LexicalScore(0.0, 0.0)
 
 
 def test_the_commonest_words_find_no_candidates_where_there_are_rarer_ones(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
-    monkeypatch.setattr(lexical, "_MOST_LOOKED_UP", 4)
+    monkeypatch.setattr(lexical, "_MAX_LOOKED_UP_CHUNKS", 4)
     source = world.source()
     written(source, ["lion worda"] * 5 + ["lion zebra", "zebra"])
     texts = dict(Chunk.objects.values_list("pk", "text"))
@@ -247,7 +259,7 @@ def test_a_filter_that_leaves_none_of_the_rarest_words_leaves_the_others(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
-    monkeypatch.setattr(lexical, "_MOST_LOOKED_UP", 1)
+    monkeypatch.setattr(lexical, "_MAX_LOOKED_UP_CHUNKS", 1)
     source = world.source()
     written(source, ["zebra"], tags=["others"])
     written(source, ["lion", "lion again"], tags=["mine"])
@@ -265,7 +277,7 @@ def test_a_new_title_is_found_and_the_old_one_no_more(world: World) -> None:
 def test_a_language_that_this_postgresql_does_not_know_is_left_as_it_is(world: World) -> None:
     source = world.source()
     written(source, ["zebra runs"], lang="eo")
-    assert stemmer.terms_of(["runs"], "klingon") == {"runs": term_of("runs")}
+    assert stemmer.terms_of_words(["runs"], "klingon") == {"runs": hash_stem("runs")}
     assert len(searched("zebra", scope(source))) == 1
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from rag.models import Chunk, Document
-from rag.providers.base import Vectors, Version
-from rag.providers.stores.pgvector import filters as narrowing
+from rag.providers.base import Vectors
+from rag.providers.stores.base import DocumentVersion, ScopeQuery
+from rag.providers.stores.pgvector import filters
 from rag.providers.stores.pgvector.store import PgVectorStore
-from rag.types import ChunkDraft, Filters, Scope
+from rag.types import ChunkDraft, Filters, Hit, Mode, Scope
 from tests.support.factories import World
 
 CHUNKS = 3000
@@ -31,14 +32,18 @@ def fill(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[u
         chunk_count=len(vectors), revision=uuid.uuid4(), source_type="doc", **fields,
     )  # fmt: skip
     drafts = [ChunkDraft(position, position, position + 1, "x", (), 1) for position in range(len(vectors))]
-    store = PgVectorStore(dimensions=384, exact_limit=0)
     digests = [uuid.uuid4() for _ in drafts]
-    store.replace(
-        [Version(document, drafts, digests, range(len(drafts)), vectors.astype(np.float16))],
-        model_id=source.embedding_model_id,
-    )
+    version = DocumentVersion(document, drafts, digests, range(len(drafts)), vectors.astype(np.float16))
+    PgVectorStore(exact_limit=0).write([version], model=source.embedding_model)
     ids = Chunk.objects.filter(document=document).order_by("position").values_list("pk", flat=True)
     return source.pk, list(ids)
+
+
+def search(store: PgVectorStore, vector: Vectors, scope: Scope, limit: int) -> list[Hit]:
+    (candidates,) = store.search("", [ScopeQuery(scope, vector)], mode=Mode.DENSE, limit=limit)
+    assert candidates.lexical_ids == ()
+    assert candidates.dense_ids == tuple(chunk.chunk_id for chunk in candidates.chunks)
+    return [Hit(chunk.chunk_id, chunk.cosine) for chunk in candidates.chunks]
 
 
 @pytest.mark.parametrize("exact_limit", [20_000, 0], ids=["exact", "approximate"])
@@ -50,14 +55,14 @@ def test_a_scope_of_a_thousandth_gets_a_full_and_correct_result(
     mine, ids = fill(world, "mine", vectors[:small])
     everyone, all_ids = fill(world, "everyone", vectors[small:])
     model_id = world.home.sources.get(slug="mine").embedding_model_id
-    store = PgVectorStore(dimensions=384, exact_limit=exact_limit)
+    store = PgVectorStore(exact_limit=exact_limit)
     question = vectors[100]
     for scope_ids, chunk_ids, chosen, k in (
         ((mine,), ids, vectors[:small], small),
         ((mine, everyone), ids + all_ids, vectors, 20),
     ):
         scope = Scope(source_ids=scope_ids, model_id=model_id)
-        hits = store.search(question, scope, k)
+        hits = search(store, question, scope, k)
         similarity = chosen.astype(np.float16).astype(np.float32) @ question
         best = np.argsort(-similarity)[:k]
         assert len(hits) == k
@@ -71,37 +76,37 @@ def test_asking_for_more_than_there_is(world: World, vectors: Vectors) -> None:
     source_id, ids = fill(world, "mine", vectors[:5])
     model_id = world.home.sources.get().embedding_model_id
     for exact_limit in (0, 100):
-        store = PgVectorStore(dimensions=384, exact_limit=exact_limit)
-        assert {hit.chunk_id for hit in store.search(vectors[0], Scope((source_id,), model_id), 50)} == set(ids)
-        assert store.search(vectors[0], Scope((), model_id), 50) == []
-        assert store.search(vectors[0], Scope((source_id,), uuid.uuid4()), 50) == []
+        store = PgVectorStore(exact_limit=exact_limit)
+        assert {hit.chunk_id for hit in search(store, vectors[0], Scope((source_id,), model_id), 50)} == set(ids)
+        assert search(store, vectors[0], Scope((), model_id), 50) == []
+        assert search(store, vectors[0], Scope((source_id,), uuid.uuid4()), 50) == []
 
 
-@pytest.mark.parametrize("most_tagged", [0, 2_000])
+@pytest.mark.parametrize("max_tagged", [0, 2_000])
 def test_filters_narrow_in_both_forms(
-    world: World, vectors: Vectors, monkeypatch: pytest.MonkeyPatch, most_tagged: int
+    world: World, vectors: Vectors, monkeypatch: pytest.MonkeyPatch, max_tagged: int
 ) -> None:
-    monkeypatch.setattr(narrowing, "_MOST_TAGGED", most_tagged)
+    monkeypatch.setattr(filters, "_MAX_TAGGED_DOCUMENTS", max_tagged)
     english, _ = fill(world, "en", vectors[:50], lang="en", tags=["a", "b"])
     french, french_ids = fill(world, "fr", vectors[50:100], lang="fr", tags=["c"], content_type="text/html")
     model_id = world.home.sources.all()[0].embedding_model_id
     for exact_limit in (0, 1000):
-        store = PgVectorStore(dimensions=384, exact_limit=exact_limit)
-        for filters in (
+        store = PgVectorStore(exact_limit=exact_limit)
+        for conditions in (
             Filters(langs=("fr",)),
             Filters(tags=("c", "d")),
             Filters(content_types=("text/html", "text/csv")),
             Filters(source_types=("doc",), langs=("fr",)),
         ):
-            hits = store.search(vectors[0], Scope((english, french), model_id, filters), 50)
+            hits = search(store, vectors[0], Scope((english, french), model_id, conditions), 50)
             assert {hit.chunk_id for hit in hits} == set(french_ids)
-        assert store.search(vectors[0], Scope((english, french), model_id, Filters(source_types=("email",))), 5) == []
+        assert search(store, vectors[0], Scope((english, french), model_id, Filters(source_types=("email",))), 5) == []
 
 
 def test_equal_scores_come_in_the_same_order_every_time(world: World, vectors: Vectors) -> None:
     source_id, _ = fill(world, "mine", np.repeat(vectors[:1], 40, axis=0))
     model_id = world.home.sources.get().embedding_model_id
-    store = PgVectorStore(dimensions=384, exact_limit=1000)
-    first = store.search(vectors[0], Scope((source_id,), model_id), 10)
-    assert first == store.search(vectors[0], Scope((source_id,), model_id), 10)
+    store = PgVectorStore(exact_limit=1000)
+    first = search(store, vectors[0], Scope((source_id,), model_id), 10)
+    assert first == search(store, vectors[0], Scope((source_id,), model_id), 10)
     assert [hit.chunk_id for hit in first] == sorted(hit.chunk_id for hit in first)

@@ -1,4 +1,4 @@
-"""The statistics of words are the sums of what the chunks' rows say, and are set right where they are not."""
+"""Term statistics are the sums over the terms of chunks; wrong ones are found and repaired."""
 
 from io import StringIO
 
@@ -6,49 +6,51 @@ import pytest
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 
-from rag.models import SourceConfig, SourceTerm
-from rag.providers.stores.pgvector import term_statistics
-from rag.services.maintenance import term_statistics as check
+from rag.models.content.index_tables import SourceConfig, SourceTerm
+from rag.providers.stores.pgvector.store import PgVectorStore
+from rag.services.maintenance import term_statistics
 from tests.support.factories import World, ingest_text
 
 
-def counts() -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = [*SourceTerm.objects.order_by("pk").values_list("source", "term", "chunks")]
-    return [*found, *SourceConfig.objects.order_by("pk").values_list("source", "config", "chunks")]
+def statistics() -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = [*SourceTerm.objects.order_by("pk").values_list("source", "term", "chunks")]
+    return [*rows, *SourceConfig.objects.order_by("pk").values_list("source", "config", "chunks")]
 
 
-def test_counts_are_checked_and_repaired(world: World) -> None:
-    """One that is wrong, one that is missing, one that nothing stands behind, source by source."""
-    one, other = world.source(), world.source("other")
-    ingest_text(one, "a", "Zebras run and lions sleep.")
+def test_wrong_statistics_are_found_and_repaired(world: World) -> None:
+    """A wrong count, a missing one, and one of a term that no chunk has; only of the source that has them."""
+    source, other = world.source(), world.source("other")
+    ingest_text(source, "a", "Zebras run and lions sleep.")
     ingest_text(other, "a", "Lions.")
     SourceConfig.objects.create(source=other, config="german", chunks=0)
-    right = counts()
+    correct = statistics()
     call_command("check_term_statistics", stdout=(out := StringIO()))
-    assert out.getvalue() == "The statistics of words are what the chunks say.\n"
-    zebra, lion, *_ = SourceTerm.objects.filter(source=one)
+    assert out.getvalue() == "The term statistics of all sources are correct.\n"
+    zebra, lion, *_ = SourceTerm.objects.filter(source=source)
     SourceTerm.objects.filter(pk=zebra.pk).update(chunks=7)
     SourceTerm.objects.filter(pk=lion.pk).delete()
-    SourceTerm.objects.create(source=one, term=1, chunks=1)
-    SourceConfig.objects.filter(source=one).update(chunks=9)
+    SourceTerm.objects.create(source=source, term=1, chunks=1)
+    SourceConfig.objects.filter(source=source).update(chunks=9)
     with pytest.raises(CommandError, match="differ: 1"):
         call_command("check_term_statistics", stdout=(out := StringIO()))
-    assert out.getvalue() == f"{one.slug} ({one.pk}): 4 counts differ\n"
+    assert out.getvalue() == f"{source.slug} ({source.pk}): 4 counts differ\n"
     call_command("check_term_statistics", "--repair", stdout=StringIO())
-    assert counts() == right
+    assert statistics() == correct
 
 
-def test_a_night_goes_on_where_the_last_one_stopped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.delete(check._LAST)
+def test_a_check_continues_after_the_source_that_was_checked_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.delete(term_statistics._LAST_SOURCE_KEY)
     sources = [world.source(name).pk for name in ("one", "two")]
     checked: list[object] = []
 
-    def differing(key: object) -> int:
-        checked.append(key)
+    def count_wrong_statistics(store: PgVectorStore, source_id: object) -> int:
+        checked.append(source_id)
         return 0
 
-    monkeypatch.setattr(term_statistics, "differing", differing)
+    monkeypatch.setattr(PgVectorStore, "count_wrong_statistics", count_wrong_statistics)
     for _ in range(3):
-        check.check_some(seconds=-1)
-    check.check_some()
+        term_statistics.check_in_turn(max_seconds=-1)
+    term_statistics.check_in_turn()
     assert checked == [sources[0], sources[1], sources[0], sources[1], sources[0]]

@@ -7,7 +7,8 @@ import pytest
 from django.core.cache import cache
 
 from orgs.access.caller import Caller
-from rag.models import Chunk, DataSource, Document, EmbeddingModel, PieceBits
+from rag.models import Chunk, DataSource, Document, EmbeddingModel
+from rag.models.content.index_tables import PieceBits
 from rag.providers import registry
 from rag.services.maintenance import token_signatures
 from rag.services.search import queries
@@ -105,7 +106,7 @@ def test_the_setting_says_whose_chunks_have_bits(
 def test_chunks_without_bits_are_supplied_where_the_last_slice_ended(
     world: World, provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_signatures, "_AT_ONCE", 1)
+    monkeypatch.setattr(token_signatures, "_BATCH_SIZE", 1)
     settings.RAG_SWEEP_INTERVAL_SECONDS = 0
     filled(world)
     expected = stored()
@@ -113,15 +114,15 @@ def test_chunks_without_bits_are_supplied_where_the_last_slice_ended(
     PieceBits.objects.all().delete()
     counts = []
     for _ in range(8):
-        token_signatures.supply()
+        token_signatures.backfill_signatures()
         counts.append(PieceBits.objects.count())
     assert counts[:3] == [1, 2, 3], "a batch a slice"
     assert stored() == expected, "as ingestion gave them, and a remote model's source is left alone"
     PieceBits.objects.all().delete()
-    token_signatures.supply()
+    token_signatures.backfill_signatures()
     assert stored() == {}, "a finished pass rests"
     settings.RAG_TOKEN_SIGNATURES = "all"
     cache.clear()
     for _ in range(8):
-        token_signatures.supply()
+        token_signatures.backfill_signatures()
     assert PieceBits.objects.count() == Chunk.objects.count() == 6

@@ -158,8 +158,8 @@ def provider() -> Any:
 
 def test_a_file_counts_with_its_text(world: World) -> None:
     original = Original.objects.create(source=world.source(), file="x", name="x.pdf", size=1000, sha256="x")
-    assert quota.size_of("Grün", original.pk) == 1005
-    assert quota.size_of("Grün") == 5
+    assert quota.document_size("Grün", original.pk) == 1005
+    assert quota.document_size("Grün") == 5
     Document.objects.create(
         source=original.source, path="old", title="x", text="old", content_type="text/plain", source_type="doc",
         content_hash="x", chunk_size=1, chunk_overlap=0, chunk_count=2, bytes=1003, original=original,
@@ -173,7 +173,7 @@ def test_counters_are_checked_and_repaired(world: World) -> None:
     ingest_text(world.source(), "a", "Zebras.")
     ingest_text(world.source("abroad", organization=world.abroad), "a", "Lions.")
     call_command("check_usage", stdout=(out := StringIO()))
-    assert out.getvalue() == "The counters are what is stored.\n"
+    assert out.getvalue() == "The counters of all organisations are correct.\n"
     Usage.objects.filter(organization=world.home).update(chunks=7)
     Usage.objects.filter(organization=world.abroad).delete()
     with pytest.raises(CommandError, match="differs: 2"):

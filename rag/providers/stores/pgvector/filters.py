@@ -1,4 +1,4 @@
-"""What a question is narrowed to, as SQL over the columns that a document and the copies of it have."""
+"""The filters of a search as SQL over the columns that documents and vectors share."""
 
 import uuid
 from typing import Any
@@ -7,33 +7,36 @@ from rag.models import Document
 from rag.types import Filters, Scope
 from ragsite.postgres import identity
 
-# Of a deleted document vectors are left until it is purged. PostgreSQL reads these ids once and hashes them.
+# The vectors of a deleted document stay until it is purged. PostgreSQL reads these ids once and hashes them.
 NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
-# More documents take longer to be looked up one by one than a table of 100,000 chunks to be read.
-_MOST_TAGGED = 2_000
+# Looking up more documents one by one takes longer than reading a table of 100,000 chunks.
+_MAX_TAGGED_DOCUMENTS = 2_000
+# Lookup -> SQL, with the column's name to be filled in.
+_SQL = {
+    "overlap": "{} && %s::text[]",
+    "in": "{} = ANY(%s)",
+    "gte": "{} >= %s",
+    "lte": "{} <= %s",
+}
 
 
-def conditions(filters: Filters) -> list[tuple[str, Any]]:
-    """Conditions with their values, all of which must hold; none without filters."""
-    possible = (
-        ("tags && %s::text[]", list(filters.tags)),
-        ("source_type = ANY(%s)", list(filters.source_types)),
-        ("content_type = ANY(%s)", list(filters.content_types)),
-        ("lang = ANY(%s)", list(filters.langs)),
-        ("date >= %s", filters.date_from),
-        ("date <= %s", filters.date_to),
-    )
-    return [(condition, value) for condition, value in possible if value]
+def sql_conditions(filters: Filters) -> list[tuple[str, Any]]:
+    """Return SQL conditions with their values, all of which must hold; none without filters."""
+    return [(_SQL[condition.lookup].format(condition.field), condition.value) for condition in filters.conditions]
 
 
-def tagged(scope: Scope) -> list[uuid.UUID] | None:
-    """The documents of the scope's sources that have one of its tags, by an index. None if no tags are asked for, or if
-    they are more than looking them up is worth."""
-    if not scope.filters.tags:
+def documents_with_tags(scope: Scope) -> list[uuid.UUID] | None:
+    """Look up the documents of the scope's sources that have one of its tags, by an index.
+
+    Returns:
+        Their ids; None if the scope has no tags, or so many documents have one that looking them up does not pay.
+    """
+    tags = list(scope.filters.tags)
+    if not tags:
         return None
-    found = Document.objects.filter(source__in=scope.source_ids, tags__overlap=list(scope.filters.tags)).order_by()
-    # Under the callers' policies that index would not be used: its operator is not leakproof. These ids only narrow,
-    # and whatever is read by them is fenced.
-    with identity.acting(identity.WORKER):
-        ids = list(found.values_list("pk", flat=True)[: _MOST_TAGGED + 1])
-    return ids if len(ids) <= _MOST_TAGGED else None
+    documents = Document.objects.filter(source__in=scope.source_ids, tags__overlap=tags).order_by()
+    # PostgreSQL would not use the index under the caller's RLS policies: its operator is not leakproof. The ids only
+    # narrow the search, and RLS protects what is read by them.
+    with identity.run_as(identity.WORKER):
+        ids = list(documents.values_list("pk", flat=True)[: _MAX_TAGGED_DOCUMENTS + 1])
+    return ids if len(ids) <= _MAX_TAGGED_DOCUMENTS else None

@@ -1,16 +1,15 @@
-"""The HNSW index of each table of vectors: built when it pays, and not row by row during a first load.
+"""The HNSW index of each table of vectors: built when it pays, not row by row during a first load.
 
-Entering rows into a live index is what bounds writing (about 400 a second); building it over rows that are there takes
-a quarter of the time. Until it is there every search is exact, which is right at any size and quick up to the limit.
+Inserting rows into an existing index is what bounds writing (about 400 a second); building it over existing rows takes
+a quarter of the time. Until it exists every search is exact: correct at any size, and fast up to the limit.
 """
-
-from dataclasses import dataclass
 
 import structlog
 from django.conf import settings
 from django.db import connection
 
-from rag.models import EMBEDDING_TABLES
+from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.providers.stores.base import VectorIndex
 from ragsite.postgres.base import owning
 from ragsite.postgres.locks import session_lock
 
@@ -23,18 +22,8 @@ _CREATE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class IndexState:
-    """rows: about as many are there now. inserted: how many ever were, since the statistics began."""
-
-    dimensions: int
-    is_there: bool
-    rows: int
-    inserted: int
-
-
-def states() -> list[IndexState]:
-    """Of every table, from the statistics that PostgreSQL keeps anyway."""
+def list_indexes() -> list[VectorIndex]:
+    """Return the index of every table, with the row counts that PostgreSQL's statistics have anyway."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT stat.relname, stat.n_live_tup, stat.n_tup_ins, coalesce(entry.indisvalid, false) "
@@ -43,20 +32,25 @@ def states() -> list[IndexState]:
             "WHERE stat.relid = ANY(%s::regclass[])",
             [[_table(dimensions) for dimensions in EMBEDDING_TABLES]],
         )
-        found = {name: values for name, *values in cursor.fetchall()}
+        rows = {name: values for name, *values in cursor.fetchall()}
     return [
-        IndexState(dimensions, is_there=valid, rows=rows, inserted=inserted)
+        VectorIndex(dimensions, is_built=is_valid, row_count=row_count, inserted_count=inserted_count)
         for dimensions in EMBEDDING_TABLES
-        for rows, inserted, valid in [found[_table(dimensions)]]
+        for row_count, inserted_count, is_valid in [rows[_table(dimensions)]]
     ]
 
 
 def build(dimensions: int) -> bool:
-    """Build the index beside readers and writers; False if another process is at it. An unfinished one is replaced."""
+    """Build the index beside readers and writers, replacing an unfinished one.
+
+    Returns:
+        False if another process is building it.
+    """
+    # A lock of the session: CREATE INDEX CONCURRENTLY cannot run in a transaction.
     with owning(), session_lock(f"hnsw/{dimensions}") as is_acquired, connection.cursor() as cursor:
         if not is_acquired:
             return False
-        logger.info("vector_index_build_begun", dimensions=dimensions)
+        logger.info("vector_index_build_started", dimensions=dimensions)
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_name(dimensions)}")
         cursor.execute(
             "SELECT set_config('maintenance_work_mem', %s, false)", [f"{settings.RAG_INDEX_BUILD_MEMORY_MB}MB"]
@@ -70,7 +64,7 @@ def build(dimensions: int) -> bool:
 
 
 def drop(dimensions: int) -> None:
-    """Searches are exact until it is built again."""
+    """Drop the index: searches are exact until it is built again."""
     with owning(), connection.cursor() as cursor:
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_name(dimensions)}")
 

@@ -1,4 +1,4 @@
-"""BM25 in PostgreSQL: the chunks that have a question's words (docs/decisions/0023-bm25-in-postgresql.md)."""
+"""BM25 in PostgreSQL: finds and scores chunks by a query's words (docs/decisions/0023-bm25-in-postgresql.md)."""
 
 import math
 import uuid
@@ -7,134 +7,139 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 
-from rag.errors import IndexUnavailable
-from rag.models import SourceConfig, SourceTerm
-from rag.models.content.index_tables import TERM_DIMENSIONS
+from rag.models.content.index_tables import TERM_DIMENSIONS, SourceConfig, SourceTerm
 from rag.text import languages
 from rag.types import Filters, Scope
 
-from .filters import NOT_DELETED, conditions, tagged
-from .stemming import stemmer, words_of
+from .filters import NOT_DELETED, documents_with_tags, sql_conditions
+from .stemming import split_words, stemmer
 
-# Above the limit of exact search, words are looked up in the order of their rarity until so many chunks may have one.
-_MOST_LOOKED_UP = 5_000
+# Above the limit of exact search, candidates are looked up by words in the order of their document frequency, until so
+# many chunks may have one of them.
+_MAX_LOOKED_UP_CHUNKS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word of the question, so many times. terms: one for each way in which it is stemmed in the scope. chunks: how
-    many have it."""
+class QueryTerm:
+    """A word of the query.
+
+    Attributes:
+        terms: Its stems, one per text search configuration in scope.
+        count: How often it occurs in the query.
+        chunk_count: Its document frequency: how many chunks have it.
+        idf: Inverse document frequency, as BM25 has it.
+    """
 
     terms: frozenset[int]
-    times: int
-    chunks: int
-    rarity: float
+    count: int
+    chunk_count: int
+    idf: float
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is looked for in the sources that it was made for, which have so many chunks."""
+class LexicalQuery:
+    """A query for the sources that it was built for, which have `chunk_count` chunks together."""
 
-    words: tuple[Word, ...]
-    chunks: int
+    words: tuple[QueryTerm, ...]
+    chunk_count: int
 
     @property
     def weights(self) -> dict[int, float]:
-        """What each term counts for, in ascending order."""
-        found: Counter[int] = Counter()
+        """The weight of each term, in ascending order of the terms."""
+        weights: Counter[int] = Counter()
         for word in self.words:
-            found.update(dict.fromkeys(word.terms, word.times * word.rarity))
-        return dict(sorted(found.items()))
+            weights.update(dict.fromkeys(word.terms, word.count * word.idf))
+        return dict(sorted(weights.items()))
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """How a chunk matches the words. score: BM25, 0 for none of them. coverage: 0…1, the share of them that it has,
-    each weighted by its rarity."""
+class LexicalScore:
+    """How well a chunk matches. score: BM25, 0 for no word. coverage: 0...1, the share of the words, by their IDF."""
 
     score: float
     coverage: float
 
 
-def wanted(question: str, source_ids: Sequence[uuid.UUID]) -> Wanted:
-    """The question's words, without stop words, as rare as they are in these sources and no others. Raises
-    IndexUnavailable."""
-    try:
-        configs = _configs(source_ids)
-        asked = words_of(question)
-        known = {config: stemmer.terms_of(asked, config) for config in configs}
-        own = known[_config_of(question, configs)] if configs else {}
-        stemmed = Counter(
-            frozenset(term for each in known.values() if (term := each[word]) is not None)
-            for word in asked
-            if own.get(word) is not None
-        )
-        held = _chunks_having(source_ids, sorted({term for terms in stemmed for term in terms}))
-    except DatabaseError as error:
-        raise IndexUnavailable("The search index does not answer.") from error
-    total = sum(configs.values())
-    words = []
-    for terms, times in sorted(stemmed.items(), key=lambda item: sorted(item[0])):
-        chunks = min(total, sum(held.get(term, 0) for term in terms))
-        words.append(Word(terms, times, chunks, math.log(1 + (total - chunks + 0.5) / (chunks + 0.5))))
-    return Wanted(tuple(words), total)
+def build_query(text: str, source_ids: Sequence[uuid.UUID]) -> LexicalQuery:
+    """Stem the query's words, without stop words, and compute their IDF in these sources and no others.
 
-
-def search(wanted: Wanted, scope: Scope, k: int) -> list[uuid.UUID]:
-    """The k chunks of the scope with the highest BM25, best first; only such that have one of the words.
-
-    Raises IndexUnavailable.
+    The query is stemmed with every text search configuration in scope. A word's document frequency is the sum over its
+    stems, capped at the number of chunks; its IDF follows from that.
     """
-    if not any(word.chunks for word in wanted.words):
+    configs = _config_counts(source_ids)
+    words = split_words(text)
+    terms_by_config = {config: stemmer.terms_of_words(words, config) for config in configs}
+    query_terms = terms_by_config[_query_config(text, configs)] if configs else {}
+    counts = Counter(
+        frozenset(term for terms in terms_by_config.values() if (term := terms[word]) is not None)
+        for word in words
+        if query_terms.get(word) is not None
+    )
+    chunks_by_term = _chunks_with_terms(source_ids, sorted({term for terms in counts for term in terms}))
+    total = sum(configs.values())
+    query_words = []
+    for terms, count in sorted(counts.items(), key=lambda item: sorted(item[0])):
+        chunk_count = min(total, sum(chunks_by_term.get(term, 0) for term in terms))
+        idf = math.log(1 + (total - chunk_count + 0.5) / (chunk_count + 0.5))
+        query_words.append(QueryTerm(terms, count, chunk_count, idf))
+    return LexicalQuery(tuple(query_words), total)
+
+
+def search(query: LexicalQuery, scope: Scope, limit: int, *, exact_limit: int) -> list[uuid.UUID]:
+    """Find the chunks of the scope with the highest BM25 scores, best first: only chunks that have a word of the query.
+
+    Args:
+        query: Of `build_query`.
+        scope: Where to search.
+        limit: How many chunks.
+        exact_limit: With more chunks in scope, candidates are looked up by the query's rarest words first.
+    """
+    if not any(word.chunk_count for word in query.words):
         return []
-    try:
-        where, values = _conditions(scope)
-        if wanted.chunks > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:
-            # What a filter leaves may have none of the rarest words.
-            looked_up = list(wanted.weights) if scope.filters != Filters() else _looked_up(wanted)
-            where, values = f"terms && %s::int[] AND {where}", [looked_up, *values]
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT chunk_id, distance FROM (SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance "
-                f"FROM rag_chunkterms WHERE {where} ORDER BY distance, chunk_id LIMIT %s) AS best "
-                # Terms have no row-level security, under which their index would be of no use; chunks have.
-                "WHERE EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) ORDER BY distance, chunk_id",
-                [_vector(wanted), *values, k],
-            )
-            return [chunk_id for chunk_id, distance in cursor.fetchall() if distance < 0]
-    except DatabaseError as error:
-        raise IndexUnavailable("The search index does not answer.") from error
+    where, values = _where(scope)
+    if query.chunk_count > exact_limit:
+        # The documents that match a filter may have none of the rarest words.
+        terms = list(query.weights) if scope.filters != Filters() else _rarest_terms(query)
+        where, values = f"terms && %s::int[] AND {where}", [terms, *values]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT chunk_id, distance FROM (SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance "
+            f"FROM rag_chunkterms WHERE {where} ORDER BY distance, chunk_id LIMIT %s) AS best "
+            # Terms have no row-level security, which would make their index useless; chunks have it.
+            "WHERE EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) ORDER BY distance, chunk_id",
+            [_vector(query), *values, limit],
+        )
+        return [chunk_id for chunk_id, distance in cursor.fetchall() if distance < 0]
 
 
-def compare(wanted: Wanted, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Match]:
-    """How each of these chunks matches, however it was found. Raises IndexUnavailable."""
-    if not wanted.words:
-        return dict.fromkeys(chunk_ids, Match(0.0, 0.0))
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT chunk_id, -(weights <#> %s::sparsevec), "
-                "ARRAY(SELECT term FROM unnest(%s::int[]) AS term WHERE term = ANY(terms)) "
-                "FROM rag_chunkterms WHERE chunk_id = ANY((SELECT %s::uuid[])::uuid[])",
-                [_vector(wanted), list(wanted.weights), list(chunk_ids)],
-            )
-            rows = cursor.fetchall()
-    except DatabaseError as error:
-        raise IndexUnavailable("The search index does not answer.") from error
-    whole = sum(word.rarity for word in wanted.words)
-    found = {chunk_id: Match(score, _coverage(wanted, held, whole)) for chunk_id, score, held in rows}
-    return {chunk_id: found.get(chunk_id, Match(0.0, 0.0)) for chunk_id in chunk_ids}
+def score(query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, LexicalScore]:
+    """Score each of these chunks, however it was found."""
+    if not query.words:
+        return dict.fromkeys(chunk_ids, LexicalScore(0.0, 0.0))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT chunk_id, -(weights <#> %s::sparsevec), "
+            "ARRAY(SELECT term FROM unnest(%s::int[]) AS term WHERE term = ANY(terms)) "
+            "FROM rag_chunkterms WHERE chunk_id = ANY((SELECT %s::uuid[])::uuid[])",
+            [_vector(query), list(query.weights), list(chunk_ids)],
+        )
+        rows = cursor.fetchall()
+    total_idf = sum(word.idf for word in query.words)
+    scores = {
+        chunk_id: LexicalScore(bm25, _matched_idf(query, terms) / total_idf if total_idf else 0.0)
+        for chunk_id, bm25, terms in rows
+    }
+    return {chunk_id: scores.get(chunk_id, LexicalScore(0.0, 0.0)) for chunk_id in chunk_ids}
 
 
-def _coverage(wanted: Wanted, held: Sequence[int], whole: float) -> float:
-    return sum(word.rarity for word in wanted.words if not word.terms.isdisjoint(held)) / whole if whole else 0.0
+def _matched_idf(query: LexicalQuery, terms: Sequence[int]) -> float:
+    return sum(word.idf for word in query.words if not word.terms.isdisjoint(terms))
 
 
-def _configs(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
-    """By which configurations the sources' chunks are stemmed, and how many by each."""
+def _config_counts(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
+    """How many chunks of the sources each text search configuration has stemmed."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT config, sum(chunks) FROM {SourceConfig._meta.db_table} "
@@ -144,16 +149,16 @@ def _configs(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
         return {config: int(chunks) for config, chunks in cursor.fetchall()}
 
 
-def _config_of(question: str, configs: dict[str, int]) -> str:
-    """Whose stop words are left out: the question's, if that can be told and is among them; else the commonest's."""
-    if len(configs) > 1 and (lang := languages.detect_language(question)):
-        own = languages.text_search_config(lang)
-        if own in configs:
-            return own
+def _query_config(text: str, configs: dict[str, int]) -> str:
+    """Whose stop words are dropped: the query's language if it can be detected and is in scope; else the commonest."""
+    if len(configs) > 1 and (lang := languages.detect_language(text)):
+        config = languages.text_search_config(lang)
+        if config in configs:
+            return config
     return min(configs, key=lambda config: (-configs[config], config))
 
 
-def _chunks_having(source_ids: Sequence[uuid.UUID], terms: Sequence[int]) -> dict[int, int]:
+def _chunks_with_terms(source_ids: Sequence[uuid.UUID], terms: Sequence[int]) -> dict[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT term, sum(chunks) FROM {SourceTerm._meta.db_table} "
@@ -164,34 +169,34 @@ def _chunks_having(source_ids: Sequence[uuid.UUID], terms: Sequence[int]) -> dic
         return {term: int(chunks) for term, chunks in cursor.fetchall()}
 
 
-def _looked_up(wanted: Wanted) -> list[int]:
-    """By these terms candidates are found: a common word decides little where there is a rarer one."""
-    chosen, room = list[int](), _MOST_LOOKED_UP
+def _rarest_terms(query: LexicalQuery) -> list[int]:
+    """The terms that candidates are looked up by: a common word decides little where there is a rarer one."""
+    terms, remaining = list[int](), _MAX_LOOKED_UP_CHUNKS
     for word in sorted(
-        (word for word in wanted.words if word.chunks), key=lambda word: (word.chunks, sorted(word.terms))
+        (word for word in query.words if word.chunk_count), key=lambda word: (word.chunk_count, sorted(word.terms))
     ):
-        room -= word.chunks
-        if chosen and room < 0:
+        remaining -= word.chunk_count
+        if terms and remaining < 0:
             break
-        chosen += sorted(word.terms)
-    return chosen
+        terms += sorted(word.terms)
+    return terms
 
 
-def _vector(wanted: Wanted) -> str:
-    """As pgvector reads it: indexes from 1, ascending."""
-    pairs = ",".join(f"{term + 1}:{weight:.9g}" for term, weight in wanted.weights.items())
+def _vector(query: LexicalQuery) -> str:
+    """The query as pgvector's text format of a sparse vector: indexes from 1, ascending."""
+    pairs = ",".join(f"{term + 1}:{weight:.9g}" for term, weight in query.weights.items())
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
 
 
-def _conditions(scope: Scope) -> tuple[str, list[Any]]:
-    """SQL over the table of terms, and its values. What filters look at is read from the document."""
+def _where(scope: Scope) -> tuple[str, list[Any]]:
+    """SQL over the table of terms, and its values. The document has what filters look at."""
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", NOT_DELETED]
     values: list[Any] = [list(scope.source_ids)]
-    narrowed = conditions(scope.filters)
-    if (documents := tagged(scope)) is not None:
-        narrowed.append(("id = ANY((SELECT %s::uuid[])::uuid[])", documents))
-    if narrowed:
-        inside = " AND ".join(condition for condition, _ in narrowed)
-        parts.append(f"document_id IN (SELECT id FROM rag_document WHERE {parts[0]} AND {inside})")
-        values += [values[0], *(value for _, value in narrowed)]
+    conditions = sql_conditions(scope.filters)
+    if (document_ids := documents_with_tags(scope)) is not None:
+        conditions.append(("id = ANY((SELECT %s::uuid[])::uuid[])", document_ids))
+    if conditions:
+        inner = " AND ".join(condition for condition, _ in conditions)
+        parts.append(f"document_id IN (SELECT id FROM rag_document WHERE {parts[0]} AND {inner})")
+        values += [values[0], *(value for _, value in conditions)]
     return " AND ".join(parts), values

@@ -1,4 +1,9 @@
-"""From a text to its terms: words, and the parts of its identifiers, stemmed by PostgreSQL and hashed to numbers."""
+"""Text -> terms: words and the parts of identifiers, stemmed by PostgreSQL and hashed to numbers.
+
+Why not the stemmer of rag/text/words.py: terms must be stemmed as PostgreSQL's dictionaries do, stop words included,
+for every language that it has (words.py has Snowball's algorithms and its own stop words), and their results are
+cached and stored. words.py works without a database, on single sentences, with other rules for apostrophes.
+"""
 
 import functools
 import hashlib
@@ -10,27 +15,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from django.db import connection
 
 from rag.models.content.index_tables import TERM_DIMENSIONS
-from rag.text.words import LETTERS, is_unspaced, character_bigrams
+from rag.text.words import LETTERS, character_bigrams, is_unspaced
 
-# Letters and digits; an underscore inside is part of an identifier.
+# Letters and digits; an underscore between them is part of an identifier.
 _TOKEN = re.compile(rf"{LETTERS}(?:_+{LETTERS})*")
-# Of an identifier: HTTP, Server, name, 2.
+# The parts of an identifier: HTTP, Server, name, 2.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
 _IS_CODE = re.compile(r"[\d_]")
 _IS_IDENTIFIER = re.compile(r"_|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
-# Longer ones are no words; what they begin with still tells them apart.
-_MOST_LETTERS = 64
-# Of a text without spaces.
-_MOST_UNSPACED = 20_000
-_MOST_REMEMBERED = 100_000
-# PostgreSQL's numbers of token types: words in ASCII letters, and in any.
+# A longer token is no word; its beginning still distinguishes it.
+_MAX_LETTERS = 64
+# Of a run of characters in a script without spaces.
+_MAX_UNSPACED_CHARACTERS = 20_000
+_MAX_CACHED_WORDS = 100_000
+# PostgreSQL's token types (ts_token_type): words of ASCII letters, and of any letters.
 _ASCII_WORD, _WORD = 1, 2
 
 _TERMS = "SELECT word, (ts_lexize(%s::regdictionary, word))[1] FROM unnest(%s::text[]) AS word"
 
 
 class Stemmer:
-    """Remembers the terms of words that it met. One for a process; threads may share it."""
+    """Stems words and caches their terms. One per process; threads may share it."""
 
     def __init__(self) -> None:
         self._terms: dict[str, dict[str, int | None]] = {}
@@ -38,42 +43,52 @@ class Stemmer:
         self._lock = threading.Lock()
 
     def terms(self, texts: Sequence[str], configs: Sequence[str]) -> list[list[int]]:
-        """Of each text, stemmed by its configuration: its terms in order, each as often as it occurs, without stop
-        words. What is new to it in all of them is asked for at once."""
-        split = [words_of(text) for text in texts]
-        new: dict[str, set[str]] = {config: set() for config in configs}
-        for words, config in zip(split, configs, strict=True):
-            new[config].update(words)
-        known = {config: self.terms_of(words, config) for config, words in new.items()}
+        """Return the terms of each text.
+
+        Words that are not cached are stemmed by one query per configuration and kind of word for all texts together.
+
+        Args:
+            texts: Any number.
+            configs: The text search configuration of each text.
+
+        Returns:
+            Per text: its terms in order, each as often as it occurs, without stop words.
+        """
+        words_by_text = [split_words(text) for text in texts]
+        words_by_config: dict[str, set[str]] = {config: set() for config in configs}
+        for words, config in zip(words_by_text, configs, strict=True):
+            words_by_config[config].update(words)
+        terms_by_config = {config: self.terms_of_words(words, config) for config, words in words_by_config.items()}
         return [
-            [term for word in words if (term := known[config][word]) is not None]
-            for words, config in zip(split, configs, strict=True)
+            [term for word in words if (term := terms_by_config[config][word]) is not None]
+            for words, config in zip(words_by_text, configs, strict=True)
         ]
 
-    def terms_of(self, words: Iterable[str], config: str) -> Mapping[str, int | None]:
-        """The term of each word, and of other words; None for a stop word."""
-        known = self._terms.get(config)
-        if known is None or len(known) > _MOST_REMEMBERED:
-            known = self._terms[config] = {}
-        if new := {word for word in words if word not in known}:
-            stems = self._stems(new, config)
-            known.update((word, term_of(stems[word]) if stems[word] else None) for word in new)
-        return known
+    def terms_of_words(self, words: Iterable[str], config: str) -> Mapping[str, int | None]:
+        """Return the term of each word, None for a stop word. The mapping has other cached words as well."""
+        cache = self._terms.get(config)
+        if cache is None or len(cache) > _MAX_CACHED_WORDS:
+            cache = self._terms[config] = {}
+        if new_words := {word for word in words if word not in cache}:
+            stems = self._stems(new_words, config)
+            cache.update((word, hash_stem(stems[word]) if stems[word] else None) for word in new_words)
+        return cache
 
     def _stems(self, words: set[str], config: str) -> dict[str, str]:
-        """Empty for stop words. What has digits or underscores stays as it is, as in PostgreSQL."""
+        """The stem of each word, empty for stop words. Words with digits or underscores are not stemmed, as in
+        PostgreSQL."""
         stems = {word: word for word in words if _IS_CODE.search(word)}
         letters = words - stems.keys()
         ascii_words = {word for word in letters if word.isascii()}
         with connection.cursor() as cursor:
-            for kind, some in ((_ASCII_WORD, ascii_words), (_WORD, letters - ascii_words)):
-                if some:
-                    cursor.execute(_TERMS, [self._dictionary(config, kind), list(some)])
+            for token_type, typed_words in ((_ASCII_WORD, ascii_words), (_WORD, letters - ascii_words)):
+                if typed_words:
+                    cursor.execute(_TERMS, [self._dictionary(config, token_type), list(typed_words)])
                     stems.update((word, stem or "") for word, stem in cursor.fetchall())
         return stems
 
-    def _dictionary(self, config: str, kind: int) -> str:
-        """Which dictionary stems this kind of words: in a Russian text English ones are stemmed as English."""
+    def _dictionary(self, config: str, token_type: int) -> str:
+        """The dictionary for this token type: in a Russian text, English words are stemmed as English."""
         with self._lock:
             if not self._dictionaries:
                 with connection.cursor() as cursor:
@@ -83,30 +98,35 @@ class Stemmer:
                         "WHERE cfgnamespace = 'pg_catalog'::regnamespace AND maptokentype = ANY(%s)",
                         [[_ASCII_WORD, _WORD]],
                     )
-                    self._dictionaries = {(name, kind): dictionary for name, kind, dictionary in cursor.fetchall()}
-            # An older PostgreSQL lacks some languages; words of theirs are left as they are.
-            return self._dictionaries.get((config, kind)) or self._dictionaries["simple", kind]
+                    self._dictionaries = {
+                        (name, token_type): dictionary for name, token_type, dictionary in cursor.fetchall()
+                    }
+            # An older PostgreSQL lacks some languages: their words are not stemmed.
+            return self._dictionaries.get((config, token_type)) or self._dictionaries["simple", token_type]
 
 
-def words_of(text: str) -> list[str]:
-    """In lower case and in order; of an identifier itself, then its parts: getusername, get, user, name."""
-    found = _TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
-    return [word for token in found for word in _split(token)]
+def split_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, in order.
+
+    An identifier is followed by its parts: getUserName becomes getusername, get, user, name.
+    """
+    tokens = _TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    return [word for token in tokens for word in _split_token(token)]
 
 
-@functools.lru_cache(maxsize=_MOST_REMEMBERED)
-def _split(token: str) -> tuple[str, ...]:
+@functools.lru_cache(maxsize=_MAX_CACHED_WORDS)
+def _split_token(token: str) -> tuple[str, ...]:
     if not token.isascii() and is_unspaced(token):
-        return tuple(part.lower() for part in character_bigrams(token[:_MOST_UNSPACED]))
-    whole = token.lower()[:_MOST_LETTERS]
+        return tuple(part.lower() for part in character_bigrams(token[:_MAX_UNSPACED_CHARACTERS]))
+    whole = token.lower()[:_MAX_LETTERS]
     if not _IS_IDENTIFIER.search(token):
         return (whole,)
-    parts = [part.lower()[:_MOST_LETTERS] for part in _PART.findall(token)]
+    parts = [part.lower()[:_MAX_LETTERS] for part in _PART.findall(token)]
     return (whole, *parts) if len(parts) > 1 else (whole,)
 
 
-def term_of(stem: str) -> int:
-    """Its number, from 0 and less than TERM_DIMENSIONS."""
+def hash_stem(stem: str) -> int:
+    """Return the number that stands for a stem: 0 <= number < TERM_DIMENSIONS."""
     return int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest()) % TERM_DIMENSIONS
 
 

@@ -1,0 +1,49 @@
+"""Step: question -> its vector for each scope."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from rag.errors import EmbeddingFailed
+from rag.models import EmbeddingModel
+from rag.pipeline.embed import embed_question
+from rag.providers.base import Vectors
+from rag.types import Question, Scope
+from ragsite.postgres import identity
+
+logger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedQuery:
+    """A question in one scope.
+
+    Attributes:
+        vector: float32 (dimensions,), of the scope's model; None if embedding failed.
+        failure: Why it failed.
+    """
+
+    scope: Scope
+    vector: Vectors | None
+    failure: EmbeddingFailed | None = None
+
+
+def embed_query(question: Question, scopes: Sequence[Scope]) -> list[EmbeddedQuery]:
+    """Embed the question with the model of each scope.
+
+    A model that fails does not end the search: other scopes may have a model of another organisation.
+    """
+    # Models belong to no organisation: reading them as the process does not set the caller's identity for the queries
+    # that follow.
+    with identity.run_as(identity.of_process()):
+        models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
+    return [_embed_in_scope(question, scope, models[scope.model_id]) for scope in scopes]
+
+
+def _embed_in_scope(question: Question, scope: Scope, model: EmbeddingModel) -> EmbeddedQuery:
+    try:
+        return EmbeddedQuery(scope, embed_question(question.text, model=model))
+    except EmbeddingFailed as error:
+        logger.warning("question_not_embedded", model=model.name, code=error.code)
+        return EmbeddedQuery(scope, None, error)

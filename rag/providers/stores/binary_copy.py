@@ -1,0 +1,42 @@
+"""COPY in its binary format: three times as fast as INSERT."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import connection, transaction
+
+
+def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+    """Copy rows into a table.
+
+    Args:
+        table: Its name.
+        columns: Name -> type. For a column of another type, `bytea`: the rows have the bytes of its binary format.
+        rows: Values in the order of the columns.
+    """
+    names = ", ".join(connection.ops.quote_name(name) for name in columns)
+    with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)") as stream:
+        stream.set_types(list(columns.values()))
+        for row in rows:
+            stream.write_row(row)
+
+
+def copy_with_rls(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+    """Do the same for a table with row-level security, which PostgreSQL does not COPY into.
+
+    The rows go through a temporary table, which the session keeps, empty between transactions.
+    """
+    names = ", ".join(connection.ops.quote_name(name) for name in columns)
+    staging = f"pg_temp.staging_{table}"
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass(%s) IS NULL", [staging])
+        if cursor.fetchone()[0]:
+            cursor.execute(
+                f"CREATE TEMPORARY TABLE staging_{table} ON COMMIT DELETE ROWS "
+                f"AS SELECT {names} FROM {table} WITH NO DATA"
+            )
+            # The session's next transaction may have another role.
+            cursor.execute(f"GRANT ALL ON {staging} TO PUBLIC")
+        copy(staging, columns, rows)
+        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {staging}")
+        cursor.execute(f"DELETE FROM {staging}")

@@ -1,0 +1,151 @@
+"""The vectors of chunks: one table per dimension, one row per chunk and embedding model."""
+
+import struct
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+from pgvector import HalfVector
+
+from rag.models import Chunk, Document, EmbeddingModel
+from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.providers.base import Vectors
+from rag.providers.stores import chunk_rows
+from rag.providers.stores.base import FILTER_FIELDS, DocumentVersion, StoredChunk
+from rag.providers.stores.binary_copy import copy_with_rls
+from ragsite.postgres.models import uuid7
+
+from . import token_signatures
+
+# Column -> its type in binary COPY. A vector is sent as the bytes of pgvector's own binary format.
+_COLUMNS = {
+    "chunk_id": "uuid", "source_id": "uuid", "document_id": "uuid", "model_id": "uuid", "source_type": "text",
+    "content_type": "text", "lang": "text", "tags": "text[]", "date": "timestamptz", "embedding": "bytea",
+}  # fmt: skip
+
+
+def table_name(dimensions: int) -> str:
+    """Return the quoted name of the table of vectors of this length."""
+    return connection.ops.quote_name(EMBEDDING_TABLES[dimensions]._meta.db_table)
+
+
+def embedded_chunks(document: Document, model: EmbeddingModel) -> QuerySet[Chunk]:
+    """Return the document's chunks that have a vector of the model, in their order."""
+    vectors = EMBEDDING_TABLES[model.dimensions].objects.filter(document=document, model=model).values("chunk")
+    return Chunk.objects.filter(document=document, pk__in=vectors).order_by("position")
+
+
+def replace(versions: Sequence[DocumentVersion], model: EmbeddingModel) -> None:
+    """Write the chunks of each version with their vectors and signatures, and delete the document's other chunks."""
+    for version in versions:
+        if not version.is_new:
+            rows = embedded_chunks(version.document, model).values_list("pk", "digest")
+            kept_rows = chunk_rows.match_kept_rows(version, rows)
+            _delete_others(version.document, kept_rows.values())
+            chunk_rows.move_kept(version.chunks, kept_rows)
+    if not any(version.new_indexes for version in versions):
+        return
+    ids = [[uuid7() for _ in version.new_indexes] for version in versions]
+    versions_with_ids = list(zip(versions, ids, strict=True))
+    chunk_rows.insert_new(versions_with_ids)
+    copy_with_rls(
+        EMBEDDING_TABLES[model.dimensions]._meta.db_table,
+        _COLUMNS,
+        (row for version, chunk_ids in versions_with_ids for row in _rows(version, chunk_ids, model)),
+    )
+    token_signatures.insert(
+        (chunk_id, signatures)
+        for version, chunk_ids in versions_with_ids
+        for chunk_id, signatures in zip(chunk_ids, version.signatures, strict=False)
+    )
+
+
+def _delete_others(document: Document, kept_ids: Iterable[uuid.UUID]) -> None:
+    stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept_ids))
+    for table in EMBEDDING_TABLES.values():  # the vectors of a second model, too
+        table.objects.filter(document=document, chunk__in=stale)._raw_delete(using=connection.alias)
+    stale._raw_delete(using=connection.alias)
+
+
+def _rows(version: DocumentVersion, chunk_ids: Iterable[uuid.UUID], model: EmbeddingModel) -> Iterator[tuple[Any, ...]]:
+    document = version.document
+    shared = (document.source_id, document.pk, model.pk, *_filter_values(document).values())
+    vectors = np.ascontiguousarray(version.vectors, ">f2")
+    header = struct.pack(">HH", vectors.shape[1], 0)
+    for chunk_id, vector in zip(chunk_ids, vectors, strict=True):
+        yield (chunk_id, *shared, header + vector.tobytes())
+
+
+def _filter_values(document: Document) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in FILTER_FIELDS}
+
+
+def update_filters(document: Document) -> None:
+    """Copy what searches filter by from the document to its vectors, of every model."""
+    values = _filter_values(document)
+    for table in EMBEDDING_TABLES.values():
+        table.objects.filter(document=document).exclude(**values).update(**values)
+
+
+# --- Vectors of a second model
+
+
+def chunks_without_vector(source_id: uuid.UUID, model: EmbeddingModel) -> QuerySet[Chunk]:
+    """Return the source's chunks that need a vector of the model: not those of deleted documents, which no search
+    finds."""
+    vectors = EMBEDDING_TABLES[model.dimensions].objects.filter(chunk=OuterRef("pk"), model=model)
+    return Chunk.objects.filter(~Exists(vectors), source=source_id, document__deleted_at=None)
+
+
+def next_without_vector(
+    source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.UUID | None, limit: int
+) -> list[StoredChunk]:
+    """Return the next of `chunks_without_vector`, in the order of their ids, from after this one."""
+    queryset = chunks_without_vector(source_id, model)
+    if after:
+        queryset = queryset.filter(pk__gt=after)
+    rows = queryset.order_by("pk").values_list("pk", "document_id", "text", "headings", "document__title")[:limit]
+    return [
+        StoredChunk(pk, document_id, text, tuple(headings), title) for pk, document_id, text, headings, title in rows
+    ]
+
+
+def add(chunks: Sequence[StoredChunk], vectors: Vectors, documents: Sequence[Document], model: EmbeddingModel) -> int:
+    """Insert the vectors of the chunks that still exist in these documents; return how many."""
+    documents_by_id = {document.pk: document for document in documents}
+    existing = Chunk.objects.filter(pk__in=[chunk.id for chunk in chunks], document__in=list(documents_by_id))
+    existing_ids = set(existing.values_list("pk", flat=True))
+    # Any: the tables' base class has no vector column, whose type depends on the dimensions.
+    table: Any = EMBEDDING_TABLES[model.dimensions]
+    rows = [
+        table(
+            chunk_id=chunk.id,
+            model_id=model.pk,
+            source_id=documents_by_id[chunk.document_id].source_id,
+            document_id=chunk.document_id,
+            embedding=HalfVector(vector),
+            **_filter_values(documents_by_id[chunk.document_id]),
+        )
+        for chunk, vector in zip(chunks, vectors, strict=True)
+        if chunk.id in existing_ids
+    ]
+    table.objects.bulk_create(rows, ignore_conflicts=True)
+    return len(rows)
+
+
+def delete_next(
+    source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.UUID | None, limit: int
+) -> uuid.UUID | None:
+    """Delete the model's vectors of the source's next chunks; return the last chunk looked at, None at the end."""
+    chunks = Chunk.objects.filter(source=source_id)
+    if after:
+        chunks = chunks.filter(pk__gt=after)
+    ids = list(chunks.order_by("pk").values_list("pk", flat=True)[:limit])
+    if not ids:
+        return None
+    vectors = EMBEDDING_TABLES[model.dimensions].objects.filter(chunk__in=ids, model=model)
+    vectors._raw_delete(using=vectors.db)
+    return ids[-1]

@@ -1,0 +1,40 @@
+"""Row-level security of searches in PostgreSQL: what it hides is not found, whatever the query was built with."""
+
+import pytest
+
+from orgs.access.caller import Caller
+from rag.models import DataSource
+from rag.pipeline.embed import embed_question
+from rag.providers.stores.pgvector import dense, lexical
+from rag.types import Filters, Scope
+from ragsite.postgres import identity
+from ragsite.postgres.identity import Identity
+from tests.support.factories import World, ingest_text
+
+EXACT_LIMIT = 20_000
+
+
+@pytest.fixture
+def source(world: World) -> DataSource:
+    """A source that only its owner may query."""
+    source = world.source("personal", visibility="personal")
+    ingest_text(source, "a", "It is kept in the blue cabinet of the cellar.", tags=("plants",))
+    return source
+
+
+def reader(world: World, name: str) -> Identity:
+    return Caller(world.users[name]).database_identity
+
+
+@pytest.mark.parametrize("tags", [(), ("plants",)])
+@pytest.mark.parametrize(("user", "count"), [("owner", 1), ("member", 0)])
+def test_chunks_of_a_hidden_source_are_not_found(
+    world: World, source: DataSource, tags: tuple[str, ...], user: str, count: int
+) -> None:
+    """The table of terms has no policy, and the index of tags is read with another role: RLS of chunks still holds."""
+    scope = Scope((source.pk,), source.embedding_model_id, Filters(tags=tags))
+    query = lexical.build_query("cellar", [source.pk])
+    vector = embed_question("cellar", model=source.embedding_model)
+    with identity.run_as(reader(world, user)):
+        assert len(lexical.search(query, scope, 10, exact_limit=EXACT_LIMIT)) == count
+        assert len(dense.search(vector, scope, 10, exact_limit=EXACT_LIMIT)) == count
