@@ -1,4 +1,4 @@
-"""manage.py ingest: folders in, from the machine itself, with a real worker."""
+"""manage.py ingest: files and folders of this machine, with a real worker."""
 
 import io
 from pathlib import Path
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     (folder / ".git" / "config.txt").write_text("Hidden.")
     (folder / "leads-out.txt").symlink_to(outside)
     (folder / "also-out").symlink_to(tmp_path)
-    (folder / "again.txt").symlink_to(folder / "deep" / "b.txt")
+    (folder / "linked.txt").symlink_to(folder / "deep" / "b.txt")
     return folder
 
 
@@ -40,45 +40,45 @@ def run(*arguments: Any, **options: Any) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def test_a_folder_goes_in_and_is_followed_to_its_end(
+def test_a_folder_is_ingested_and_followed_to_the_end(
     live_world: World, worker: Worker, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest, "BATCH", 2)
+    monkeypatch.setattr(ingest, "MAX_FILES_PER_JOB", 2)
     source = live_world.source()
     worker.start()
     out, _ = run(folder, source="library")
     assert "3 documents of library" in out
-    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "again.txt", "deep/b.txt"]
+    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "linked.txt", "deep/b.txt"]
     assert [job.created_by for job in IngestionJob.objects.all()] == [live_world.users["owner"]] * 2
     (folder / "bad.pdf").write_bytes(b"%PDF-1.7 and no more")
     (folder / "empty.txt").touch()
     out, err = run(folder, source="library", user="editor@home.example")
     assert out == "2 of 5 documents failed; the others can be searched."
     assert "bad.pdf: PARSE_ERROR" in err
-    assert "empty.txt: is empty" in err
-    out, _ = run("--again", source="library")
+    assert "empty.txt: the file is empty" in err
+    out, _ = run("--reparse", source="library")
     assert "3 documents of library" in out
     assert set(source.jobs.first().documents.values_list("outcome", flat=True)) == {"updated"}  # type: ignore[union-attr]
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work is done between two looks, instead of by a worker."""
+def immediate_processing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Process the documents while the command sleeps, in place of a worker."""
 
     def work(seconds: float) -> None:
         for job in IngestionJob.objects.filter(finished_at=None):
-            factories.run(ids=list(job.documents.values_list("pk", flat=True)))
+            factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
 
     monkeypatch.setattr("rag.management.commands.ingest.time.sleep", work)
 
 
-@pytest.mark.usefixtures("at_once")
-def test_what_is_sent_can_be_chosen(world: World, folder: Path) -> None:
+@pytest.mark.usefixtures("immediate_processing")
+def test_files_can_be_selected(world: World, folder: Path) -> None:
     world.source()
     run(folder, "--glob", "*.md", "--glob", "deep/*", source="library")
     assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "deep/b.txt"]
-    run(folder / "again.txt", source="library")
-    assert Document.objects.filter(path="again.txt").exists()
+    run(folder / "linked.txt", source="library")
+    assert Document.objects.filter(path="linked.txt").exists()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_is_sent_can_be_chosen(world: World, folder: Path) -> None:
     [
         ([], {}, "Name files or folders"),
         (["nowhere"], {}, "There is no nowhere"),
-        (["--again", "."], {}, "Name files or folders"),
+        (["--reparse", "."], {}, "Name files or folders"),
         (["."], {"source": "unknown"}, "There is no data source unknown"),
         (["."], {"source": "twice"}, "choose by --organization"),
         (["."], {"user": "nobody@home.example"}, "There is no user"),
@@ -94,7 +94,9 @@ def test_what_is_sent_can_be_chosen(world: World, folder: Path) -> None:
         (["."], {"user": "foreigner@abroad.example"}, "may not send documents"),
     ],
 )
-def test_what_is_refused(world: World, arguments: list[str], options: dict[str, str], message: str) -> None:
+def test_invalid_arguments_are_refused(
+    world: World, arguments: list[str], options: dict[str, str], message: str
+) -> None:
     world.source()
     for organization in (world.home, world.abroad):
         world.source("twice", organization=organization)
@@ -102,7 +104,7 @@ def test_what_is_refused(world: World, arguments: list[str], options: dict[str, 
     assert not Original.objects.exists()
 
 
-def test_two_files_of_one_path_are_not_one_document(world: World, folder: Path) -> None:
+def test_two_files_with_the_same_path_are_refused(world: World, folder: Path) -> None:
     world.source()
     other = folder.parent / "other"
     other.mkdir()
@@ -111,7 +113,7 @@ def test_two_files_of_one_path_are_not_one_document(world: World, folder: Path) 
     assert not IngestionJob.objects.exists()
 
 
-def test_whoever_stops_watching_is_told_that_the_work_goes_on(
+def test_an_interruption_says_that_the_jobs_are_still_processed(
     world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""manage.py calibrate: what scores mean, measured on labelled questions."""
+"""manage.py calibrate: fit what evidence scores mean, on labelled questions."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -15,26 +15,28 @@ from rag.services.evaluation import calibration, labelled_sets
 
 class Command(BaseCommand):
     help = (
-        "Fit the probability that an evidence score stands for, per embedding model and gear, on the golden questions "
-        "of the sources that are searched with the model, or on the labelled sets of a folder."
+        "Fit the probability that an evidence score stands for, per embedding model and retrieval mode, on the golden "
+        "questions of the sources that are searched with the model, or on a folder of labelled sets."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("model", nargs="?", help="its name; default: every one that has sources")
-        parser.add_argument("--gear", choices=[*RETRIEVAL_MODES], action="append", help="default: all of them")
+        parser.add_argument("model", nargs="?", help="name of the embedding model; default: all models")
+        parser.add_argument(
+            "--mode", choices=[*RETRIEVAL_MODES], action="append", help="retrieval mode; default: all modes"
+        )
         parser.add_argument(
             "--sets",
-            help="a folder with retrieval/NAME/{corpus.jsonl,queries.jsonl,qrels.tsv}: these sets instead of golden "
-            "questions, ingested for the time of it; for the default model unless one is named",
+            help="a folder with retrieval/NAME/{corpus.jsonl,queries.jsonl,qrels.tsv}: sets to use in place of golden "
+            "questions. They are ingested into temporary sources; without a model name, for the default model only",
         )
         parser.add_argument(
             "--adopt",
             action="store_true",
-            help="and let the calibrated cosines replace the model's thresholds",
+            help="also make the calibrated cosines the confidence thresholds of the model",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        done = 0
+        calibrated = 0
         for model in _models(options["model"], is_with_sets=bool(options["sets"])):
             try:
                 sets = (
@@ -43,35 +45,35 @@ class Command(BaseCommand):
                     else nullcontext()
                 )
                 with sets as sources:
-                    done += sum(
-                        self._calibrate(model, gear, sources, adopt=options["adopt"])
-                        for gear in options["gear"] or RETRIEVAL_MODES
+                    calibrated += sum(
+                        self._calibrate(model, mode, sources, adopt=options["adopt"])
+                        for mode in options["mode"] or RETRIEVAL_MODES
                     )
             except (RagError, OSError) as error:
                 raise CommandError(getattr(error, "message", "") or str(error)) from None
-        if not done:
+        if not calibrated:
             raise CommandError("Nothing was calibrated.")
 
     def _calibrate(
-        self, model: EmbeddingModel, gear: str, sources: Sequence[DataSource] | None, *, adopt: bool
+        self, model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | None, *, adopt: bool
     ) -> bool:
-        """Whether it could be."""
+        """Calibrate one model in one mode, and return whether that succeeded."""
         try:
-            found = calibration.calibrate(model, gear, sources)
+            row = calibration.calibrate(model, mode, sources)
             if adopt:
-                calibration.adopt(found)
+                calibration.adopt(row)
         except (RagError, TimeoutError) as error:
             self.stderr.write(str(getattr(error, "message", "") or "It took too long."))
             return False
         self.stdout.write(
-            f"{found}: expected calibration error {found.calibration_error:.3f} on {found.questions} questions."
+            f"{row}: expected calibration error {row.calibration_error:.3f} on {row.questions} questions."
         )
-        self.stdout.write(f"  {_risk(found)}")
+        self.stdout.write(f"  {_describe_risk(row)}")
         return True
 
 
 def _models(name: str | None, *, is_with_sets: bool) -> Sequence[EmbeddingModel]:
-    if not name and is_with_sets:  # embedding the sets by every model might cost money
+    if not name and is_with_sets:  # embedding the sets with every model might cost money
         return [EmbeddingModel.objects.default()]
     models = list(EmbeddingModel.objects.filter(**({"name": name} if name else {})))
     if not models:
@@ -79,10 +81,10 @@ def _models(name: str | None, *, is_with_sets: bool) -> Sequence[EmbeddingModel]
     return models
 
 
-def _risk(found: Calibration) -> str:
-    """The curve of coverage and risk at a few places."""
+def _describe_risk(row: Calibration) -> str:
+    """Return the share of wrong answers among the most certain ones, at a few points of the risk-coverage curve."""
     points = [
-        min(found.risk, key=lambda point: abs(point[0] - share)) for share in (0.1, 0.25, 0.5, 0.75, 1.0) if found.risk
+        min(row.risk, key=lambda point: abs(point[0] - share)) for share in (0.1, 0.25, 0.5, 0.75, 1.0) if row.risk
     ]
-    told = ", ".join(f"{covered:.0%}: {wrong:.0%}" for covered, wrong in dict(points).items())
-    return f"wrong among the surest: {told}" if told else ""
+    text = ", ".join(f"{covered:.0%}: {wrong:.0%}" for covered, wrong in dict(points).items())
+    return f"wrong among the most certain: {text}" if text else ""

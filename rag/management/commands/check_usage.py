@@ -1,4 +1,4 @@
-"""manage.py check_usage: compares what organisations are counted to store with what they store."""
+"""manage.py check_usage: compare the usage counters of the quotas with the stored documents."""
 
 from typing import Any
 
@@ -8,24 +8,26 @@ from rag.services.maintenance import usage
 
 
 class Command(BaseCommand):
-    help = "Compare the counters of the quotas with sums over all documents. Fails if one differs and is not repaired."
+    help = (
+        "Compare the usage counters of the quotas with the stored documents. Fails if one differs and is not repaired."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--repair", action="store_true", help="set the counters that differ to the sums")
+        parser.add_argument("--repair", action="store_true", help="correct the counters that differ")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = usage.find_differences()
-        for each in found:
-            chunks, size = each.counted
+        differences = usage.find_differences()
+        for difference in differences:
+            (counted_chunks, counted_bytes), (chunks, size) = difference.counted, difference.stored
             self.stdout.write(
-                f"{each.slug}: counted {chunks:,} chunks and {size:,} bytes, "
-                f"stored {each.stored[0]:,} chunks and {each.stored[1]:,} bytes"
+                f"{difference.slug}: counted {counted_chunks:,} chunks and {counted_bytes:,} bytes, "
+                f"stored {chunks:,} chunks and {size:,} bytes"
             )
             if options["repair"]:
-                usage.repair(each.organization_id)
-        if not found:
-            self.stdout.write("The counters are what is stored.")
+                usage.repair(difference.organization_id)
+        if not differences:
+            self.stdout.write("The counters of all organisations are correct.")
         elif options["repair"]:
-            self.stdout.write(f"Repaired: {len(found)}.")
+            self.stdout.write(f"Repaired: {len(differences)}.")
         else:
-            raise CommandError(f"Organisations whose counter differs: {len(found)}. Repair with --repair.")
+            raise CommandError(f"Organisations with a wrong counter: {len(differences)}. Repair with --repair.")

@@ -1,6 +1,7 @@
 """manage.py demo: the demo data of `make run`."""
 
 import time
+import uuid
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +12,7 @@ from rag.services.operations import demo
 
 
 class Command(BaseCommand):
-    help = "Make the demo organisations, accounts and data sources. Run again, it changes nothing that exists."
+    help = "Create the demo organisations, accounts and data sources that do not exist yet."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--wait", action="store_true", help="until the documentation can be searched")
@@ -24,12 +25,12 @@ class Command(BaseCommand):
         if options["wait"]:
             self._wait([job.pk for job in jobs])
 
-    def _wait(self, ids: list[Any]) -> None:
+    def _wait(self, job_ids: list[uuid.UUID]) -> None:
         deadline = time.monotonic() + 300
-        open_jobs = IngestionJob.objects.filter(pk__in=ids, finished_at=None)
+        open_jobs = IngestionJob.objects.filter(pk__in=job_ids, finished_at=None)
         while open_jobs.exists():
             if time.monotonic() > deadline:
                 raise CommandError("The demo's jobs did not finish within five minutes: does a worker run?")
             time.sleep(0.2)
-        if IngestionJob.objects.filter(pk__in=ids, status=IngestionJob.Status.FAILED).exists():
+        if IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.FAILED).exists():
             raise CommandError("The documentation could not be ingested: the worker's log says why.")

@@ -1,4 +1,4 @@
-"""manage.py export_user: everything that is kept about a person, in a file."""
+"""manage.py export_user: export everything that is stored about a user."""
 
 import os
 from typing import Any
@@ -10,21 +10,21 @@ from rag.services.maintenance import personal_data
 
 
 class Command(BaseCommand):
-    help = "Write everything that is kept about a person to a new file, as JSON."
+    help = "Write everything that is stored about a user to a new JSON file."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("email")
-        parser.add_argument("file", help="must not exist yet; only its owner may read it")
+        parser.add_argument("email", help="e-mail address of the user")
+        parser.add_argument("file", help="path of the new file; only its owner may read it")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             user = User.objects.get_by_natural_key(options["email"])
         except User.DoesNotExist:
-            raise CommandError("Nobody has this e-mail address.") from None
+            raise CommandError("There is no user with this e-mail address.") from None
         try:
             descriptor = os.open(options["file"], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
-            raise CommandError(f"The file cannot be made: {error.strerror}.") from None
+            raise CommandError(f"The file cannot be created: {error.strerror}.") from None
         with open(descriptor, "w", encoding="utf-8") as file:
             personal_data.export_personal_data(user, file)
-        self.stdout.write("Written. It holds everything that this person asked: hand it over with care.")
+        self.stdout.write("Done. The file has the searches and conversations of this user: handle it with care.")

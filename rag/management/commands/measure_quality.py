@@ -1,4 +1,4 @@
-"""manage.py measure_quality: ask the golden questions now."""
+"""manage.py measure_quality: measure retrieval quality on the golden questions now."""
 
 from typing import Any
 
@@ -10,20 +10,22 @@ from rag.services.sources import lookup
 
 
 class Command(BaseCommand):
-    help = "Ask the golden questions of a data source, or of all that have some, and store the figures."
+    help = "Measure retrieval quality on the golden questions of a data source, or of all sources that have some."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("source", nargs="?", help="its id, its slug, or organisation/slug; default: all")
+        parser.add_argument(
+            "source", nargs="?", help="id, slug, or organisation/slug; default: all sources with golden questions"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            chosen = (
+            sources = (
                 [lookup.get_any_source(options["source"])] if options["source"] else quality.sources_with_questions()
             )
         except RagError as error:
             raise CommandError(error.message) from None
         failed = 0
-        for source in chosen:
+        for source in sources:
             try:
                 run = quality.measure_and_compare(source)
             except (RagError, TimeoutError) as error:
@@ -38,4 +40,4 @@ class Command(BaseCommand):
                 f"{run.mrr_at_10:.3f}, {run.questions} golden questions."
             )
         if failed:
-            raise CommandError(f"{failed} of {len(chosen)} sources could not be measured.")
+            raise CommandError(f"{failed} of {len(sources)} sources could not be measured.")

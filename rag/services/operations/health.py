@@ -11,7 +11,7 @@ from rag.models import EmbeddingModel
 from rag.providers import registry
 
 
-def checks() -> dict[str, bool]:
+def check_components() -> dict[str, bool]:
     """Check the components, within about two seconds if one is down.
 
     Returns:
@@ -26,7 +26,7 @@ def checks() -> dict[str, bool]:
     }
 
 
-def agent_checks() -> dict[str, bool | None]:
+def check_agent_components() -> dict[str, bool | None]:
     """Check the components of the agent contract, within a few seconds.
 
     Returns:

@@ -67,8 +67,9 @@ def purge() -> None:
 def bucket(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketServer]:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test-key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "test-1")
     with BucketServer().running() as server:
-        default = in_bucket("documents", endpoint=server.address, region="test-1")
+        default = in_bucket("documents", endpoint=server.address)
         settings.STORAGES = {**settings.STORAGES, "default": default}
         yield server
 
