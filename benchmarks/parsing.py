@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
         median = statistics.median(took)
         seconds[file.suffix].append(median)
         slowest[file.suffix] = max(slowest.get(file.suffix, (0.0, "")), (median, file.name))
-    process.stop_readers()
+    process.stop_parsers()
     print("| format | files | median ms | slowest | its ms | peak MB |\n| --- | --- | --- | --- | --- | --- |")
     for suffix, took in seconds.items():
         most, name = slowest[suffix]
@@ -62,8 +62,10 @@ def _alone(file: Path) -> None:
 
     web.warm_up()
     content = file.read_bytes()
-    media_type = containers.detect_container_type(content, detection.detect_type(content[:16_384], content_type="", name=file.name))
-    get_reader(media_type)(content, Limits(seconds=120, memory=2**30, text=200 * 2**20))
+    media_type = containers.detect_container_type(
+        content, detection.detect_type(content[:16_384], content_type="", name=file.name)
+    )
+    get_reader(media_type)(content, Limits(timeout_seconds=120, memory_bytes=2**30, text_bytes=200 * 2**20))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

@@ -1,1 +1,1 @@
-"""Text and bytes as clients send them → Parsed. Knows formats, and nothing of the database."""
+"""Parsers: turn texts and files of clients into ParsedDocument. They know formats, but not the database."""

@@ -1,4 +1,4 @@
-"""ZIP containers: what they hold, and whether unpacking them costs more than it may."""
+"""ZIP containers: detects their format and checks them for ZIP bombs."""
 
 import io
 import zipfile
@@ -11,17 +11,23 @@ from .sandbox.limits import Limits
 
 _MEMBERS = {"word/document.xml": formats.DOCX, "xl/workbook.xml": formats.XLSX, "ppt/presentation.xml": formats.PPTX}
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
-_TOO_MUCH = "The file unpacks to more than {most:,} MB, which is not read. Send its content in smaller files."
+_TOO_MUCH = "The file unpacks to more than {limit:,} MB, which is the limit. Send its content in smaller files."
 _MAX_MEMBERS = 10_000
-# Deflate cannot do more than 1,032 : 1; text of real documents stays far below this.
+# Maximum compression ratio of a member. Deflate can reach 1,032 : 1, but real documents stay far below 300.
 _MAX_RATIO = 300
-_FREE = 8 * 2**20
-_STEP = 2**20
+# Members up to this size are not checked for their ratio.
+_UNCHECKED_BYTES = 8 * 2**20
+_READ_BYTES = 2**20
 
 
 def detect_zip_type(content: bytes) -> str:
-    """The format of which a container is. Raises UnsupportedFormat, ParseFailed."""
-    with _opened(content) as archive:
+    """Return the MIME type of the document in a ZIP container.
+
+    Raises:
+        UnsupportedFormat: It is another kind of ZIP file.
+        ParseFailed: The file is damaged.
+    """
+    with _open(content) as archive:
         names = set(archive.namelist())
         if "mimetype" in names and archive.getinfo("mimetype").file_size < 100:
             try:
@@ -29,49 +35,53 @@ def detect_zip_type(content: bytes) -> str:
                     return formats.EPUB
             except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, NotImplementedError):
                 raise ParseFailed(_DAMAGED) from None
-        found = [media_type for member, media_type in _MEMBERS.items() if member in names]
-        if not found and "META-INF/container.xml" in names:
+        media_types = [media_type for member, media_type in _MEMBERS.items() if member in names]
+        if not media_types and "META-INF/container.xml" in names:
             return formats.EPUB
-        if not found and "[Content_Types].xml" in names:  # Office need not call its main part so, but always does
+        if not media_types and "[Content_Types].xml" in names:  # an Office format whose main part has another name
             raise UnsupportedFormat("The file is neither a Word, an Excel nor a PowerPoint file. Save it as one.")
-    if not found:
+    if not media_types:
         raise UnsupportedFormat("The file is a ZIP archive. Unpack it and send the documents in it.")
-    return found[0]
+    return media_types[0]
 
 
 def check_archive(content: bytes, limits: Limits) -> None:
-    """Read every member once, in pieces. Raises ParseFailed for a bomb, a password or damage."""
-    with _opened(content) as archive:
+    """Unpack every member once without keeping it, before a library reads the file.
+
+    Raises:
+        ParseFailed: The file is a ZIP bomb, protected by a password or damaged.
+    """
+    with _open(content) as archive:
         members = archive.infolist()
         if len(members) > _MAX_MEMBERS:
-            raise ParseFailed(f"The file has more than {_MAX_MEMBERS:,} parts, which is not read.")
+            raise ParseFailed(f"The file has more than {_MAX_MEMBERS:,} parts, which is the limit.")
         if any(member.flag_bits & 1 for member in members):
             raise ParseFailed("The file is protected by a password. Remove the protection and send it again.")
-        if sum(member.file_size for member in members) > limits.unpacked:
-            raise ParseFailed(_TOO_MUCH.format(most=limits.unpacked // 10**6))
-        unpacked = 0
+        if sum(member.file_size for member in members) > limits.unpacked_bytes:
+            raise ParseFailed(_TOO_MUCH.format(limit=limits.unpacked_bytes // 10**6))
+        unpacked_bytes = 0
         for member in members:
-            if member.file_size > max(_FREE, _MAX_RATIO * member.compress_size):
-                raise ParseFailed("The file is packed so tightly that it looks like a ZIP bomb. Save it again.")
-            unpacked += _size(archive, member, limits.unpacked - unpacked)
+            if member.file_size > max(_UNCHECKED_BYTES, _MAX_RATIO * member.compress_size):
+                raise ParseFailed("The compression ratio of the file is that of a ZIP bomb. Save it again.")
+            unpacked_bytes += _unpacked_size(archive, member, limits.unpacked_bytes - unpacked_bytes)
 
 
-def _opened(content: bytes) -> zipfile.ZipFile:
+def _open(content: bytes) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError):
         raise ParseFailed(_DAMAGED) from None
 
 
-def _size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> int:
-    """What it really unpacks to: the size that is declared may be a lie."""
+def _unpacked_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, max_bytes: int) -> int:
+    """Return the actual size in bytes: the declared size may be wrong."""
     size = 0
     try:
         with archive.open(member) as file:
-            while piece := file.read(_STEP):
-                size += len(piece)
-                if size > most:
-                    raise ParseFailed(_TOO_MUCH.format(most=most // 10**6))
+            while data := file.read(_READ_BYTES):
+                size += len(data)
+                if size > max_bytes:
+                    raise ParseFailed(_TOO_MUCH.format(limit=max_bytes // 10**6))
     except RagError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError):

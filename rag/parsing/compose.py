@@ -1,53 +1,57 @@
-"""A text that is put together piece by piece, with its headings and pages at the right offsets."""
+"""Builds a text from parts, and records the offsets of its headings and pages."""
 
 from collections.abc import Sequence
 
 from rag.types import Heading, Page, ParsedDocument
 
-MAX_TITLE = 200
+MAX_TITLE_CHARACTERS = 200
 
 
 class Composer:
-    """Markdown, of which the headings are the ones that were added, whatever the pieces look like."""
+    """Builds a Markdown document. Only headings that were added as such count as headings."""
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
+        self._parts: list[str] = []
         self._length = 0
         self._headings: list[Heading] = []
         self._pages: list[Page] = []
 
-    def page(self, number: int) -> None:
-        self._pages.append(Page(self._next(), number))
+    def add_page(self, number: int) -> None:
+        """Start a page. `number` counts from 1."""
+        self._pages.append(Page(self._next_offset(), number))
 
-    def heading(self, level: int, title: str) -> None:
-        title = " ".join(title.split())[:MAX_TITLE]
+    def add_heading(self, level: int, title: str) -> None:
+        """Add a heading; an empty title is ignored. Level 1 is the top level."""
+        title = " ".join(title.split())[:MAX_TITLE_CHARACTERS]
         if title:
-            self._headings.append(Heading(self._next(), level, title))
-            self.add(f"{'#' * level} {title}")
+            self._headings.append(Heading(self._next_offset(), level, title))
+            self.add_paragraph(f"{'#' * level} {title}")
 
-    def table(self, rows: Sequence[Sequence[str]]) -> None:
-        """The first row is the header."""
+    def add_table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Add a table. The first row is its header."""
         if not rows:
             return
         width = max(len(row) for row in rows)
         lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
-        self.add("\n".join([lines[0], _row(["---"] * width), *lines[1:]]))
+        self.add_paragraph("\n".join([lines[0], _row(["---"] * width), *lines[1:]]))
 
-    def add(self, paragraph: str) -> None:
+    def add_paragraph(self, paragraph: str) -> None:
+        """Add a paragraph; an empty one is ignored."""
         paragraph = paragraph.strip("\n")
         if paragraph.strip():
-            piece = ("\n\n" if self._pieces else "") + paragraph
-            self._pieces.append(piece)
-            self._length += len(piece)
+            part = ("\n\n" if self._parts else "") + paragraph
+            self._parts.append(part)
+            self._length += len(part)
 
-    def parsed(self, *, title: str = "") -> ParsedDocument:
-        text = "".join(self._pieces)
+    def build(self, *, title: str = "") -> ParsedDocument:
+        """Return the document without its media type. `title` is what the file declares."""
+        text = "".join(self._parts)
         pages = [page for page in self._pages if page.start < len(text)]
         return ParsedDocument(text, True, tuple(self._headings), tuple(pages), title)
 
-    def _next(self) -> int:
-        """Where the next paragraph will begin."""
-        return self._length + 2 if self._pieces else 0
+    def _next_offset(self) -> int:
+        """Return the offset at which the next paragraph starts."""
+        return self._length + 2 if self._parts else 0
 
 
 def _row(cells: Sequence[str]) -> str:

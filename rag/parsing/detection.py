@@ -1,4 +1,4 @@
-"""What a file is, from its content. The declared type and the name decide only among what the content allows."""
+"""Detects the format of a file from its content. Declared type and name only choose among what the content allows."""
 
 import re
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from . import formats
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-_SEND = "Send a text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, EPUB, e-mail, JSON or subtitle file."
+_ADVICE = "Send a text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, EPUB, e-mail, JSON or subtitle file."
 
-# Beginnings of files that hold no text that is read here.
-_FOREIGN = [
+# First bytes of formats that are not supported.
+_UNSUPPORTED = [
     (b"\x89PNG\r\n", "a picture (PNG)"),
     (b"\xff\xd8\xff", "a picture (JPEG)"),
     (b"GIF8", "a picture (GIF)"),
@@ -37,7 +37,7 @@ _FOREIGN = [
 ]
 _LEGACY = {".doc": ".docx", ".dot": ".docx", ".xls": ".xlsx", ".ppt": ".pptx", ".pps": ".pptx"}
 
-# Bytes that stand in no text, whatever its encoding (ESC begins a shift in ISO-2022-JP).
+# Control characters that no text has in any encoding. ESC is left out: it starts a shift sequence in ISO-2022-JP.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
 _HTML_TAG = re.compile(r"</?(html|head|body|title|p|div|h[1-6]|table|ul|ol|br|span|a|article|section)\b[^>]*>", re.I)
@@ -45,58 +45,66 @@ _SRT_START = re.compile(r"\s*\d+[ \t]*\r?\n\d{1,2}:\d\d:\d\d[,.]\d{3}\s*-->")
 _MAIL_LINE = re.compile(
     r"^(From|To|Subject|Date|Received|Return-Path|Message-ID|MIME-Version|Delivered-To|Content-Type):", re.I | re.M
 )
-# How much of a text is looked at.
-_LOOK = 16_384
+# Only the beginning of a text is examined.
+_SAMPLE_LENGTH = 16_384
 
 
 def detect_type(head: bytes, *, content_type: str, name: str) -> str:
-    """The MIME type, from a file's first bytes (1,000 are enough, 16,000 are better).
+    """Return the MIME type of a file.
 
-    A container may be told apart by its name only, or not yet: then it is `formats.ZIP` or `formats.OLE`.
-    Raises UnsupportedFormat.
+    Args:
+        head: The first bytes of the file: at least 1,000, better 16,000.
+        content_type: The type that the client declared; empty if there is none.
+        name: The file's name or URL.
+
+    Returns:
+        A MIME type. For a container whose content is not known yet, `formats.ZIP` or `formats.OLE`.
+
+    Raises:
+        UnsupportedFormat: The file cannot be read.
     """
-    taken_for = formats.claimed_type(content_type, name)
+    claimed = formats.claimed_type(content_type, name)
     if head.lstrip(b"\xef\xbb\xbf\r\n\t \x00").startswith(b"%PDF-"):
         return formats.PDF
-    if taken_for == formats.PDF and b"%PDF-" in head[:1024]:
+    if claimed == formats.PDF and b"%PDF-" in head[:1024]:
         return formats.PDF
     if head.startswith(_ZIP_MAGIC):
-        return _zipped(head, taken_for)
+        return _zip_type(head, claimed)
     if head.startswith(OLE_MAGIC):
-        return _stored(taken_for, name)
-    for magic, what in _FOREIGN:
+        return _ole_type(claimed, name)
+    for magic, description in _UNSUPPORTED:
         if head.startswith(magic):
-            raise UnsupportedFormat(f"The file is {what}, which cannot be read. {_SEND}")
+            raise UnsupportedFormat(f"The file is {description}, which cannot be read. {_ADVICE}")
     if not _looks_like_text(head):
-        raise UnsupportedFormat(f"The file is neither text nor a format that can be read. {_SEND}")
+        raise UnsupportedFormat(f"The file is neither text nor a format that can be read. {_ADVICE}")
     declared = formats.normalize_mime_type(content_type)
     if declared and not formats.is_text(declared) and declared not in formats.BINARY:
         raise UnsupportedFormat(f"{declared} cannot be read. If the file is text, declare it as text/plain.")
-    return detect_text_type(_readable(head[:_LOOK]), content_type=content_type, name=name)
+    return detect_text_type(_decode_ascii(head[:_SAMPLE_LENGTH]), content_type=content_type, name=name)
 
 
 def detect_text_type(text: str, *, content_type: str, name: str) -> str:
-    """The MIME type of a text, from its beginning."""
-    head = text[:_LOOK].lstrip("\ufeff")
-    taken_for = formats.claimed_type(content_type, name)
+    """Return the MIME type of a text. Args as for `detect_type`."""
+    head = text[:_SAMPLE_LENGTH].lstrip("\ufeff")
+    claimed = formats.claimed_type(content_type, name)
     declared = formats.normalize_mime_type(content_type)
-    for found, looks_like in _SIGNS.items():
-        if taken_for == found and looks_like(head):
-            return found
+    for media_type, matches in _SIGNATURES.items():
+        if claimed == media_type and matches(head):
+            return media_type
     if head.startswith("WEBVTT"):
         return formats.VTT
-    unspoken = taken_for in ("", formats.PLAIN) and declared != formats.PLAIN
-    if (unspoken and formats.type_from_name(name) != formats.PLAIN) or taken_for in formats.BINARY:
+    is_undeclared = claimed in ("", formats.PLAIN) and declared != formats.PLAIN
+    if (is_undeclared and formats.type_from_name(name) != formats.PLAIN) or claimed in formats.BINARY:
         if _HTML_START.match(head):
             return formats.HTML
         if _is_mail(head):
             return formats.EML
         if _SRT_START.match(head):
             return formats.SRT
-    # It was taken for what it is not: it is read as the text that it is.
-    if not taken_for or taken_for in _SIGNS or taken_for in formats.BINARY or not formats.is_text(taken_for):
+    # The claim is wrong: read it as plain text.
+    if not claimed or claimed in _SIGNATURES or claimed in formats.BINARY or not formats.is_text(claimed):
         return formats.PLAIN
-    return taken_for
+    return claimed
 
 
 def _is_mail(head: str) -> bool:
@@ -108,8 +116,8 @@ def _has_headers(head: str) -> bool:
     return bool(re.match(r"\s*[!-9;-~]+:", head))
 
 
-# What must be there for a text to be what it is called.
-_SIGNS: dict[str, Callable[[str], bool]] = {
+# A text has a claimed type only if its beginning matches.
+_SIGNATURES: dict[str, Callable[[str], bool]] = {
     formats.HTML: lambda head: bool(_HTML_START.match(head) or _HTML_TAG.search(head)),
     formats.EML: _has_headers,
     formats.VTT: lambda head: head.startswith("WEBVTT"),
@@ -119,32 +127,34 @@ _SIGNS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _zipped(head: bytes, taken_for: str) -> str:
+def _zip_type(head: bytes, claimed: str) -> str:
     if b"mimetypeapplication/epub+zip" in head[:100]:
         return formats.EPUB
-    if taken_for in formats.ZIPPED:
-        return taken_for
-    if any(sign in head for sign in (b"[Content_Types].xml", b"_rels/.rels", b"word/", b"xl/", b"ppt/", b"META-INF/")):
+    if claimed in formats.ZIPPED:
+        return claimed
+    if any(
+        marker in head for marker in (b"[Content_Types].xml", b"_rels/.rels", b"word/", b"xl/", b"ppt/", b"META-INF/")
+    ):
         return formats.ZIP
     raise UnsupportedFormat("The file is a ZIP archive. Unpack it and send the documents in it.")
 
 
-def _stored(taken_for: str, name: str) -> str:
+def _ole_type(claimed: str, name: str) -> str:
     if newer := _LEGACY.get(formats.file_suffix(name)):
-        raise UnsupportedFormat(f"The file is in Office's format of before 2007. Save it as {newer} and send that.")
-    return formats.MSG if taken_for == formats.MSG else formats.OLE
+        raise UnsupportedFormat(f"The file has the format of Office 2003 or older. Save it as {newer} and send that.")
+    return formats.MSG if claimed == formats.MSG else formats.OLE
 
 
 def _looks_like_text(head: bytes) -> bool:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
-    sample = head[:_LOOK]
+    sample = head[:_SAMPLE_LENGTH]
     controls = len(_CONTROLS.findall(sample))
     return b"\x00" not in sample and controls <= len(sample) // 200
 
 
-def _readable(head: bytes) -> str:
-    """For looking at signs only, all of which are ASCII."""
+def _decode_ascii(head: bytes) -> str:
+    """Decode enough to match signatures, all of which are ASCII."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return head.decode("utf-16", "replace")
     return head.decode("utf-8-sig", "replace")

@@ -1,4 +1,4 @@
-"""The formats by name: MIME types, and what file names say about them."""
+"""Formats: MIME types, file suffixes and names for messages."""
 
 from pathlib import PurePosixPath
 
@@ -19,18 +19,18 @@ PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentatio
 EPUB = "application/epub+zip"
 MSG = "application/vnd.ms-outlook"
 
-# Containers of which the first bytes do not tell what they contain.
+# Containers: their first bytes do not show what they contain.
 ZIP = "application/zip"
 OLE = "application/x-ole-storage"
 
 ZIPPED = frozenset({DOCX, XLSX, PPTX, EPUB})
 BINARY = ZIPPED | {PDF, MSG}
 CONTAINERS = frozenset({ZIP, OLE})
-# Texts of which the form is not for reading; all others are kept as they are.
+# Text formats that are converted; other texts are kept unchanged.
 CONVERTED = frozenset({HTML, CSV, TSV, JSON, NOTEBOOK, VTT, SRT, EML})
 
-# Names that people know them by, for messages.
-NAMES = {
+# Names for messages.
+DISPLAY_NAMES = {
     PDF: "PDF",
     DOCX: "Word document",
     XLSX: "Excel workbook",
@@ -120,38 +120,50 @@ _SUFFIXES = {
     ".tsx": "text/x-typescript",
 }
 
-# What clients call a file whose type they do not know; then its name decides.
-_UNKNOWN = {"", "application/octet-stream", "binary/octet-stream", "application/unknown"}
-# Besides text/*: types whose bytes are text for people to read.
-_TEXTS = {JSON, NOTEBOOK, SRT, EML, "application/xml", "application/x-ndjson", "application/yaml", "application/toml"}
+# Types that clients send for a file of unknown type. The name decides instead.
+_UNSPECIFIED = {"", "application/octet-stream", "binary/octet-stream", "application/unknown"}
+# Types besides text/* that contain text.
+_TEXT_TYPES = {
+    JSON,
+    NOTEBOOK,
+    SRT,
+    EML,
+    "application/xml",
+    "application/x-ndjson",
+    "application/yaml",
+    "application/toml",
+}
 
 
 def normalize_mime_type(content_type: str) -> str:
-    """The bare type in lower case; empty where none is declared (`documentation` and the like are not MIME types)."""
+    """Return a declared content type without parameters and aliases; empty if it is unspecified or no MIME type."""
     declared = content_type.split(";")[0].strip().lower()
-    if "/" not in declared or declared in _UNKNOWN:
+    if "/" not in declared or declared in _UNSPECIFIED:
         return ""
     return _ALIASES.get(declared, declared)
 
 
 def file_suffix(name: str) -> str:
+    """Return the suffix of a file name or URL in lower case, with its dot."""
     return PurePosixPath(name.split("?")[0].split("#")[0]).suffix.lower()
 
 
 def type_from_name(name: str) -> str:
-    """What a file of this name should be; empty where the name does not say."""
+    """Return the MIME type that belongs to the suffix of a file name; empty if it is unknown."""
     return _SUFFIXES.get(file_suffix(name), "")
 
 
 def claimed_type(content_type: str, name: str) -> str:
-    """What the sender takes it for: the declared type, unless it is none or the plainest; then the name."""
+    """Return the type that the client claims: the declared one; if that is missing or text/plain, the name decides."""
     declared = normalize_mime_type(content_type)
     return type_from_name(name) or declared if declared in ("", PLAIN) else declared
 
 
 def is_text(media_type: str) -> bool:
-    return media_type.startswith("text/") or media_type in _TEXTS
+    """Whether files of this type are text."""
+    return media_type.startswith("text/") or media_type in _TEXT_TYPES
 
 
 def display_name(media_type: str) -> str:
-    return NAMES.get(media_type, "file")
+    """Return the format's name for messages, such as "Word document"."""
+    return DISPLAY_NAMES.get(media_type, "file")

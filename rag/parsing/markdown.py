@@ -1,4 +1,4 @@
-"""Markdown: the text stays as it was written, so that offsets hold; its headings are found beside it."""
+"""Markdown: the text stays unchanged, and the offsets of its headings are recorded."""
 
 import re
 from itertools import pairwise
@@ -7,21 +7,24 @@ from markdown_it import MarkdownIt
 
 from rag.types import Heading, ParsedDocument
 
-# The same three line ends as markdown-it, whose line numbers are turned into offsets here.
+# The line ends of markdown-it, whose line numbers are converted to offsets.
 _LINE_END = re.compile(r"\r\n?|\n")
-# Blocks only: what stands inside a paragraph is of no interest here, and costs most of the time.
+# Only blocks are parsed: inline elements are not needed and take most of the time.
+_MAX_TITLE_CHARACTERS = 200
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
 
 
 def parse_markdown(content: str) -> ParsedDocument:
+    """Return the text with its headings, without a media type."""
     return ParsedDocument(text=content, is_markdown=True, headings=tuple(_headings(content)))
 
 
 def _headings(content: str) -> list[Heading]:
-    starts = [0, *(match.end() for match in _LINE_END.finditer(content))]
+    line_starts = [0, *(match.end() for match in _LINE_END.finditer(content))]
     tokens = _parser.parse(content)
-    found = []
+    headings = []
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open" and opening.map and inline.content.strip():
-            found.append(Heading(starts[opening.map[0]], int(opening.tag[1]), inline.content.strip()[:200]))
-    return found
+            title = inline.content.strip()[:_MAX_TITLE_CHARACTERS]
+            headings.append(Heading(line_starts[opening.map[0]], int(opening.tag[1]), title))
+    return headings

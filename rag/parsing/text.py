@@ -1,4 +1,4 @@
-"""Text, and the bytes that it was written as."""
+"""Plain text, and decoding of Unicode."""
 
 import codecs
 
@@ -15,19 +15,19 @@ _BOMS = [
 
 
 def parse_plain(content: str) -> ParsedDocument:
+    """Return the text unchanged, without a media type."""
     return ParsedDocument(text=content)
 
 
-def decode_unicode(data: bytes) -> str:
-    """Unicode with or without a byte-order mark. Raises ParseFailed for anything else."""
-    decoded = try_decode_unicode(data)
-    if decoded is None:
-        raise ParseFailed("The file is not UTF-8 text. Save it as UTF-8.")
-    return decoded
+def decode_unicode(data: bytes) -> str | None:
+    """Decode UTF-8, or UTF-16 or UTF-32 with a byte-order mark.
 
+    Returns:
+        None if the bytes have another encoding.
 
-def try_decode_unicode(data: bytes) -> str | None:
-    """The text, if it is UTF-8, or UTF-16 or UTF-32 with a byte-order mark. Raises ParseFailed for NUL characters."""
+    Raises:
+        ParseFailed: The text contains NUL characters.
+    """
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
         decoded = data.decode(encoding)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import registry
-from rag.parsing.sandbox import process
+from rag.parsing.sandbox import process, worker
 
 from . import files
 from .conftest import Read
@@ -236,13 +236,13 @@ def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
 def test_readers_know_no_secrets_and_leave_nothing_behind(
     read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process.stop_readers()
+    process.stop_parsers()
     monkeypatch.setenv("SECRET_KEY", SECRET)
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")
     (child,) = children()
     assert SECRET not in "".join(child.environ().values())
     assert not list(settings.RAG_TEMP_FOLDER.iterdir())
-    process.stop_readers()
+    process.stop_parsers()
     assert not children()
 
 
@@ -250,7 +250,7 @@ def test_reading_starts_without_django() -> None:
     script = (
         "import rag.parsing.sandbox.child, sys; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
     )
-    environment = {**process._environment(), "PATH": os.defpath}
+    environment = {**worker.child_environment(), "PATH": os.defpath}
     assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == 0
 
 

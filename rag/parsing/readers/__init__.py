@@ -1,6 +1,7 @@
-"""One module for each family of formats. They run in the sandbox, and know neither Django nor its settings.
+"""Readers: one module for each family of formats. They run in the sandbox, without Django and its settings.
 
-A reader takes the bytes of a file and the limits, and returns a Parsed without its media type, or raises ParseFailed.
+A reader takes the bytes of a file and the limits. It returns a ParsedDocument without a media type, or raises
+ParseFailed.
 """
 
 from collections.abc import Callable
@@ -33,5 +34,5 @@ READERS: dict[str, Reader] = {
 
 
 def get_reader(media_type: str) -> Reader:
-    """Every other type is text, kept as it is."""
+    """Return the reader of a format. Types without one are text, which is kept unchanged."""
     return READERS.get(media_type, plain.read)

@@ -1,4 +1,4 @@
-"""JSON: kept as it was written where it was written for reading; else written anew, a value to a line."""
+"""JSON: kept unchanged if it is formatted; otherwise formatted with one value per line."""
 
 import json
 
@@ -6,15 +6,16 @@ from rag.parsing import encodings
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-# The mean length of lines up to which a text was written for reading.
-_LINE = 200
+# Up to this mean line length, JSON counts as formatted.
+_MAX_MEAN_LINE_CHARACTERS = 200
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a JSON file."""
     text = encodings.decode_text(content)
-    if "\\u" not in text and len(text) <= _LINE * (text.count("\n") + 1):
+    if "\\u" not in text and len(text) <= _MAX_MEAN_LINE_CHARACTERS * (text.count("\n") + 1):
         return ParsedDocument(text=text)
     try:
         return ParsedDocument(text=json.dumps(json.loads(text), ensure_ascii=False, indent=1))
-    except (ValueError, RecursionError):  # not quite JSON, or nested without end: text all the same
+    except (ValueError, RecursionError):  # invalid JSON, or nested too deeply: keep it as text
         return ParsedDocument(text=text)

@@ -1,4 +1,4 @@
-"""xberg, which reads the office formats: how it is called, and what its complaints mean."""
+"""Adapter to xberg, the library that reads office formats: calls, errors and clean-up of its Markdown."""
 
 import asyncio
 import re
@@ -21,58 +21,77 @@ _HTML = xberg.ConversionOptions(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """markdown: with `mark` before each page, if pages were asked for. pages: of formats that have them."""
+    """What xberg extracted from a file.
+
+    Attributes:
+        markdown: The text, with a marker before each page if one was requested.
+        title: The title that the file declares, or empty.
+        pages: The text of each page, if pages were requested and the format has them.
+    """
 
     markdown: str
     title: str
     pages: tuple[str, ...]
 
 
-def extract(content: bytes, media_type: str, limits: Limits, *, mark: str = "", pages: bool = False) -> Extracted:
-    """`mark`: what to put before each page, with {page_num} in it. Raises ParseFailed."""
+def extract(
+    content: bytes, media_type: str, limits: Limits, *, page_marker: str = "", pages: bool = False
+) -> Extracted:
+    """Extract a file's text.
+
+    Args:
+        content: The file.
+        media_type: Its MIME type.
+        limits: Limits of time and size.
+        page_marker: Inserted before each page; must contain {page_num}. Empty for none.
+        pages: Also return the text of each page.
+
+    Raises:
+        ParseFailed: The file is damaged, protected by a password or exceeds the limits.
+    """
     source = xberg.ExtractInput(kind="bytes", bytes=content, mime_type=media_type)
     try:
-        result = asyncio.run(xberg.extract(source, _config(limits, mark, pages)))
+        result = asyncio.run(xberg.extract(source, _config(limits, page_marker, pages)))
     except (xberg.XbergError, RuntimeError) as error:
-        raise _understood(str(error), media_type) from error
+        raise _translate_error(str(error), media_type) from error
     if not result.results:
-        raise _understood(" ".join(str(error) for error in result.errors), media_type)
-    found = result.results[0]
-    title = " ".join((found.metadata.title or "").split()) if found.metadata else ""
-    return Extracted(found.content, title, tuple(page.content for page in found.pages or ()))
+        raise _translate_error(" ".join(str(error) for error in result.errors), media_type)
+    extracted = result.results[0]
+    title = " ".join((extracted.metadata.title or "").split()) if extracted.metadata else ""
+    return Extracted(extracted.content, title, tuple(page.content for page in extracted.pages or ()))
 
 
-def _config(limits: Limits, mark: str, pages: bool) -> xberg.ExtractionConfig:
+def _config(limits: Limits, page_marker: str, pages: bool) -> xberg.ExtractionConfig:
     return xberg.ExtractionConfig(
-        use_cache=False,  # it would keep documents of all tenants in one folder
+        use_cache=False,  # the cache would store documents of all tenants in one folder
         disable_ocr=True,
         enable_quality_processing=False,
-        extraction_timeout_secs=max(1, int(limits.seconds)),
+        extraction_timeout_secs=max(1, int(limits.timeout_seconds)),
         mime_detection_policy="prefer_content",
         output_format="markdown",
         html_options=_HTML,
-        pages=xberg.PageConfig(extract_pages=pages, insert_page_markers=bool(mark), marker_format=mark)
-        if mark or pages
+        pages=xberg.PageConfig(extract_pages=pages, insert_page_markers=bool(page_marker), marker_format=page_marker)
+        if page_marker or pages
         else None,
         content_filter=xberg.ContentFilterConfig(include_footnotes=True, strip_repeating_text=False),
         max_archive_depth=0,
         concurrency=xberg.ConcurrencyConfig(max_threads=1),
         security_limits=xberg.SecurityLimits(
-            max_archive_size=limits.unpacked,
-            max_content_size=limits.text,
+            max_archive_size=limits.unpacked_bytes,
+            max_content_size=limits.text_bytes,
             max_table_cells=10**8,
             max_iterations=10**9,
         ),
     )
 
 
-def _understood(complaint: str, media_type: str) -> ParseFailed:
-    name, said = formats.display_name(media_type), complaint.lower()
-    if "password" in said or "encrypt" in said:
+def _translate_error(error_message: str, media_type: str) -> ParseFailed:
+    name, message = formats.display_name(media_type), error_message.lower()
+    if "password" in message or "encrypt" in message:
         return ParseFailed(f"The {name} is protected by a password. Remove the protection and send it again.")
-    if any(word in said for word in ("bomb", "limit", "exceed", "too large", "too deep", "depth")):
-        return ParseFailed(f"The {name} is larger or more deeply nested than what is read. Send it in parts.")
-    if "timeout" in said or "timed out" in said:
+    if any(word in message for word in ("bomb", "limit", "exceed", "too large", "too deep", "depth")):
+        return ParseFailed(f"The {name} is too large or too deeply nested. Send it in parts.")
+    if "timeout" in message or "timed out" in message:
         return ParseFailed(f"Reading the {name} takes too long. Send it in parts.")
     return ParseFailed(f"The {name} is damaged or cut off. Open it, save it again and send that.")
 
@@ -82,33 +101,33 @@ _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(?<!\\)(\*\*\*|\*\*)(?=\S)((?:\\.|[^*\\]|(?<!\*)\*(?!\*)){1,5000}?)(?<=\S)(?<!\\)\1")
 _EMPHASIS = re.compile(r"(?<![\\*])\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S)(?<!\\)\*(?!\*)")
 _LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
-# `#` and `>` at the beginning of a line, and `|` in a table, would come to mean something.
+# Not unescaped: `#` and `>` at the start of a line and `|` in a table, which would become syntax.
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")
 _LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:\d{1,9}|[A-Za-z])\\?[.)][ \t])", re.M)
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
 
 
 def strip_formatting(markdown: str) -> str:
-    """Markdown without what only serves rendering: emphasis, escapes, bullets before numbers."""
+    """Remove Markdown that only serves rendering: emphasis, escapes, bullets before numbers."""
     markdown = markdown.replace("\r\n", "\n").replace("\r", "\n")
-    pieces, end = [], 0
+    parts, end = [], 0
     for fence in _FENCE.finditer(markdown):
-        pieces += [_prose(markdown[end : fence.start()]), fence.group()]
+        parts += [_strip_outside_code(markdown[end : fence.start()]), fence.group()]
         end = fence.end()
-    return "".join([*pieces, _prose(markdown[end:])])
+    return "".join([*parts, _strip_outside_code(markdown[end:])])
 
 
-def _prose(markdown: str) -> str:
-    pieces, end = [], 0
+def _strip_outside_code(markdown: str) -> str:
+    parts, end = [], 0
     for code in _CODE_SPAN.finditer(markdown):
-        pieces += [markdown[end : code.start()], code.group()]
+        parts += [markdown[end : code.start()], code.group()]
         end = code.end()
-    pieces.append(markdown[end:])
-    pieces[::2] = [_words(piece) for piece in pieces[::2]]
-    return "".join(pieces)
+    parts.append(markdown[end:])
+    parts[::2] = [_strip_inline(part) for part in parts[::2]]
+    return "".join(parts)
 
 
-def _words(markdown: str) -> str:
+def _strip_inline(markdown: str) -> str:
     for pattern in (_STRONG, _STRONG, _EMPHASIS):
         markdown = pattern.sub(lambda match: match.group(match.lastindex or 0), markdown)
     markdown = _LONE_MARKS.sub("", markdown)

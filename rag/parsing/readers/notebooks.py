@@ -1,4 +1,4 @@
-"""Jupyter notebooks: the Markdown cells, and the code in fences. Outputs are left out."""
+"""Jupyter notebooks: Markdown cells, and code cells in fences. Outputs are ignored."""
 
 import json
 from typing import Any
@@ -10,18 +10,19 @@ from rag.types import ParsedDocument
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a notebook of version 3 or 4."""
     try:
         notebook = json.loads(encodings.decode_text(content))
         language = str(notebook.get("metadata", {}).get("language_info", {}).get("name", "python"))
-        # Version 3 had its cells in worksheets.
+        # Version 3 stores its cells in worksheets.
         cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
-        written = [_cell(cell, language if language.isalnum() else "") for cell in cells]
+        texts = [_render_cell(cell, language if language.isalnum() else "") for cell in cells]
     except (ValueError, RecursionError, AttributeError, KeyError, IndexError, TypeError):
         raise ParseFailed("The notebook is damaged or cut off. Save it again and send that.") from None
-    return markdown.parse_markdown("\n\n".join(text for text in written if text.strip()))
+    return markdown.parse_markdown("\n\n".join(text for text in texts if text.strip()))
 
 
-def _cell(cell: Any, language: str) -> str:
+def _render_cell(cell: Any, language: str) -> str:
     source = cell.get("source", cell.get("input", ""))
     text = (source if isinstance(source, str) else "".join(source)).strip("\n")
     if cell.get("cell_type") != "code" or not text:

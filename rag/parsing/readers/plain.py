@@ -1,4 +1,4 @@
-"""Text and Markdown in an older encoding: the registry keeps the Unicode ones to itself."""
+"""Text and Markdown in legacy encodings. Unicode text does not need the sandbox: rag.parsing.registry parses it."""
 
 from rag.parsing import encodings, markdown, text
 from rag.parsing.sandbox.limits import Limits
@@ -6,8 +6,10 @@ from rag.types import ParsedDocument
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read plain text."""
     return text.parse_plain(encodings.decode_text(content))
 
 
 def read_markdown(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read Markdown."""
     return markdown.parse_markdown(encodings.decode_text(content))

@@ -1,6 +1,6 @@
-"""PowerPoint presentations: each slide is a page with its title, texts, tables, charts' words and the notes.
+"""PowerPoint presentations: each slide is a page with its title, texts, tables, chart data and notes.
 
-Written here because xberg puts spaces between the parts of a word that changes its looks, and notes on wrong slides.
+Does not use xberg, which inserts spaces where formatting changes within a word and assigns notes to wrong slides.
 """
 
 import io
@@ -24,17 +24,18 @@ _NAMESPACES = {
     "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
     "dc": "http://purl.org/dc/elements/1.1/",
 }
-_TITLES = {"title", "ctrTitle"}
-# Repeated on every slide, or on none.
-_FURNITURE = {"dt", "ftr", "sldNum", "hdr", "sldImg"}
+_TITLE_PLACEHOLDERS = {"title", "ctrTitle"}
+# Dates, footers, slide numbers and the like: not part of the content.
+_IGNORED_PLACEHOLDERS = {"dt", "ftr", "sldNum", "hdr", "sldImg"}
 _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it again and send that."
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a PowerPoint presentation."""
     archives.check_archive(content, limits)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         try:
-            return _Presentation(archive).parsed()
+            return _Presentation(archive).parse()
         except (etree.XMLSyntaxError, KeyError, ValueError):
             raise ParseFailed(_DAMAGED) from None
 
@@ -44,13 +45,13 @@ class _Presentation:
         self._archive = archive
         self._composer = Composer()
 
-    def parsed(self) -> ParsedDocument:
+    def parse(self) -> ParsedDocument:
         presentation = self._xml("ppt/presentation.xml")
-        targets = self._related("ppt/presentation.xml")
+        targets = self._relationships("ppt/presentation.xml")
         slides = _find(presentation, ".//p:sldIdLst/p:sldId/@r:id")
         for number, slide in enumerate(slides, 1):
-            self._slide(number, targets[slide][1])
-        return self._composer.parsed(title=self._title())
+            self._add_slide(number, targets[slide][1])
+        return self._composer.build(title=self._title())
 
     def _title(self) -> str:
         if "docProps/core.xml" not in self._archive.namelist():
@@ -58,71 +59,77 @@ class _Presentation:
         title = " ".join("".join(_find(self._xml("docProps/core.xml"), ".//dc:title/text()")).split())
         return "" if title == "PowerPoint Presentation" else title
 
-    def _slide(self, number: int, path: str) -> None:
-        slide, related = self._xml(path), self._related(path)
+    def _add_slide(self, number: int, path: str) -> None:
+        slide, related = self._xml(path), self._relationships(path)
         shapes = _find(slide, ".//p:sp")
-        title = next((text for shape in shapes if _place(shape) in _TITLES and (text := _text(shape))), "")
-        self._composer.page(number)
-        self._composer.heading(1, title or f"Slide {number}")
+        title = next(
+            (text for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS and (text := _text(shape))), ""
+        )
+        self._composer.add_page(number)
+        self._composer.add_heading(1, title or f"Slide {number}")
         for shape in _find(slide, ".//p:sp | .//p:graphicFrame | .//p:pic"):
-            self._shape(shape, related)
+            self._add_shape(shape, related)
         for kind, notes in related.values():
             if kind == "notesSlide":
-                self._notes(notes)
+                self._add_notes(notes)
 
-    def _shape(self, shape: etree._Element, related: dict[str, tuple[str, str]]) -> None:
-        place = _place(shape)
-        if place in _TITLES or place in _FURNITURE:
+    def _add_shape(self, shape: etree._Element, related: dict[str, tuple[str, str]]) -> None:
+        placeholder = _placeholder_type(shape)
+        if placeholder in _TITLE_PLACEHOLDERS or placeholder in _IGNORED_PLACEHOLDERS:
             return
         for description in _find(shape, "self::p:pic/p:nvPicPr/p:cNvPr/@descr"):
-            self._composer.add(f"[Picture: {' '.join(description.split())}]")
+            self._composer.add_paragraph(f"[Picture: {' '.join(description.split())}]")
         if rows := _find(shape, ".//a:tbl/a:tr"):
-            self._composer.table([[_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
+            self._composer.add_table([[_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
             return
-        self._composer.add("\n\n".join(_paragraphs(shape)))
+        self._composer.add_paragraph("\n\n".join(_paragraphs(shape)))
         for reference in _find(shape, "self::p:graphicFrame//@r:id | self::p:graphicFrame//@r:dm"):
             kind, path = related.get(reference, ("", ""))
             if kind == "chart":
-                self._chart(path)
+                self._add_chart(path)
             elif kind == "diagramData":
-                self._composer.add("\n\n".join(_paragraphs(self._xml(path))))
+                self._composer.add_paragraph("\n\n".join(_paragraphs(self._xml(path))))
 
-    def _chart(self, path: str) -> None:
+    def _add_chart(self, path: str) -> None:
         chart = self._xml(path)
-        self._composer.add(" ".join(_paragraphs(chart)))
+        self._composer.add_paragraph(" ".join(_paragraphs(chart)))
         series = _find(chart, ".//c:ser")
         if series:
             categories = _find(series[0], "./c:cat//c:v/text()")
-            rows = [["".join(_find(one, "./c:tx//c:v/text()")), *_find(one, "./c:val//c:v/text()")] for one in series]
-            self._composer.table([["", *categories], *rows])
+            rows = [["".join(_find(row, "./c:tx//c:v/text()")), *_find(row, "./c:val//c:v/text()")] for row in series]
+            self._composer.add_table([["", *categories], *rows])
 
-    def _notes(self, path: str) -> None:
-        shapes = [shape for shape in _find(self._xml(path), ".//p:sp") if _place(shape) not in _FURNITURE]
+    def _add_notes(self, path: str) -> None:
+        shapes = [
+            shape
+            for shape in _find(self._xml(path), ".//p:sp")
+            if _placeholder_type(shape) not in _IGNORED_PLACEHOLDERS
+        ]
         if notes := "\n\n".join(paragraph for shape in shapes for paragraph in _paragraphs(shape)):
-            self._composer.add(f"Notes: {notes}")
+            self._composer.add_paragraph(f"Notes: {notes}")
 
     def _xml(self, path: str) -> etree._Element:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
         return etree.fromstring(self._archive.read(path), parser)
 
-    def _related(self, path: str) -> dict[str, tuple[str, str]]:
-        """Kind and path of what a part refers to, by the reference's name."""
+    def _relationships(self, path: str) -> dict[str, tuple[str, str]]:
+        """Return the relationships of a part: id -> (type, path of the target). External targets are ignored."""
         folder, name = posixpath.split(path)
-        relations = f"{folder}/_rels/{name}.rels"
-        if relations not in self._archive.namelist():
+        relationships_path = f"{folder}/_rels/{name}.rels"
+        if relationships_path not in self._archive.namelist():
             return {}
-        found = {}
-        for relation in self._xml(relations):
+        targets = {}
+        for relation in self._xml(relationships_path):
             if relation.get("TargetMode") != "External" and relation.get("Target"):
                 target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
-                found[relation.get("Id", "")] = (relation.get("Type", "").rpartition("/")[2], target)
-        return found
+                targets[relation.get("Id", "")] = (relation.get("Type", "").rpartition("/")[2], target)
+        return targets
 
 
-def _place(shape: etree._Element) -> str:
-    """The placeholder of the layout that it fills; empty for a shape of its own."""
-    places = _find(shape, "./*/p:nvPr/p:ph")
-    return places[0].get("type", "body") if places else ""
+def _placeholder_type(shape: etree._Element) -> str:
+    """Return the type of the layout placeholder that a shape fills; empty if it fills none."""
+    placeholders = _find(shape, "./*/p:nvPr/p:ph")
+    return placeholders[0].get("type", "body") if placeholders else ""
 
 
 def _text(shape: etree._Element) -> str:
@@ -139,5 +146,5 @@ def _paragraphs(shape: etree._Element) -> Iterator[str]:
 
 
 def _find(element: etree._Element, path: str) -> list[Any]:
-    found: list[Any] = element.xpath(path, namespaces=_NAMESPACES)
-    return found
+    matches: list[Any] = element.xpath(path, namespaces=_NAMESPACES)
+    return matches

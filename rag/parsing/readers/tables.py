@@ -1,5 +1,7 @@
-"""CSV and TSV: a line for each row, where every value stands beside its column's name, so that a passage that is cut
-out of the middle of a long table can still be understood."""
+"""CSV and TSV: one line per row, with the column name before each value.
+
+So a chunk from the middle of a long table can be understood without its header.
+"""
 
 import csv
 import io
@@ -14,10 +16,11 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d%?$")
-_SAMPLE = 16_384
+_SAMPLE_CHARACTERS = 16_384
 
 
 def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a CSV or TSV file."""
     text = encodings.decode_text(content).replace("\x00", "")
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
@@ -31,17 +34,17 @@ def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
 
 def _readable(rows: Iterable[list[str]]) -> list[str]:
     cleaned = ([" ".join(cell.split()) for cell in row] for row in rows)
-    filled = (row for row in cleaned if any(row))
-    first = next(filled, [])
+    non_empty = (row for row in cleaned if any(row))
+    first = next(non_empty, [])
     if not _is_header(first):
-        return [" | ".join(row) for row in itertools.chain([first] if first else [], filled)]
-    lines = [_line(first, row) for row in filled]
+        return [" | ".join(row) for row in itertools.chain([first] if first else [], non_empty)]
+    lines = [_line(first, row) for row in non_empty]
     return lines or [" | ".join(first)]
 
 
 def _is_header(row: list[str]) -> bool:
-    named = [cell for cell in row if cell]
-    return len(named) > 1 and len(set(named)) == len(named) and not any(_NUMBER.match(cell) for cell in named)
+    names = [cell for cell in row if cell]
+    return len(names) > 1 and len(set(names)) == len(names) and not any(_NUMBER.match(cell) for cell in names)
 
 
 def _line(header: list[str], row: list[str]) -> str:
@@ -50,6 +53,6 @@ def _line(header: list[str], row: list[str]) -> str:
 
 
 def _delimiter(text: str) -> str:
-    """The mark that splits the first line into most values."""
-    first = next((line for line in text[:_SAMPLE].splitlines() if line.strip()), "")
+    """Return the delimiter that occurs most often in the first line."""
+    first = next((line for line in text[:_SAMPLE_CHARACTERS].splitlines() if line.strip()), "")
     return max(",;\t|", key=first.count)

@@ -1,4 +1,4 @@
-"""Web pages: the part that is about something, with its headings and tables, without navigation and scripts."""
+"""Web pages: the main content with headings and tables, without navigation and scripts."""
 
 import re
 from dataclasses import replace
@@ -14,7 +14,7 @@ from rag.types import ParsedDocument
 
 from .extraction import extract, strip_formatting
 
-_NO_CONTENT = " | ".join(
+_BOILERPLATE = " | ".join(
     [
         "//comment()",
         "//processing-instruction()",
@@ -29,51 +29,58 @@ _NO_CONTENT = " | ".join(
 _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='main']) and not(ancestor::article)]"
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
-# What is left of a page when its main text was found; below, too much of it was lost.
-_KEPT = 0.6
-# Larger pages are taken whole: looking for the main text takes a second and more for each million characters.
-_LARGE = 4_000_000
-# What is nested deeper is left out by the libraries, without a word.
-_DEEPEST = 200
+# If the main text has a smaller share of the page's words, too much was lost and the whole page is used.
+_MIN_MAIN_TEXT_SHARE = 0.6
+# Larger pages are used as a whole: finding the main text takes more than a second per million characters.
+_MAX_MAIN_TEXT_CHARACTERS = 4_000_000
+# The libraries silently drop elements that are nested deeper.
+_MAX_DEPTH = 200
 _TOO_DEEP = "The elements of the web page are nested too deeply. Send its text."
 
 
 def warm_up() -> None:
-    """Have trafilatura load what it loads at its first use, before there are forks."""
+    """Make trafilatura load its data before the process forks."""
     trafilatura.extract("<html><body><p>Warm.</p></body></html>", output_format="markdown")
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a web page."""
     parsed = parse_html(encodings.decode_text(content), limits)
     if not parsed.text.strip():
-        raise ParseFailed("The web page holds no text. Pages that a script fills must be sent as they are shown.")
+        raise ParseFailed("The web page contains no text. If scripts fill the page, send it as the browser shows it.")
     return parsed
 
 
 def parse_html(html: str, limits: Limits) -> ParsedDocument:
+    """Parse HTML. The text is empty if there is no content.
+
+    Raises:
+        ParseFailed: Elements are nested too deeply, or the limits are exceeded.
+    """
     page = _tree(html)
     if page is None:
         return ParsedDocument(text="")
     title = " ".join((page.findtext(".//title") or "").split())
-    _tidy(page)
-    if _depth(page) > _DEEPEST:
+    _remove_boilerplate(page)
+    if _depth(page) > _MAX_DEPTH:
         raise ParseFailed(_TOO_DEEP)
     main = page.xpath(_MAIN)
     part = main[0] if len(main) == 1 else page
-    # First: the other one takes the links away, which tell it what is navigation.
-    found = _main_text(page) if len(html) <= _LARGE else None
-    whole = _whole(part, limits)
-    return replace(found if found and _is_complete(found, whole) else whole, title=title)
+    # Before `_full_text`, which removes the links that identify navigation.
+    main_text = _main_text(page) if len(html) <= _MAX_MAIN_TEXT_CHARACTERS else None
+    full_text = _full_text(part, limits)
+    parsed = main_text if main_text and _is_complete(main_text, full_text) else full_text
+    return replace(parsed, title=title)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement | None:
-    # As bytes, since text with an encoding declaration of its own is refused.
+    # As bytes, because lxml refuses text with an encoding declaration.
     parser = lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
     try:
         page = lxml.html.document_fromstring(html.encode("utf-8", "replace"), parser=parser)
-    except (etree.ParserError, etree.XMLSyntaxError):  # nothing in it
+    except (etree.ParserError, etree.XMLSyntaxError):  # empty page
         page = None
-    if any("depth" in error.message.lower() for error in parser.error_log):  # what is deeper would be left out
+    if any("depth" in error.message.lower() for error in parser.error_log):  # deeper elements would be dropped
         raise ParseFailed(_TOO_DEEP)
     return page
 
@@ -86,43 +93,45 @@ def _depth(page: lxml.html.HtmlElement) -> int:
     return deepest
 
 
-def _tidy(page: lxml.html.HtmlElement) -> None:
-    for element in page.xpath(_NO_CONTENT):
+def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
+    for element in page.xpath(_BOILERPLATE):
         if element.getparent() is not None:
             element.drop_tree()
     for element in list(page.iter("span", "sup", "sub", "font")):
         if element.getparent() is not None:
             element.drop_tag()
-    kept = {element for pre in page.iter("pre", "textarea") for element in pre.iter()}
+    preformatted = {element for pre in page.iter("pre", "textarea") for element in pre.iter()}
     for element in page.iter():
-        if element.text and element not in kept:
+        if element.text and element not in preformatted:
             element.text = _SPACE.sub(" ", element.text)
-        if element.tail and element.getparent() not in kept:
+        if element.tail and element.getparent() not in preformatted:
             element.tail = _SPACE.sub(" ", element.tail)
 
 
 def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:
-    """What trafilatura takes for the main text: menus and lists of links that nothing marks as such are left out."""
+    """Return the main text according to trafilatura, which also removes unmarked menus and lists of links."""
     html = lxml.html.tostring(page, encoding="unicode")
-    found = trafilatura.extract(
+    extracted_markdown = trafilatura.extract(
         html, output_format="markdown", include_comments=False, include_links=False, favor_recall=True
     )
-    return markdown.parse_markdown(strip_formatting(found or "").strip())
+    return markdown.parse_markdown(strip_formatting(extracted_markdown or "").strip())
 
 
-def _whole(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
-    """Everything in it."""
+def _full_text(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
+    """Return the whole text of an element."""
     for link in list(part.iter("a")):
         if link is not part:
             link.drop_tag()
     html = lxml.html.tostring(part, encoding="unicode", with_tail=False)
     document = f'<!doctype html><html><head><meta charset="utf-8"></head><body>{html}</body></html>'
-    found = extract(document.encode("utf-8", "replace"), formats.HTML, limits)
-    return markdown.parse_markdown(strip_formatting(found.markdown).strip())
+    extracted = extract(document.encode("utf-8", "replace"), formats.HTML, limits)
+    return markdown.parse_markdown(strip_formatting(extracted.markdown).strip())
 
 
-def _is_complete(found: ParsedDocument, whole: ParsedDocument) -> bool:
-    """Whether it has most of the words, and all headings of a page's upper levels."""
-    headings = {heading.title for heading in found.headings}
-    missing = [heading for heading in whole.headings if heading.level <= 3 and heading.title not in headings]
-    return not missing and len(_WORD.findall(found.text)) >= _KEPT * len(_WORD.findall(whole.text))
+def _is_complete(main_text: ParsedDocument, full_text: ParsedDocument) -> bool:
+    """Whether the main text has most of the words and all headings of levels 1 to 3."""
+    headings = {heading.title for heading in main_text.headings}
+    missing = [heading for heading in full_text.headings if heading.level <= 3 and heading.title not in headings]
+    return not missing and len(_WORD.findall(main_text.text)) >= _MIN_MAIN_TEXT_SHARE * len(
+        _WORD.findall(full_text.text)
+    )

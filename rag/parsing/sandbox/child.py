@@ -1,7 +1,8 @@
-"""The reader's own process: `python -m rag.parsing.sandbox.child`. It takes one request a line and forks for each.
+"""The parser process: `python -m rag.parsing.sandbox.child`.
 
-The fork has everything imported already, reads one document within its limits and ends; so no document sees another,
-and what one takes is given back. Neither Django nor any setting or secret is known here.
+Reads one JSON request per line from standard input and forks for each. The fork has all libraries imported already; it
+parses one document within its limits and exits. So documents do not affect each other and all memory is released.
+Django, settings and secrets are not available here.
 """
 
 import json
@@ -21,76 +22,76 @@ from rag.parsing import containers, formats
 from rag.parsing.readers import get_reader, web
 from rag.types import ParsedDocument
 
-from .limits import Limits
+from .limits import EXIT_OUT_OF_MEMORY, Limits
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-# Of headings and pages; their text is bounded apart.
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+# Limit of headings and of pages. The size of the text is limited separately.
 _MAX_ITEMS = 200_000
 
 
 def main() -> None:
+    """Serve requests until standard input is closed."""
     web.warm_up()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in iter(sys.stdin.readline, ""):
-        request = json.loads(line)
-        code = _in_fork(request)
-        sys.stdout.write(f"{code}\n")
+        exit_code = _parse_in_fork(json.loads(line))
+        sys.stdout.write(f"{exit_code}\n")
         sys.stdout.flush()
 
 
-def _in_fork(request: dict[str, Any]) -> int:
-    """The exit code of the process that read the document; negative: the signal that ended it."""
-    ended, held = os.pipe()
+def _parse_in_fork(request: dict[str, Any]) -> int:
+    """Return the exit code of the fork; negative if a signal ended it."""
+    fork_ended, held_by_fork = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(ended)
-        _read_and_exit(request)
-    os.close(held)
-    # The pipe closes when the fork ends; standard input, when the one who asked is gone.
-    ready, _, _ = select.select([ended, sys.stdin], [], [])
-    if ended not in ready:
+        os.close(fork_ended)
+        _parse_and_exit(request)
+    os.close(held_by_fork)
+    # The pipe closes when the fork ends; standard input closes when the parent process is gone.
+    ready, _, _ = select.select([fork_ended, sys.stdin], [], [])
+    if fork_ended not in ready:
         shutil.rmtree(request["folder"], ignore_errors=True)
         os.killpg(0, signal.SIGKILL)
-    os.close(ended)
+    os.close(fork_ended)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _read_and_exit(request: dict[str, Any]) -> None:
-    code = 1
+def _parse_and_exit(request: dict[str, Any]) -> None:
+    exit_code = 1
     try:
         limits = Limits(**request["limits"])
         folder = Path(request["folder"])
         _confine(limits, folder)
-        _write(_answer(request, limits), folder)
-        code = 0
+        _write_response(_response(request, limits), folder)
+        exit_code = 0
     except MemoryError:
-        code = 2
+        exit_code = EXIT_OUT_OF_MEMORY
     finally:
-        os._exit(code)
+        os._exit(exit_code)
 
 
 def _confine(limits: Limits, folder: Path) -> None:
+    """Apply the resource limits, and redirect standard streams and temporary files."""
     os.chdir(folder)
     os.environ["HOME"] = os.environ["TMPDIR"] = str(folder)
     os.dup2(os.open("errors", os.O_WRONLY | os.O_CREAT), 2)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    idle = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
-    seconds = int(limits.seconds) + 1
-    for what, most in {
-        resource.RLIMIT_AS: idle + limits.memory,
-        resource.RLIMIT_CPU: seconds,
-        resource.RLIMIT_FSIZE: limits.text + 2**20,
+    idle_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE_BYTES
+    for kind, limit in {
+        resource.RLIMIT_AS: idle_bytes + limits.memory_bytes,
+        resource.RLIMIT_CPU: int(limits.timeout_seconds) + 1,
+        resource.RLIMIT_FSIZE: limits.text_bytes + 2**20,
         resource.RLIMIT_CORE: 0,
     }.items():
-        resource.setrlimit(what, (most, most))
+        resource.setrlimit(kind, (limit, limit))
 
 
-def _answer(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def _response(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     try:
-        return _document(request, limits)
+        return _parse(request, limits)
     except RagError as error:
         return {"error": error.code, "message": error.message}
     except (RecursionError, Exception) as error:
@@ -98,32 +99,32 @@ def _answer(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
             raise
         name = formats.display_name(request["media_type"])
         message = f"The {name} is damaged or cut off. Open it, save it again and send that."
-        return {"error": ParseFailed.code, "message": message, "fault": type(error).__name__}
+        return {"error": ParseFailed.code, "message": message, "exception": type(error).__name__}
 
 
-def _document(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def _parse(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     content = Path(request["file"]).read_bytes()
     media_type = containers.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)
-    return {**asdict(parsed), "text": _clean(parsed, limits), "media_type": media_type}
+    return {**asdict(parsed), "text": _encode_text(parsed, limits), "media_type": media_type}
 
 
-def _clean(parsed: ParsedDocument, limits: Limits) -> bytes:
-    """As UTF-8, character for character: what cannot be stored is replaced, so that offsets hold."""
+def _encode_text(parsed: ParsedDocument, limits: Limits) -> bytes:
+    """Encode the text as UTF-8. Each invalid character is replaced by one other, so that offsets stay the same."""
     if not parsed.text.strip():
-        raise ParseFailed("The file holds no text.")
+        raise ParseFailed("The file contains no text.")
     text = parsed.text.replace("\x00", "\ufffd").encode("utf-8", "replace")
-    if len(text) > limits.text:
-        raise ParseFailed(f"The file holds more than {limits.text:,} bytes of text. Send it in parts.")
+    if len(text) > limits.text_bytes:
+        raise ParseFailed(f"The file contains more than {limits.text_bytes:,} bytes of text. Send it in parts.")
     return text
 
 
-def _write(answer: dict[str, Any], folder: Path) -> None:
-    if "text" in answer:
-        (folder / "text").write_bytes(answer.pop("text"))
-        answer["headings"] = answer["headings"][:_MAX_ITEMS]
-        answer["pages"] = answer["pages"][:_MAX_ITEMS]
-    (folder / "answer").write_text(json.dumps(answer))
+def _write_response(response: dict[str, Any], folder: Path) -> None:
+    if "text" in response:
+        (folder / "text").write_bytes(response.pop("text"))
+        response["headings"] = response["headings"][:_MAX_ITEMS]
+        response["pages"] = response["pages"][:_MAX_ITEMS]
+    (folder / "response").write_text(json.dumps(response))
 
 
 if __name__ == "__main__":

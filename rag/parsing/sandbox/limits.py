@@ -1,17 +1,26 @@
-"""What reading one document may cost."""
+"""Limits for parsing one document."""
 
 from dataclasses import dataclass
+
+# Exit code of a fork that exceeded its memory limit.
+EXIT_OUT_OF_MEMORY = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """seconds: wall clock, and of CPU. memory: bytes beyond what an idle reader has. text: most bytes of UTF-8 out."""
+    """Limits for parsing one document.
 
-    seconds: float
-    memory: int
-    text: int
+    Attributes:
+        timeout_seconds: Wall-clock time, and also CPU time.
+        memory_bytes: Memory on top of what an idle parser process uses.
+        text_bytes: Size of the resulting text in UTF-8.
+    """
+
+    timeout_seconds: float
+    memory_bytes: int
+    text_bytes: int
 
     @property
-    def unpacked(self) -> int:
-        """Most bytes that the members of a ZIP container may unpack to, all together."""
-        return max(self.memory // 2, 1)
+    def unpacked_bytes(self) -> int:
+        """The unpacked size of all members of a ZIP container together."""
+        return max(self.memory_bytes // 2, 1)

@@ -1,16 +1,12 @@
-"""Reads files in a separate process with limits on time, memory and output (docs/decisions/0014-parser-sandbox.md)."""
+"""Parses files in a separate process with limits on time, memory and output (docs/decisions/0014-parser-sandbox.md)."""
 
 import atexit
 import json
 import os
-import select
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
-import time
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -23,53 +19,51 @@ from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
 from rag.types import Heading, Page, ParsedDocument
 
-from .limits import Limits
+from .limits import EXIT_OUT_OF_MEMORY, Limits
+from .worker import ParserGone, ParserProcess, ParserTimeout
 
 logger = structlog.get_logger(__name__)
 
-_ROOT = Path(__file__).parents[3]
-_START_SECONDS = 60
-# Longer texts are refused.
+# The maximum size of a document's text in UTF-8.
 MAX_TEXT_BYTES = 200 * 1024 * 1024
-_LATE = "Reading the file takes more than {seconds:g} seconds. Send it in parts."
-# Readers that a process keeps ready; each holds about 80 MB.
-_READY = 1
-# Documents that one process has read at the same time; others wait.
-_AT_ONCE = 4
+_MAX_TITLE_CHARACTERS = 1000
+_TIMEOUT_MESSAGE = "Parsing the file takes more than {seconds:g} seconds. Send it in parts."
+# Parser processes that are kept running between documents. Each uses about 80 MB.
+_MAX_IDLE = 1
+# Documents that are parsed at the same time; others wait.
+_MAX_CONCURRENT = 4
 
-_turns = threading.BoundedSemaphore(_AT_ONCE)
+_slots = threading.BoundedSemaphore(_MAX_CONCURRENT)
 _lock = threading.Lock()
-_idle: list["_Reader"] = []
-_inherited: list["_Reader"] = []
+_idle: list[ParserProcess] = []
+# Parsers of the parent process after a fork. Kept referenced, so that finalizers do not wait for foreign processes.
+_inherited: list[ParserProcess] = []
 _ERRORS: dict[str, type[RagError]] = {error.code: error for error in (ParseFailed, UnsupportedFormat)}
 
 
-class _Lost(Exception):
-    """The reader's process is gone, or answers what it never should."""
-
-
-class _Late(Exception):
-    pass
-
-
 def parse_file(file: Path, *, media_type: str) -> ParsedDocument:
-    """Raises ParseFailed, UnsupportedFormat. Takes no longer and no more than the settings allow."""
+    """Parse a file within RAG_PARSE_TIMEOUT_SECONDS and RAG_PARSE_MAX_MEMORY_MB.
+
+    Raises:
+        ParseFailed: The file cannot be parsed, or a limit is exceeded.
+        UnsupportedFormat: The format cannot be parsed.
+    """
     limits = Limits(
-        seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
-        memory=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
-        text=MAX_TEXT_BYTES,
+        timeout_seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
+        memory_bytes=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
+        text_bytes=MAX_TEXT_BYTES,
     )
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:
-        with _turns:
-            code = _read(file, media_type, limits, folder)
-        return _result(folder, code, media_type, limits)
+        with _slots:
+            exit_code = _run(file, media_type, limits, folder)
+        return _read_result(folder, exit_code, media_type, limits)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def parse_text(text: str, *, media_type: str) -> ParsedDocument:
-    """The same for a text that is no file yet."""
+    """Parse a text. Limits and errors as for `parse_file`."""
     folder = Path(tempfile.mkdtemp(prefix="ragsite-text-", dir=settings.RAG_TEMP_FOLDER))
     try:
         file = folder / "text"
@@ -79,179 +73,106 @@ def parse_text(text: str, *, media_type: str) -> ParsedDocument:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def stop_readers() -> None:
-    """End the readers that wait for work."""
+def stop_parsers() -> None:
+    """Stop the idle parser processes."""
     with _lock:
-        readers = _idle[:]
+        parsers = _idle[:]
         _idle.clear()
-    for reader in readers:
-        reader.end()
+    for parser in parsers:
+        parser.stop()
 
 
-def _read(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
+def _run(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
     request = {
         "file": str(file.absolute()),
         "media_type": media_type,
         "folder": str(folder),
         "limits": asdict(limits),
     }
-    # A reader that waited for work may have been killed meanwhile: that is no fault of the file.
-    for reader in (_taken(), None):
-        with suppress(_Lost):
-            return _asked(reader or _Reader(), request, limits)
-    raise ParseFailed("The process that read the file was ended. Send it again.")
+    # Retried once: an idle process may have been killed, which is not the file's fault.
+    for parser in (_acquire_parser(), None):
+        with suppress(ParserGone):
+            return _send(parser or ParserProcess(), request, limits)
+    raise ParseFailed("The parser process was ended. Send the file again.")
 
 
-def _asked(reader: "_Reader", request: dict[str, Any], limits: Limits) -> int:
+def _send(parser: ParserProcess, request: dict[str, Any], limits: Limits) -> int:
     try:
-        code = reader.ask(request, seconds=limits.seconds)
-    except _Late:
-        reader.end()
-        raise ParseFailed(_LATE.format(seconds=limits.seconds)) from None
+        exit_code = parser.send(request, timeout_seconds=limits.timeout_seconds)
+    except ParserTimeout:
+        parser.stop()
+        raise ParseFailed(_TIMEOUT_MESSAGE.format(seconds=limits.timeout_seconds)) from None
     except BaseException:
-        reader.end()
+        parser.stop()
         raise
-    _put_back(reader)
-    return code
+    _release_parser(parser)
+    return exit_code
 
 
-def _taken() -> "_Reader":
+def _acquire_parser() -> ParserProcess:
     with _lock:
         while _idle:
-            reader = _idle.pop()
-            if reader.is_alive():
-                return reader
-            reader.end()
-    return _Reader()
+            parser = _idle.pop()
+            if parser.is_alive():
+                return parser
+            parser.stop()
+    return ParserProcess()
 
 
-def _put_back(reader: "_Reader") -> None:
+def _release_parser(parser: ParserProcess) -> None:
     with _lock:
-        if len(_idle) < _READY:
-            _idle.append(reader)
+        if len(_idle) < _MAX_IDLE:
+            _idle.append(parser)
             return
-    reader.end()
+    parser.stop()
 
 
-class _Reader:
-    """A process of rag.parsing.sandbox.child, which forks for each document."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "rag.parsing.sandbox.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=_ROOT,
-            env=_environment(),
-            start_new_session=True,
-        )
-        try:
-            if self._line(time.monotonic() + _START_SECONDS) != "ready":
-                raise _Lost
-        except (_Late, _Lost):
-            self.end()
-            raise ParseFailed("The process that reads files does not start. Try again later.") from None
-
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
-    def ask(self, request: dict[str, Any], *, seconds: float) -> int:
-        """The exit code of the process that read the document. Raises _Late, _Lost."""
-        assert self._process.stdin
-        try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-            return int(self._line(time.monotonic() + seconds))
-        except (OSError, ValueError):
-            raise _Lost from None
-
-    def end(self) -> None:
-        """With all that it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                if pipe:
-                    pipe.close()
-
-    def _line(self, deadline: float) -> str:
-        assert self._process.stdout
-        line = b""
-        poll = select.poll()
-        poll.register(self._process.stdout, select.POLLIN)
-        while not line.endswith(b"\n") and len(line) < 100:
-            left = deadline - time.monotonic()
-            if left <= 0 or not poll.poll(left * 1000):
-                raise _Late
-            piece = os.read(self._process.stdout.fileno(), 100)
-            if not piece:
-                raise _Lost
-            line += piece
-        return line.decode("ascii", "replace").strip()
-
-
-def _environment() -> dict[str, str]:
-    """Nothing of ours: no secret can be read out of it."""
-    return {
-        "PATH": os.defpath,
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        "PYTHONUTF8": "1",
-        # One thread: what is forked must be whole. Few arenas: each reserves 64 MB of the memory that is bounded.
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MALLOC_ARENA_MAX": "2",
-        "RAYON_NUM_THREADS": "1",
-        "TOKIO_WORKER_THREADS": "1",
-    }
-
-
-def _result(folder: Path, code: int, media_type: str, limits: Limits) -> ParsedDocument:
-    if code != 0:
-        raise _ended(folder, code, media_type, limits)
-    answer = json.loads(_bounded(folder / "answer", limits))
-    if "error" in answer:
-        if "fault" in answer:
-            logger.warning("parser_failed", media_type=media_type, fault=answer["fault"])
-        raise _ERRORS.get(answer["error"], ParseFailed)(str(answer["message"]))
-    text = _bounded(folder / "text", limits).decode("utf-8")
+def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParsedDocument:
+    if exit_code != 0:
+        raise _exit_error(folder, exit_code, media_type, limits)
+    response = json.loads(_read_limited(folder / "response", limits))
+    if "error" in response:
+        if "exception" in response:
+            logger.warning("parser_failed", media_type=media_type, exception=response["exception"])
+        raise _ERRORS.get(response["error"], ParseFailed)(str(response["message"]))
     return ParsedDocument(
-        text,
-        bool(answer["is_markdown"]),
-        tuple(Heading(int(one["start"]), int(one["level"]), str(one["title"])) for one in answer["headings"]),
-        tuple(Page(int(one["start"]), int(one["number"])) for one in answer["pages"]),
-        str(answer["title"])[:1000],
-        str(answer["media_type"]),
+        text=_read_limited(folder / "text", limits).decode("utf-8"),
+        is_markdown=bool(response["is_markdown"]),
+        headings=tuple(
+            Heading(int(heading["start"]), int(heading["level"]), str(heading["title"]))
+            for heading in response["headings"]
+        ),
+        pages=tuple(Page(int(page["start"]), int(page["number"])) for page in response["pages"]),
+        title=str(response["title"])[:_MAX_TITLE_CHARACTERS],
+        media_type=str(response["media_type"]),
     )
 
 
-def _bounded(file: Path, limits: Limits) -> bytes:
-    with file.open("rb") as opened:
-        return opened.read(limits.text + 2**20)
+def _read_limited(file: Path, limits: Limits) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(limits.text_bytes + 2**20)
 
 
-def _ended(folder: Path, code: int, media_type: str, limits: Limits) -> ParseFailed:
-    """Why the process came to no result, as far as it can be told."""
+def _exit_error(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParseFailed:
+    """Return the reason why the fork ended without a response, as far as it is known."""
     with suppress(OSError):
-        last_words = (folder / "errors").read_bytes()[-4096:]
-        if code == 2 or b"memory allocation" in last_words or b"MemoryError" in last_words:
-            most = limits.memory // 2**20
-            return ParseFailed(f"Reading the file needs more than {most:,} MB of memory. Send it in parts.")
-    if code == -signal.SIGXCPU or code == -signal.SIGKILL:
-        return ParseFailed(_LATE.format(seconds=limits.seconds))
-    logger.warning("parser_ended", media_type=media_type, code=code)
+        stderr = (folder / "errors").read_bytes()[-4096:]
+        if exit_code == EXIT_OUT_OF_MEMORY or b"memory allocation" in stderr or b"MemoryError" in stderr:
+            limit_mb = limits.memory_bytes // 2**20
+            return ParseFailed(f"Parsing the file needs more than {limit_mb:,} MB of memory. Send it in parts.")
+    if exit_code in (-signal.SIGXCPU, -signal.SIGKILL):
+        return ParseFailed(_TIMEOUT_MESSAGE.format(seconds=limits.timeout_seconds))
+    logger.warning("parser_ended", media_type=media_type, code=exit_code)
     name = formats.display_name(media_type)
-    return ParseFailed(f"The {name} is damaged or too deeply nested: reading it came to no end. Save it again.")
+    return ParseFailed(f"The {name} is damaged or too deeply nested, and parsing it failed. Save it again.")
 
 
-def _forget() -> None:
-    """A forked process must not use its parent's readers, nor wait for its threads."""
-    global _lock, _turns, _idle, _inherited
-    _lock, _turns = threading.Lock(), threading.BoundedSemaphore(_AT_ONCE)
+def _reset_after_fork() -> None:
+    """Make a forked process start parsers of its own, and not wait for locks of its parent's threads."""
+    global _lock, _slots, _idle, _inherited
+    _lock, _slots = threading.Lock(), threading.BoundedSemaphore(_MAX_CONCURRENT)
     _inherited, _idle = _idle, []
 
 
-atexit.register(stop_readers)
-os.register_at_fork(after_in_child=_forget)
+atexit.register(stop_parsers)
+os.register_at_fork(after_in_child=_reset_after_fork)
