@@ -107,7 +107,7 @@ class _AccessCase:
     """A member of the organisation of a data source that is not deleted."""
 
     source: DataSource
-    find_person: User
+    person: User
     membership: Membership
     permissions: EffectivePermissions
 
