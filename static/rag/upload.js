@@ -1,4 +1,4 @@
-/* The page "Upload documents": dragging, folders, and a bar. Without this script its form works as any other. */
+/* The page "Upload documents": drag and drop, folders and a progress bar. The form also works without this script. */
 "use strict";
 
 (function () {
@@ -9,19 +9,19 @@
   const results = form.querySelector(".upload-results");
   const state = form.querySelector(".upload-state");
   const bar = state.querySelector("progress");
-  const said = state.querySelector("span");
+  const progressText = state.querySelector("span");
   const button = form.querySelector("input[type=submit]");
-  const most = {
-    files: Number(form.dataset.mostFiles),
-    fileBytes: Number(form.dataset.mostFileBytes),
-    // Room for the form around the files.
-    bytes: Number(form.dataset.mostBytes) * 0.99,
+  const limits = {
+    files: Number(form.dataset.maxFiles),
+    fileBytes: Number(form.dataset.maxFileBytes),
+    // Leave room for the other fields of the form.
+    bytes: Number(form.dataset.maxBytes) * 0.99,
   };
-  const SHOWN = 200;
-  let chosen = new Map(); // path → file
+  const MAX_LISTED_FILES = 200;
+  const selectedFiles = new Map(); // path → file
 
   form.querySelector(".upload-hint").hidden = false;
-  input.required = false; // what was dragged is not in it
+  input.required = false; // dragged files are not in the input
 
   input.addEventListener("change", function () {
     for (const file of input.files) {
@@ -43,14 +43,14 @@
   zone.addEventListener("drop", async function (event) {
     event.preventDefault();
     zone.classList.remove("upload-over");
-    // The list of what was dropped is empty once this function waits for something.
+    // The browser empties this list at the first await.
     const entries = Array.from(event.dataTransfer.items, (item) => item.webkitGetAsEntry()).filter(Boolean);
     for (const entry of entries) {
       await walk(entry, "");
     }
     show();
   });
-  // A file that misses the zone must not take the page away.
+  // A file dropped beside the zone must not replace the page.
   for (const name of ["dragover", "drop"]) {
     window.addEventListener(name, (event) => event.preventDefault());
   }
@@ -66,25 +66,25 @@
     }
     const reader = entry.createReader();
     for (;;) {
-      const inside = await new Promise((done, failed) => reader.readEntries(done, failed));
-      if (inside.length === 0) {
+      const entries = await new Promise((done, failed) => reader.readEntries(done, failed));
+      if (entries.length === 0) {
         return;
       }
-      for (const each of inside) {
-        await walk(each, path + "/");
+      for (const child of entries) {
+        await walk(child, path + "/");
       }
     }
   }
 
   function add(path, file) {
-    chosen.set(path, file);
+    selectedFiles.set(path, file);
   }
 
-  function refusal(file) {
+  function rejectionReason(file) {
     if (file.size === 0) {
       return "is empty";
     }
-    return file.size > most.fileBytes ? "has more than " + size(most.fileBytes) : "";
+    return file.size > limits.fileBytes ? "is larger than " + size(limits.fileBytes) : "";
   }
 
   function size(bytes) {
@@ -97,10 +97,10 @@
     return (unit ? bytes.toFixed(1) : bytes) + " " + units[unit];
   }
 
-  function line(parent, text, refused) {
+  function addLine(parent, text, isError) {
     const item = document.createElement("li");
     item.textContent = text;
-    item.classList.toggle("upload-refused", Boolean(refused));
+    item.classList.toggle("upload-error", Boolean(isError));
     parent.append(item);
     return item;
   }
@@ -108,55 +108,55 @@
   function show() {
     list.replaceChildren();
     let shown = 0;
-    for (const [path, file] of chosen) {
-      const wrong = refusal(file);
-      if (shown < SHOWN || wrong) {
-        line(list, path + (wrong ? " " + wrong + ": it is left out" : ", " + size(file.size)), wrong);
+    for (const [path, file] of selectedFiles) {
+      const reason = rejectionReason(file);
+      if (shown < MAX_LISTED_FILES || reason) {
+        addLine(list, path + (reason ? " " + reason + " and is not uploaded" : ", " + size(file.size)), reason);
         shown += 1;
       }
     }
-    if (chosen.size > shown) {
-      line(list, "… and " + (chosen.size - shown) + " more");
+    if (selectedFiles.size > shown) {
+      addLine(list, "… and " + (selectedFiles.size - shown) + " more");
     }
   }
 
   function batches() {
-    const made = [];
+    const result = [];
     let batch = [];
     let bytes = 0;
-    for (const [path, file] of chosen) {
-      if (refusal(file)) {
+    for (const [path, file] of selectedFiles) {
+      if (rejectionReason(file)) {
         continue;
       }
-      if (batch.length === most.files || (batch.length && bytes + file.size > most.bytes)) {
-        made.push(batch);
+      if (batch.length === limits.files || (batch.length && bytes + file.size > limits.bytes)) {
+        result.push(batch);
         batch = [];
         bytes = 0;
       }
       batch.push([path, file]);
       bytes += file.size;
     }
-    return batch.length ? [...made, batch] : made;
+    return batch.length ? [...result, batch] : result;
   }
 
-  function send(batch, progressed) {
+  function send(batch, onProgress) {
     const body = new FormData();
     body.append("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
     body.append("paths", JSON.stringify(batch.map(([path]) => path)));
     for (const [, file] of batch) {
       body.append("files", file, file.name);
     }
-    return new Promise(function (done) {
+    return new Promise(function (resolve) {
       const request = new XMLHttpRequest();
       request.open("POST", form.action);
       request.responseType = "json";
       request.setRequestHeader("Accept", "application/json");
-      request.upload.addEventListener("progress", (event) => progressed(event.loaded));
+      request.upload.addEventListener("progress", (event) => onProgress(event.loaded));
       request.addEventListener("load", function () {
-        const answer = request.response || {};
-        done(request.status === 200 ? answer : { message: answer.message || "The server answered " + request.status + "." });
+        const body = request.response || {};
+        resolve(request.status === 200 ? body : { message: body.message || "The server responded with status " + request.status + "." });
       });
-      request.addEventListener("error", () => done({ message: "The connection was lost. Try again." }));
+      request.addEventListener("error", () => resolve({ message: "The connection was lost. Try again." }));
       request.send(body);
     });
   }
@@ -166,25 +166,25 @@
     const all = batches();
     results.replaceChildren();
     if (all.length === 0) {
-      line(results, "Choose at least one file.", true);
+      addLine(results, "Choose at least one file.", true);
       return;
     }
     const total = all.flat().reduce((sum, [, file]) => sum + file.size, 0);
-    let before = 0;
+    let sentBytes = 0;
     button.disabled = true;
     state.hidden = false;
     for (const batch of all) {
       const length = batch.reduce((sum, [, file]) => sum + file.size, 0);
       const answer = await send(batch, function (loaded) {
-        const sent = Math.min(before + loaded, before + length, total);
+        const sent = Math.min(sentBytes + loaded, sentBytes + length, total);
         bar.value = sent / total;
-        said.textContent = size(sent) + " of " + size(total);
+        progressText.textContent = size(sent) + " of " + size(total);
       });
-      before += length;
+      sentBytes += length;
       report(batch, answer);
     }
     bar.value = 1;
-    said.textContent = results.querySelector(".upload-refused") ? "Not everything was sent." : "Everything was sent.";
+    progressText.textContent = results.querySelector(".upload-error") ? "Some files were not uploaded." : "All files were uploaded.";
     button.disabled = false;
     show();
   });
@@ -192,18 +192,18 @@
   function report(batch, answer) {
     const files = batch.length === 1 ? "1 file" : batch.length + " files";
     if (!answer.job) {
-      line(results, files + " not sent: " + answer.message, true);
+      addLine(results, files + " not uploaded: " + answer.message, true);
       return;
     }
-    const item = line(results, files + " sent. Job ");
-    const name = document.createElement(answer.address ? "a" : "span");
+    const item = addLine(results, files + " uploaded. Job ");
+    const name = document.createElement(answer.url ? "a" : "span");
     name.textContent = answer.job;
-    if (answer.address) {
-      name.href = answer.address;
+    if (answer.url) {
+      name.href = answer.url;
     }
     item.append(name);
     for (const [path] of batch) {
-      chosen.delete(path);
+      selectedFiles.delete(path);
     }
   }
 })();

@@ -1,4 +1,4 @@
-"""The admin shows, offers and accepts only what its user manages."""
+"""The admin shows, offers and accepts only what its user may manage."""
 
 import pytest
 from django.test import Client
@@ -40,7 +40,7 @@ def browser(user: User) -> Client:
 
 @pytest.fixture
 def foreign(world: World) -> DataSource:
-    """A source abroad, with a role, a team and a document whose names must not be seen at home."""
+    """A source of another organisation with a role, a team and documents whose names must not leak."""
     Role.objects.create(organization=world.abroad, name="foreign-role")
     Team.objects.create(organization=world.abroad, name="foreign-team")
     world.key("foreigner", organization=world.abroad, name="foreign-key")
@@ -65,9 +65,9 @@ def test_no_page_shows_anything_of_another_organisation(world: World, foreign: D
         assert name not in text
 
 
-def test_foreign_objects_do_not_exist(world: World, foreign: DataSource) -> None:
+def test_objects_of_another_organisation_do_not_exist(world: World, foreign: DataSource) -> None:
     client = browser(world.users["owner"])
-    for address in (
+    for url in (
         f"/admin/rag/datasource/{foreign.pk}/change/",
         f"/admin/rag/document/{foreign.documents.get().pk}/change/",
         f"/admin/rag/ingestionjob/{foreign.jobs.get().pk}/change/",
@@ -75,15 +75,15 @@ def test_foreign_objects_do_not_exist(world: World, foreign: DataSource) -> None
         f"/admin/orgs/membership/{Membership.objects.get(organization=world.abroad).pk}/change/",
         f"/admin/orgs/apikey/{ApiKey.objects.get(organization=world.abroad).pk}/change/",
     ):
-        assert client.get(address).status_code == 302, "as for an id that was never there: back to the index"
+        assert client.get(url).status_code == 302, "like an unknown id: a redirect to the index"
 
 
 @pytest.mark.parametrize("name", ["editor", "member", "foreigner"])
-def test_without_the_permission_there_is_nothing_to_see(world: World, name: str) -> None:
+def test_without_permission_pages_are_hidden_and_forbidden(world: World, name: str) -> None:
     world.source("domestic")
     client = browser(world.users[name])
     index = client.get("/admin/").content.decode()
-    assert ("/admin/rag/document/" in index) == (name != "member"), "who may send documents may delete them"
+    assert ("/admin/rag/document/" in index) == (name != "member"), "users who may send documents may delete them"
     assert not any(f"/admin/rag/{page}/" in index for page in ("datasource", "ingestionjob", "embeddingmodel"))
     assert client.get("/admin/rag/datasource/").status_code == 403
     assert client.get("/admin/orgs/membership/").status_code == 403
@@ -106,7 +106,7 @@ def form(world: World, **changes: object) -> dict[str, object]:
     return {name: value for name, value in {**values, **changes}.items() if value is not None}
 
 
-def test_creating_a_source_and_choosing_who_sees_it(world: World) -> None:
+def test_creating_a_source_with_a_grant(world: World) -> None:
     owner = world.users["owner"]
     reply = browser(owner).post("/admin/rag/datasource/add/", form(world))
     assert reply.status_code == 302, reply.content.decode()
@@ -119,13 +119,13 @@ def test_creating_a_source_and_choosing_who_sees_it(world: World) -> None:
     [
         ({"organization": "abroad"}, "valid choice"),
         ({"grants-0-user": "foreigner"}, "valid choice"),
-        ({"visibility": "public"}, "counts only while the visibility is"),
+        ({"visibility": "public"}, "has an effect only with the visibility"),
         ({"grants-0-user": None, "grants-0-role": "foreign"}, "valid choice"),
         ({"visibility": "personal", "grants-TOTAL_FORMS": 0}, "needs an owner"),
         ({"slug": "a b"}, "Constraint"),
     ],
 )
-def test_what_a_source_must_not_be(world: World, changes: dict[str, object], message: str) -> None:
+def test_invalid_sources_are_rejected(world: World, changes: dict[str, object], message: str) -> None:
     ids = {
         "abroad": world.abroad.pk,
         "foreigner": world.users["foreigner"].pk,
@@ -138,7 +138,7 @@ def test_what_a_source_must_not_be(world: World, changes: dict[str, object], mes
     assert not DataSource.objects.exists()
 
 
-def test_a_membership_takes_only_roles_of_its_organisation(world: World) -> None:
+def test_a_membership_accepts_only_roles_of_its_organisation(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
     membership = Membership.objects.get(user=world.users["member"])
     values = {
@@ -159,7 +159,7 @@ def test_a_new_organisation_has_the_default_roles(world: World) -> None:
     assert sorted(names) == ["admin", "editor", "member", "owner"]
 
 
-def test_document_text_is_not_shown_to_who_may_only_manage(world: World) -> None:
+def test_document_text_is_not_shown_to_managers_who_may_not_query(world: World) -> None:
     """RESOLUTION: nothing widens querying, "not being organisation owner"."""
     source = world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"])
     outcome = ingest_text(source, "diary", "Zebras have stripes.")
@@ -168,7 +168,7 @@ def test_document_text_is_not_shown_to_who_may_only_manage(world: World) -> None
     assert "stripes" not in reply.content.decode()
 
 
-def test_a_role_is_made_of_checked_permissions(world: World) -> None:
+def test_a_role_accepts_only_known_permissions(world: World) -> None:
     client = browser(world.users["owner"])
     values = {"organization": world.home.pk, "name": "librarian", "permissions": ["sources.ingest"]}
     assert client.post("/admin/orgs/role/add/", values).status_code == 302
@@ -176,10 +176,10 @@ def test_a_role_is_made_of_checked_permissions(world: World) -> None:
     assert client.post("/admin/orgs/role/add/", {**values, "name": "x", "permissions": ["all"]}).status_code == 200
 
 
-def test_a_slug_that_is_taken_is_told(world: World) -> None:
+def test_a_duplicate_slug_is_rejected(world: World) -> None:
     world.source("board-papers")
     reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world))
-    assert "has a source of this slug already" in reply.content.decode()
+    assert "already has a data source with this slug" in reply.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_a_slug_that_is_taken_is_told(world: World) -> None:
         "metadata__a=1", "source__organization__slug=abroad", "source__owner__password__startswith=p", "title__regex=(",
     ],
 )  # fmt: skip
-def test_no_address_filters_by_what_the_page_hides(world: World, query: str) -> None:
-    """Who may manage a source must not read its texts letter by letter."""
+def test_query_parameters_cannot_filter_by_hidden_fields(world: World, query: str) -> None:
+    """Otherwise a manager could guess texts letter by letter."""
     ingest_text(
         world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"]), "diary", "Zebras: stripes."
     )
@@ -198,14 +198,14 @@ def test_no_address_filters_by_what_the_page_hides(world: World, query: str) -> 
 
 
 @pytest.mark.parametrize("query", ["status__exact=%00", "source__id__exact=x", "q=%00", "p=-1", "o=x"])
-def test_an_address_that_somebody_made_up_is_no_error_of_ours(world: World, query: str) -> None:
+def test_invalid_query_parameters_are_no_server_error(world: World, query: str) -> None:
     assert browser(world.users["owner"]).get(f"/admin/rag/ingestionjob/?{query}").status_code in (200, 302, 400)
 
 
-def test_managing_members_is_no_way_to_more_rights(world: World) -> None:
-    people = Role.objects.create(organization=world.home, name="people", permissions=["members.manage"])
+def test_managing_members_cannot_escalate_permissions(world: World) -> None:
+    people_role = Role.objects.create(organization=world.home, name="people", permissions=["members.manage"])
     membership = Membership.objects.get(user=world.users["member"])
-    membership.roles.add(people)
+    membership.roles.add(people_role)
     client = browser(world.users["member"])
     values = {"organization": world.home.pk, "name": "mighty", "permissions": ["sources.manage"]}
     assert "only roles of what you may do yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
@@ -219,25 +219,25 @@ def test_managing_members_is_no_way_to_more_rights(world: World) -> None:
     assert not membership.roles.filter(pk=owner.pk).exists()
 
 
-def test_the_same_person_twice_is_told(world: World) -> None:
-    twice = {"grants-TOTAL_FORMS": 2, "grants-1-user": world.users["member"].pk}
-    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **twice))
+def test_a_duplicate_grant_is_rejected(world: World) -> None:
+    duplicate = {"grants-TOTAL_FORMS": 2, "grants-1-user": world.users["member"].pk}
+    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **duplicate))
     assert "repeats another" in reply.content.decode()
 
 
-def test_nobody_is_shown_tokens(world: World) -> None:
+def test_tokens_have_no_page(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
     assert browser(superuser).get("/admin/token_blacklist/outstandingtoken/").status_code == 404
 
 
-def test_a_key_variable_is_nothing_but_a_key(world: World) -> None:
+def test_a_key_variable_must_name_an_api_key(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
     values = {"name": "x", "provider": "openai", "dimensions": 384, "api_key_variable": "SECRET_KEY"}
     reply = browser(superuser).post("/admin/rag/embeddingmodel/add/", values)
     assert "ends with _API_KEY" in reply.content.decode()
 
 
-def test_keys_are_watched_and_revoked_but_never_shown_or_made(world: World) -> None:
+def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) -> None:
     active, flagged, foreign = (
         world.key("editor", "query", name="n8n"), world.key("member"),
         world.key("foreigner", organization=world.abroad),
@@ -253,30 +253,32 @@ def test_keys_are_watched_and_revoked_but_never_shown_or_made(world: World) -> N
     assert client.get(page + "add/").status_code == 403
     assert client.post(detail, {"scopes": "manage"}).status_code == 403
     assert client.post(f"/admin/orgs/apikey/{active.key.pk}/delete/", {"post": "yes"}).status_code == 403
-    chosen = {"action": "revoke", "_selected_action": [active.key.pk, foreign.key.pk]}
-    assert client.post(page, chosen).status_code == 302
+    action = {"action": "revoke", "_selected_action": [active.key.pk, foreign.key.pk]}
+    assert client.post(page, action).status_code == 302
     assert list(ApiKey.objects.exclude(revoked_at=None)) == [active.key]
     assert "revoked" in client.get(page).content.decode()
 
 
-def test_a_filter_does_not_read_a_keys_hash(world: World) -> None:
+def test_query_parameters_cannot_filter_by_a_keys_hash(world: World) -> None:
     world.key("editor")
     client = browser(world.users["owner"])
     for query in ("hash__startswith=a", "user__password__startswith=p"):
         assert client.get(f"/admin/orgs/apikey/?{query}").status_code in (302, 400)
 
 
-def test_jobs_are_cancelled_by_those_who_manage_their_source(world: World, foreign: DataSource) -> None:
+def test_managers_of_a_source_cancel_its_jobs(world: World, foreign: DataSource) -> None:
     submission = Submission(path="a", title="A", text="Zebras.")
     options, actor = inputs.default_chunking_options(), world.users["editor"]
     job = submit.submit_job(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
     client = browser(world.users["owner"])
     both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
     assert (
-        "Cancelled: 1. Ended before: 0." in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
+        "Cancelled: 1. Already finished: 0."
+        in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
     )
     assert (
-        "Cancelled: 0. Ended before: 1." in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
+        "Cancelled: 0. Already finished: 1."
+        in client.post("/admin/rag/ingestionjob/", both, follow=True).content.decode()
     )
     job.refresh_from_db()
     assert (job.status, job.documents.get().state) == ("cancelled", "cancelled")
@@ -284,25 +286,25 @@ def test_jobs_are_cancelled_by_those_who_manage_their_source(world: World, forei
 
 
 @pytest.mark.parametrize("by_action", [True, False])
-def test_a_source_is_deleted_after_being_asked_again(world: World, foreign: DataSource, by_action: bool) -> None:
+def test_a_source_is_deleted_after_confirmation(world: World, foreign: DataSource, by_action: bool) -> None:
     source = world.source("domestic")
     ingest_text(source, "a", "Zebras.")
     client = browser(world.users["owner"])
     if by_action:
-        address = "/admin/rag/datasource/"
+        url = "/admin/rag/datasource/"
         values = {"action": "delete_selected", "_selected_action": [source.pk, foreign.pk]}
     else:
-        address, values = f"/admin/rag/datasource/{source.pk}/delete/", {}
-    asked = client.post(address, values) if by_action else client.get(address)
-    assert "1 documents" in asked.content.decode()
-    assert client.post(address, {**values, "post": "yes"}).status_code == 302
+        url, values = f"/admin/rag/datasource/{source.pk}/delete/", {}
+    confirmation = client.post(url, values) if by_action else client.get(url)
+    assert "1 documents" in confirmation.content.decode()
+    assert client.post(url, {**values, "post": "yes"}).status_code == 302
     source.refresh_from_db()
     foreign.refresh_from_db()
     assert (source.deleted_at is None, foreign.deleted_at) == (False, None)
     assert client.get(f"/admin/rag/datasource/{source.pk}/change/").status_code == 302
 
 
-def test_a_quota_is_seen_but_not_set_by_those_whom_it_binds(world: World) -> None:
+def test_owners_see_the_quota_but_only_superusers_change_it(world: World) -> None:
     world.home.max_chunks = 1000
     world.home.save()
     values = {
@@ -312,20 +314,20 @@ def test_a_quota_is_seen_but_not_set_by_those_whom_it_binds(world: World) -> Non
         "query_history": "full",
         "max_chunks": 5000,
     }
-    address = f"/admin/orgs/organization/{world.home.pk}/change/"
+    url = f"/admin/orgs/organization/{world.home.pk}/change/"
     owner = browser(world.users["owner"])
-    assert "1000" in owner.get(address).content.decode()
-    owner.post(address, values)
+    assert "1000" in owner.get(url).content.decode()
+    owner.post(url, values)
     world.home.refresh_from_db()
     assert world.home.max_chunks == 1000
     root = browser(User.objects.create_superuser("root@home.example", "x"))
-    assert root.post(address, {**values, "slug": "home"}).status_code == 302
+    assert root.post(url, {**values, "slug": "home"}).status_code == 302
     world.home.refresh_from_db()
     assert world.home.max_chunks == 5000
 
 
-def test_pages_say_what_the_handbook_says(world: World) -> None:
-    """No groups, which decide nothing; organisations; dimensions as numbers."""
+def test_page_labels(world: World) -> None:
+    """No page for Django's unused groups; British spelling; dimensions as numbers."""
     model = world.source("domestic").embedding_model
     root = browser(User.objects.create_superuser("root@home.example", "x"))
     index = root.get("/admin/").content.decode()
@@ -335,27 +337,25 @@ def test_pages_say_what_the_handbook_says(world: World) -> None:
 
 
 @pytest.mark.parametrize("by_action", [True, False])
-def test_documents_are_deleted_by_those_who_may_replace_them(
-    world: World, foreign: DataSource, by_action: bool
-) -> None:
-    """Editors, who hold sources.ingest alone. What is asked counts chunks, and says nothing of the text."""
+def test_editors_delete_documents(world: World, foreign: DataSource, by_action: bool) -> None:
+    """Editors have only sources.ingest. The confirmation shows counts and no text."""
     source = world.source("domestic", visibility=Visibility.PERSONAL)
     ingest_text(source, "a", "Zebras have secret stripes.")
     document, abroad = source.documents.get(), foreign.documents.get()
     client = browser(world.users["editor"])
     if by_action:
-        address = "/admin/rag/document/"
+        url = "/admin/rag/document/"
         values = {"action": "delete_selected", "_selected_action": [document.pk, abroad.pk]}
     else:
-        address, values = f"/admin/rag/document/{document.pk}/delete/", {}
-    asked = (client.post(address, values) if by_action else client.get(address)).content.decode()
-    assert ("1 documents" in asked, "1 chunks" in asked, "secret" in asked) == (True, True, False)
-    assert client.post(address, {**values, "post": "yes"}).status_code == 302
+        url, values = f"/admin/rag/document/{document.pk}/delete/", {}
+    confirmation = (client.post(url, values) if by_action else client.get(url)).content.decode()
+    assert ("1 documents" in confirmation, "1 chunks" in confirmation, "secret" in confirmation) == (True, True, False)
+    assert client.post(url, {**values, "post": "yes"}).status_code == 302
     assert not source.documents.filter(deleted_at=None).exists()
     assert foreign.documents.filter(deleted_at=None).exists()
     assert Usage.objects.get(organization=world.home).chunks == 0
     assert client.get(f"/admin/rag/document/{document.pk}/change/").status_code == 302
-    assert "rag/datasource" not in client.get("/admin/").content.decode(), "sending documents is not managing"
+    assert "rag/datasource" not in client.get("/admin/").content.decode(), "editors do not manage data sources"
 
 
 def test_members_see_no_documents_in_the_admin(world: World) -> None:
@@ -367,20 +367,20 @@ def test_members_see_no_documents_in_the_admin(world: World) -> None:
     assert world.home.sources.get().documents.filter(deleted_at=None).exists()
 
 
-def test_what_is_stored_is_shown_and_warns_when_nearly_full(world: World) -> None:
+def test_storage_is_shown_and_warns_near_the_quota(world: World) -> None:
     source = world.source("domestic")
     ingest_text(source, "a", "Zebras.")
     page = f"/admin/orgs/organization/{world.home.pk}/change/"
     owner = browser(world.users["owner"])
     world.home.max_chunks, world.home.max_bytes = 10, 7
     world.home.save()
-    for address in (page, "/admin/orgs/organization/"):
-        text = owner.get(address).content.decode()
+    for url in (page, "/admin/orgs/organization/"):
+        text = owner.get(url).content.decode()
         assert "1 of 10" in text
-        assert text.count("over-quota") == 1, "seven of seven bytes"
+        assert text.count("over-quota") == 1, "7 of 7 bytes, 1 of 10 chunks"
     values = {"name": "Home", "is_active": "on", "default_visibility": "public", "max_bytes": 5000}
     owner.post(page, values)
     world.home.refresh_from_db()
     assert world.home.max_bytes == 7
-    shown = owner.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
-    assert "1 documents, 1 chunks, 7" in shown
+    content = owner.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
+    assert "1 documents, 1 chunks, 7" in content

@@ -1,4 +1,4 @@
-"""The pages Re-embed and Quality of a data source: who may open them, and what their buttons do."""
+"""The admin pages "Re-embed" and "Quality" of a data source: permissions and actions."""
 
 from typing import Any
 
@@ -30,12 +30,12 @@ def source(world: World, second: EmbeddingModel) -> DataSource:
     return source
 
 
-def address(source: DataSource, end: str) -> str:
-    return f"/admin/rag/datasource/{source.pk}/{end}/"
+def page_url(source: DataSource, name: str) -> str:
+    return f"/admin/rag/datasource/{source.pk}/{name}/"
 
 
-def text(client: Client, where: str) -> str:
-    reply = client.get(where)
+def text(client: Client, url: str) -> str:
+    reply = client.get(url)
     assert reply.status_code == 200
     return reply.content.decode()
 
@@ -43,84 +43,84 @@ def text(client: Client, where: str) -> str:
 def act(client: Client, source: DataSource, action: str, **values: Any) -> str:
     row = lifecycle.get_current(source)
     values = {"action": action, "row": row.pk if row else "", **values}
-    reply = client.post(address(source, "reembed"), values, follow=True)
+    reply = client.post(page_url(source, "reembed"), values, follow=True)
     assert reply.status_code == 200
     return reply.content.decode()
 
 
 @pytest.mark.parametrize("end", PAGES)
-def test_pages_are_for_those_who_manage_the_source(world: World, source: DataSource, end: str) -> None:
-    where = address(source, end)
-    assert Client().get(where).status_code == 302, "sign in first"
+def test_only_managers_open_the_pages(world: World, source: DataSource, end: str) -> None:
+    url = page_url(source, end)
+    assert Client().get(url).status_code == 302, "sign in first"
     for name in ("editor", "member", "foreigner"):
-        assert browser(world.users[name]).get(where).status_code == 403
-        refused = browser(world.users[name]).post(where, {"action": "start"})
-        assert refused.status_code == (405 if "csv" in end else 403)
+        assert browser(world.users[name]).get(url).status_code == 403
+        reply = browser(world.users[name]).post(url, {"action": "start"})
+        assert reply.status_code == (405 if "csv" in end else 403)
     abroad = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
     owner = browser(world.users["owner"])
-    assert owner.get(address(abroad, end)).status_code == 404
-    assert owner.post(address(abroad, end), {"action": "start"}).status_code == (405 if "csv" in end else 404)
-    assert owner.get(where).status_code == 200
+    assert owner.get(page_url(abroad, end)).status_code == 404
+    assert owner.post(page_url(abroad, end), {"action": "start"}).status_code == (405 if "csv" in end else 404)
+    assert owner.get(url).status_code == 200
     assert not Reembedding.objects.exists()
 
 
-def test_buttons_are_forms_with_a_token(world: World, source: DataSource) -> None:
+def test_actions_need_a_csrf_token(world: World, source: DataSource) -> None:
     owner = world.users["owner"]
     browser(owner)
     client = Client(enforce_csrf_checks=True)
     client.force_login(owner)
-    assert client.post(address(source, "reembed"), {"action": "start"}).status_code == 403
-    assert "csrfmiddlewaretoken" in text(client, address(source, "reembed"))
+    assert client.post(page_url(source, "reembed"), {"action": "start"}).status_code == 403
+    assert "csrfmiddlewaretoken" in text(client, page_url(source, "reembed"))
 
 
-def test_the_whole_way_by_its_buttons(world: World, source: DataSource, second: EmbeddingModel) -> None:
+def test_all_steps_of_a_reembedding(world: World, source: DataSource, second: EmbeddingModel) -> None:
     client = browser(world.users["owner"])
-    where = address(source, "reembed")
-    assert f'href="{where}"' in text(client, f"/admin/rag/datasource/{source.pk}/change/")
-    page = text(client, where)
+    url = page_url(source, "reembed")
+    assert f'href="{url}"' in text(client, f"/admin/rag/datasource/{source.pk}/change/")
+    page = text(client, url)
     assert ">second<" in page
-    assert "all-MiniLM-L6-v2</option>" not in page, "not the one that it has"
+    assert "all-MiniLM-L6-v2</option>" not in page, "the current model is not offered"
     page = act(client, source, "start", model=second.pk)
     assert 'http-equiv="refresh"' in page
     assert "of 0 chunks" in page
     worker.advance_due()
-    page = text(client, where)
+    page = text(client, url)
     assert 'http-equiv="refresh"' not in page
     assert "1 of 1 chunks" in page
-    assert "nobody has compared" in page
-    assert "Searches use the new model" in text(client, f"{where}?do=switch")
-    assert "Searches use second now" in act(client, source, "switch")
-    assert "do=drop" in text(client, where)
+    assert "cannot compare the two models" in page
+    assert "Searches will use the new model" in text(client, f"{url}?do=switch")
+    assert "Searches now use second" in act(client, source, "switch")
+    assert "do=drop" in text(client, url)
     act(client, source, "roll_back")
     worker.advance_due()
     assert DataSource.objects.get().embedding_model.name == "all-MiniLM-L6-v2"
-    assert "removed in the background" in act(client, source, "drop")
+    assert "deletes the old vectors" in act(client, source, "drop")
     Reembedding.objects.update(due_at=None)
     worker.advance_due()
     act(client, source, "start", model=second.pk)
     assert "Cancelled" in act(client, source, "cancel")
-    page = text(client, where)
-    for each in ("Rolled Back", "Dropped", "Cancelled", world.users["owner"].email):
-        assert each.lower() in page.lower()
+    page = text(client, url)
+    for expected in ("Rolled Back", "Dropped", "Cancelled", world.users["owner"].email):
+        assert expected.lower() in page.lower()
     started = set(Reembedding.objects.values_list("started_by__email", flat=True))
     assert started == {world.users["owner"].email}
 
 
-def test_an_outdated_page_does_nothing(world: World, source: DataSource, second: EmbeddingModel) -> None:
+def test_actions_of_an_outdated_page_are_ignored(world: World, source: DataSource, second: EmbeddingModel) -> None:
     client = browser(world.users["owner"])
     first = lifecycle.start(source, second)
     lifecycle.cancel(first)
     worker.advance_due()
     lifecycle.start(source, second)
-    assert "look again" in act(client, source, "cancel", row=first.pk)
+    assert "changed in the meantime" in act(client, source, "cancel", row=first.pk)
     assert Reembedding.objects.latest("pk").state == State.BUILDING
-    assert client.post(address(source, "reembed"), {"action": "start", "model": "x"}).status_code == 400
+    assert client.post(page_url(source, "reembed"), {"action": "start", "model": "x"}).status_code == 400
     assert "no old vectors" in act(client, source, "drop")
     assert "no old vectors" in act(client, source, "roll_back")
     assert "not ready" in act(client, source, "switch")
 
 
-def test_a_refused_switch_asks_for_a_reason_and_shows_it(
+def test_a_failed_quality_gate_is_overridden_with_a_reason(
     world: World, source: DataSource, second: EmbeddingModel
 ) -> None:
     GoldenQuestion.objects.create(source=source, question="zebras", path="zebras.txt")
@@ -128,24 +128,24 @@ def test_a_refused_switch_asks_for_a_reason_and_shows_it(
     row = lifecycle.start(source, second)
     worker.advance_due()
     QualityRun.objects.filter(model=second).update(ndcg_at_10=0.5)
-    where = address(source, "reembed")
-    page = text(client, where)
-    assert "finds less" in page
+    url = page_url(source, "reembed")
+    page = text(client, url)
+    assert "is worse on the golden questions" in page
     assert "0.500" in page
-    assert 'name="because"' in text(client, f"{where}?do=switch")
-    assert "finds less" in act(client, source, "switch")
+    assert 'name="because"' in text(client, f"{url}?do=switch")
+    assert "is worse on the golden questions" in act(client, source, "switch")
     row.refresh_from_db()
     assert row.state == State.READY
-    assert "The gate was overruled: It is cheaper &lt;b&gt;" in act(
+    assert "The quality gate was overridden: It is cheaper &lt;b&gt;" in act(
         client, source, "switch", because="It is cheaper <b>"
     )
     assert DataSource.objects.get().embedding_model == second
 
 
-def test_changing_a_source_leaves_its_model_as_it_is_by_then(
+def test_saving_a_source_keeps_a_model_that_was_switched_meanwhile(
     world: World, source: DataSource, second: EmbeddingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Switched between the moment that its form was read and the moment that it is saved."""
+    """The switch happens between loading the form and saving it."""
     real = DataSource.save
 
     def save(self: DataSource, *arguments: Any, **options: Any) -> None:
@@ -169,35 +169,35 @@ def test_the_quality_page_shows_figures_and_no_text(world: World, source: DataSo
     for _ in range(2):
         quality.measure_and_compare(source)
     QualityRun.objects.filter(pk=quality.list_live_runs(source)[0].pk).update(ndcg_at_10=0.25)
-    page = text(browser(world.users["owner"]), address(source, "quality"))
-    for each in ("0.250", "1.000", "▼ fell", "zebras.txt", "Which animals?", "<polyline", "are worse than"):
-        assert each in page
+    page = text(browser(world.users["owner"]), page_url(source, "quality"))
+    for expected in ("0.250", "1.000", "▼ worse", "zebras.txt", "Which animals?", "<polyline", "are worse than"):
+        assert expected in page
     assert "secret" not in page
     assert "<script>" not in page.partition('id="content"')[2]
 
 
 def test_import_and_export(world: World, source: DataSource) -> None:
     client = browser(world.users["owner"])
-    where = address(source, "quality")
+    url = page_url(source, "quality")
 
     def upload(content: bytes) -> str:
         file = SimpleUploadedFile("golden.csv", content)
-        return client.post(where, {"file": file}, follow=True).content.decode()
+        return client.post(url, {"file": file}, follow=True).content.decode()
 
     assert "Line 3: question is missing" in upload(b"question,path\na,b\n,c")
-    assert "Imported: 2" in upload(b"question,path\na,b\nc,d")
-    assert "Choose a CSV file" in client.post(where, follow=True).content.decode()
-    reply = client.get(address(source, "golden-questions.csv"))
+    assert "Imported 2 golden questions" in upload(b"question,path\na,b\nc,d")
+    assert "Choose a CSV file" in client.post(url, follow=True).content.decode()
+    reply = client.get(page_url(source, "golden-questions.csv"))
     assert reply.content.decode().split() == ["question,path,passage", "a,b,", "c,d,"]
     assert "attachment" in reply["Content-Disposition"]
-    assert "A worker asks" in client.post(where, {"action": "measure"}, follow=True).content.decode()
+    assert "Measurement queued" in client.post(url, {"action": "measure"}, follow=True).content.decode()
 
 
 def golden_form(source: DataSource, **values: Any) -> dict[str, Any]:
     return {"source": source.pk, "question": "q", "path": "", "passage": "", "active": "on", **values}
 
 
-def test_golden_questions_are_kept_by_those_who_manage_their_source(world: World, source: DataSource) -> None:
+def test_managers_of_a_source_edit_its_golden_questions(world: World, source: DataSource) -> None:
     client = browser(world.users["owner"])
     abroad = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
     foreign = GoldenQuestion.objects.create(source=abroad, question="foreign", path="foreign")
@@ -212,7 +212,7 @@ def test_golden_questions_are_kept_by_those_who_manage_their_source(world: World
         assert browser(world.users[name]).get("/admin/rag/goldenquestion/").status_code == 403
 
 
-def test_a_manager_who_may_not_read_neither_sees_nor_guesses_passages(world: World, source: DataSource) -> None:
+def test_a_manager_who_may_not_query_neither_sees_nor_guesses_passages(world: World, source: DataSource) -> None:
     row = GoldenQuestion.objects.create(source=source, question="q", passage="a secret")
     DataSource.objects.update(visibility=Visibility.PERSONAL, owner=world.users["member"])
     client = browser(world.users["owner"])
@@ -226,4 +226,4 @@ def test_a_manager_who_may_not_read_neither_sees_nor_guesses_passages(world: Wor
     row.refresh_from_db()
     assert (row.question, row.passage) == ("changed", "a secret")
     added = client.post("/admin/rag/goldenquestion/add/", golden_form(source, passage="guess"))
-    assert "only by somebody who may query" in added.content.decode()
+    assert "only be given by those who may query" in added.content.decode()

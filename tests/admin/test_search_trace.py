@@ -1,4 +1,4 @@
-"""The admin's pages of a data source that say why: for whoever manages it, and as text whatever stands in documents."""
+"""The admin pages "Access" and "Explain a search": only for managers of the source; document texts are escaped."""
 
 import pytest
 from django.test import Client
@@ -32,38 +32,38 @@ def signed_in(world: World, name: str) -> Client:
     return browser
 
 
-def test_access_is_explained_to_whoever_manages_the_source(world: World, library: DataSource) -> None:
+def test_managers_see_an_explanation_of_access(world: World, library: DataSource) -> None:
     admin = signed_in(world, "admin")
     assert page("access", library) in admin.get(reverse("admin:rag_datasource_change", args=[library.pk])).text
-    shown = admin.get(page("access", library), {"user": "member@home.example"}).text
-    assert "open to every member of the organisation" in shown
-    assert "holds no role that allows to manage" in shown
-    assert "foreigner@abroad.example" not in shown
-    for each in ("foreigner@abroad.example", "nobody@nowhere.example"):
-        answered = admin.get(page("access", library), {"user": each}).text
-        assert answered.count("this person is not a member of the organisation") == 3
+    content = admin.get(page("access", library), {"user": "member@home.example"}).text
+    assert "open to every member of the organisation" in content
+    assert "holds no role that allows to manage" in content
+    assert "foreigner@abroad.example" not in content
+    for email in ("foreigner@abroad.example", "nobody@nowhere.example"):
+        reply = admin.get(page("access", library), {"user": email}).text
+        assert reply.count("this person is not a member of the organisation") == 3
 
 
-@pytest.mark.parametrize("name", ["access", "why"])
-def test_the_pages_are_for_managers_of_this_source_alone(world: World, library: DataSource, name: str) -> None:
+@pytest.mark.parametrize("name", ["access", "search_trace"])
+def test_only_managers_of_the_source_open_the_pages(world: World, library: DataSource, name: str) -> None:
     abroad = world.source("abroad", organization=world.abroad)
     assert signed_in(world, "admin").get(page(name, library)).status_code == 200
     assert signed_in(world, "admin").get(page(name, abroad)).status_code == 404
     assert signed_in(world, "member").get(page(name, library)).status_code == 403
 
 
-def test_a_search_is_explained_and_documents_are_shown_as_text(world: World, library: DataSource) -> None:
+def test_a_search_is_explained_and_document_texts_are_escaped(world: World, library: DataSource) -> None:
     ingest_text(library, "hostile.md", HOSTILE, title="<b>Zebras</b>")
     admin = signed_in(world, "admin")
     form = {"question": "How do zebras sleep?", "user": "member@home.example", "top_k": 5, "min_score": 0}
-    shown = admin.post(page("why", library), {**form, "path": "hostile.md"}).text
-    assert "candidates by meaning" in shown
-    assert "It was found" in shown
-    assert "&lt;img src=" in shown
+    content = admin.post(page("search_trace", library), {**form, "path": "hostile.md"}).text
+    assert "candidates of the vector search" in content
+    assert "It was found" in content
+    assert "&lt;img src=" in content
     for active in ("<img", "<script>alert", "<b>Zebras", 'href="https://evil', 'src="https://evil'):
-        assert active not in shown
-    assert "There is no such document" in admin.post(page("why", library), {**form, "path": "none.md"}).text
-    assert "This field is required" in admin.post(page("why", library), {"question": ""}).text
+        assert active not in content
+    assert "There is no such document" in admin.post(page("search_trace", library), {**form, "path": "none.md"}).text
+    assert "This field is required" in admin.post(page("search_trace", library), {"question": ""}).text
     DataSource.objects.update(visibility=Visibility.PERSONAL)
-    closed = admin.post(page("why", library), form).text
-    assert "Zebras" not in closed
+    restricted = admin.post(page("search_trace", library), form).text
+    assert "Zebras" not in restricted

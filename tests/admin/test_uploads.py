@@ -1,4 +1,4 @@
-"""The admin: uploading to a source, its originals, and parsing again."""
+"""The admin: uploading documents, downloading originals, parsing again."""
 
 import json
 from pathlib import Path
@@ -23,18 +23,18 @@ def file(name: str = "zebras.md", content: bytes = b"# Zebras\n\nStripes.") -> S
     return SimpleUploadedFile(name, content, "text/markdown")
 
 
-def work(job: IngestionJob) -> Document:
+def process(job: IngestionJob) -> Document:
     factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     return Document.objects.get()
 
 
-def test_files_are_uploaded_by_a_plain_form(world: World) -> None:
+def test_files_are_uploaded_without_script(world: World) -> None:
     source = world.source()
     client = browser(world.users["owner"])
     assert page(source) in client.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
-    shown = client.get(page(source)).content.decode()
-    assert "<script>" not in shown
-    assert 'name="files" multiple required' in shown
+    content = client.get(page(source)).content.decode()
+    assert "<script>" not in content
+    assert 'name="files" multiple required' in content
     reply = client.post(page(source), {"files": [file(), file("lions.md")]}, follow=True)
     job = IngestionJob.objects.get()
     assert f"/admin/rag/ingestionjob/{job.pk}/change/" in reply.content.decode()
@@ -42,25 +42,25 @@ def test_files_are_uploaded_by_a_plain_form(world: World) -> None:
     assert list(job.documents.values_list("path", flat=True)) == ["zebras.md", "lions.md"]
 
 
-def test_the_pages_script_sends_paths_and_is_told_where_the_job_is(world: World) -> None:
+def test_the_script_sends_paths_and_receives_the_jobs_url(world: World) -> None:
     source = world.source()
     client = browser(world.users["owner"])
     values: dict[str, Any] = {"files": [file(), file()], "paths": json.dumps(["a/zebras.md", "b/zebras.md"])}
     reply = client.post(page(source), values, headers={"Accept": "application/json"})
     job = IngestionJob.objects.get()
-    assert reply.json() == {"job": str(job.pk), "address": f"/admin/rag/ingestionjob/{job.pk}/change/"}
+    assert reply.json() == {"job": str(job.pk), "url": f"/admin/rag/ingestionjob/{job.pk}/change/"}
     assert list(job.documents.values_list("path", flat=True)) == ["a/zebras.md", "b/zebras.md"]
 
 
-def test_what_is_wrong_is_said(world: World, settings: Any, stored_files: Path) -> None:
+def test_invalid_uploads_are_rejected_with_a_reason(world: World, settings: Any, stored_files: Path) -> None:
     source = world.source()
     client = browser(world.users["owner"])
     settings.RAG_MAX_FILE_BYTES, settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1000, 3
     picture = SimpleUploadedFile("a.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")
-    wrong: list[tuple[dict[str, Any], int, str]] = [
+    cases: list[tuple[dict[str, Any], int, str]] = [
         ({}, 400, "Choose at least one file"),
         ({"files": [file(content=b"")]}, 400, "is empty"),
-        ({"files": [file("a.md"), file("a.md")]}, 400, "Two files are called a.md"),
+        ({"files": [file("a.md"), file("a.md")]}, 400, "Two files have the path a.md"),
         ({"files": [file()], "paths": "[]"}, 400, "Each file needs a path"),
         ({"files": [file()], "paths": '["a\\nb"]'}, 400, "Each file needs a path"),
         ({"files": [file()], "paths": "{"}, 400, "Each file needs a path"),
@@ -68,19 +68,19 @@ def test_what_is_wrong_is_said(world: World, settings: Any, stored_files: Path) 
         ({"files": [file(f"{number}") for number in range(4)]}, 400, "At most 3 files"),
         ({"files": [picture]}, 400, "cannot be read"),
     ]
-    for values, status, words in wrong:
+    for values, status, message in cases:
         for headers in ({}, {"Accept": "application/json"}):
-            for each in values.get("files", []):
-                each.seek(0)
+            for upload in values.get("files", []):
+                upload.seek(0)
             reply = client.post(page(source), values, headers=headers)
-            assert (reply.status_code, words in reply.content.decode()) == (status, True), reply.content
+            assert (reply.status_code, message in reply.content.decode()) == (status, True), message
     assert (IngestionJob.objects.count(), Original.objects.count()) == (0, 0)
     assert not any(path.is_file() for path in stored_files.rglob("*"))
 
 
 @pytest.mark.parametrize(("name", "status"), [("editor", 200), ("member", 404), ("foreigner", 404)])
 def test_who_may_upload(world: World, name: str, status: int) -> None:
-    """Whoever may send documents to the source, whether they may manage it or not."""
+    """Users who may send documents to the source, whether they may manage it or not."""
     source = world.source()
     client = browser(world.users[name])
     assert client.get(page(source)).status_code == status
@@ -88,11 +88,11 @@ def test_who_may_upload(world: World, name: str, status: int) -> None:
     assert reply.status_code == status
     assert IngestionJob.objects.exists() == (status == 200)
     if status == 200:
-        assert reply.json()["address"] == "", "an editor does not see the jobs' pages"
+        assert reply.json()["url"] == "", "editors have no page of jobs"
     assert client.get("/admin/rag/datasource/none/upload/").status_code == 404
 
 
-def test_nobody_uploads_without_a_sign_in_or_the_forms_token(world: World, stored_files: Path) -> None:
+def test_uploads_need_a_session_and_a_csrf_token(world: World, stored_files: Path) -> None:
     source = world.source()
     assert Client().post(page(source), {"files": [file()]}).status_code == 302
     strict = Client(enforce_csrf_checks=True)
@@ -106,16 +106,16 @@ def test_nobody_uploads_without_a_sign_in_or_the_forms_token(world: World, store
     assert IngestionJob.objects.count() == 1
 
 
-def test_an_original_is_saved_and_never_shown(world: World) -> None:
+def test_an_original_is_downloaded_and_never_displayed(world: World) -> None:
     source = world.source()
     client = browser(world.users["owner"])
     name = 'x"\r\nSet-Cookie: é.html'
     client.post(page(source), {"files": [file("page.html", b"<script>alert(1)</script>")]})
     Original.objects.update(name=name)
-    document = work(IngestionJob.objects.get())
-    address = f"/admin/rag/document/{document.pk}/original/"
-    assert address in client.get(f"/admin/rag/document/{document.pk}/change/").content.decode()
-    reply = client.get(address)
+    document = process(IngestionJob.objects.get())
+    url = f"/admin/rag/document/{document.pk}/original/"
+    assert url in client.get(f"/admin/rag/document/{document.pk}/change/").content.decode()
+    reply = client.get(url)
     assert b"".join(reply.streaming_content) == b"<script>alert(1)</script>"  # type: ignore[attr-defined]
     assert reply["Content-Type"] == "application/octet-stream"
     assert reply["Content-Disposition"].startswith("attachment; filename")
@@ -130,23 +130,23 @@ def test_an_original_is_saved_and_never_shown(world: World) -> None:
         ("a/..", "original"),
     ):
         Original.objects.update(name=sent)
-        reply = client.get(address)
+        reply = client.get(url)
         assert reply["Content-Disposition"] == f'attachment; filename="{saved}"'
         b"".join(reply.streaming_content)  # type: ignore[attr-defined]
 
 
-def test_an_original_is_for_those_who_may_query_its_source(world: World) -> None:
+def test_an_original_needs_permission_to_query_the_source(world: World) -> None:
     """RESOLUTION: nothing widens querying, "not being organisation owner", and no other organisation sees anything."""
     source = world.source(visibility=Visibility.PERSONAL, owner=world.users["editor"])
     editor, owner, foreigner = (browser(world.users[name]) for name in ("editor", "owner", "foreigner"))
     editor.post(page(source), {"files": [file()]})
-    document = work(IngestionJob.objects.get())
-    address = f"/admin/rag/document/{document.pk}/original/"
-    reply = editor.get(address)
+    document = process(IngestionJob.objects.get())
+    url = f"/admin/rag/document/{document.pk}/original/"
+    reply = editor.get(url)
     assert b"".join(reply.streaming_content) == b"# Zebras\n\nStripes."  # type: ignore[attr-defined]
-    assert [client.get(address).status_code for client in (owner, foreigner)] == [404, 404]
-    assert address not in owner.get(f"/admin/rag/document/{document.pk}/change/").content.decode()
-    assert Client().get(address).status_code == 302
+    assert [client.get(url).status_code for client in (owner, foreigner)] == [404, 404]
+    assert url not in owner.get(f"/admin/rag/document/{document.pk}/change/").content.decode()
+    assert Client().get(url).status_code == 302
     texts = ingest_text(world.source("other"), "text", "Lions.")
     for missing in (texts.document_id, "none"):
         assert editor.get(f"/admin/rag/document/{missing}/original/").status_code == 404
@@ -156,11 +156,11 @@ def test_documents_and_sources_are_parsed_again(world: World) -> None:
     source, foreign = world.source(), world.source("foreign", organization=world.abroad)
     documents = [ingest_text(source, "a", "Alpha.").document_id, ingest_text(foreign, "b", "Beta.").document_id]
     client = browser(world.users["owner"])
-    chosen = {"action": "parse_again", "_selected_action": documents}
-    reply = client.post("/admin/rag/document/", chosen, follow=True)
-    assert "1 documents are parsed again, by 1 jobs" in reply.content.decode()
-    chosen = {"action": "parse_again", "_selected_action": [source.pk, foreign.pk]}
-    assert "on their way already" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
+    action = {"action": "reparse", "_selected_action": documents}
+    reply = client.post("/admin/rag/document/", action, follow=True)
+    assert "Queued 1 documents to be parsed again, in 1 jobs" in reply.content.decode()
+    action = {"action": "reparse", "_selected_action": [source.pk, foreign.pk]}
+    assert "already being ingested" in client.post("/admin/rag/datasource/", action, follow=True).content.decode()
     assert factories.process_queue() == 1
-    assert "1 documents are parsed again" in client.post("/admin/rag/datasource/", chosen, follow=True).content.decode()
+    assert "Queued 1 documents" in client.post("/admin/rag/datasource/", action, follow=True).content.decode()
     assert set(IngestionJob.objects.values_list("source", "force_reparse")) == {(source.pk, True)}

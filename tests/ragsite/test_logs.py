@@ -91,6 +91,6 @@ def test_nothing_of_a_question_or_a_document_is_logged(
     assert editor.post("/api/rag/ingest", {**document, "path": "z"}).status == 503
     content = logged()
     assert "request_finished" in content
-    assert "request_failed" in content
+    assert "server_error_returned" in content
     assert MARK not in content
     assert MARK not in str(list(AuditEvent.objects.values()))

@@ -198,7 +198,7 @@ def render_error(
     if status >= 500:
         cause = exception.__cause__
         logger.warning(
-            "request_failed",
+            "server_error_returned",
             code=exception.code,
             reason=exception.message,
             cause=type(cause).__name__ if cause else "",
