@@ -160,17 +160,17 @@ class ProviderFailed(RagError):
         self,
         message: str,
         *,
-        retry: bool = True,
-        busy: bool = False,
+        is_retryable: bool = True,
+        is_rate_limited: bool = False,
         is_timeout: bool = False,
         retry_after: float | None = None,
         may_be_request_fault: bool = False,
         **data: Any,
     ) -> None:
         super().__init__(message, **data)
-        self.retry = retry
+        self.is_retryable = is_retryable
         self.retry_after = retry_after
-        self.is_rate_limited = busy
+        self.is_rate_limited = is_rate_limited
         self.is_timeout = is_timeout
         self.may_be_request_fault = may_be_request_fault
 
