@@ -17,63 +17,67 @@ from tests.support.provider_server import ProviderServer
 pytestmark = pytest.mark.django_db
 
 
-def test_few_golden_questions_are_no_measure() -> None:
+def test_too_few_golden_questions_are_refused() -> None:
     EmbeddingModel.objects.default()
     with pytest.raises(CommandError, match="Nothing was calibrated"):
         call_command("calibrate")
 
 
-def test_golden_questions_give_a_rising_curve_and_thresholds_that_are_adopted_on_request(world: World) -> None:
-    """Each question once with what was found, once without the documents that it expects."""
+def test_golden_questions_give_a_rising_curve_and_thresholds(world: World) -> None:
+    """Each question is used with everything that was found, and without the documents that it expects."""
     with ProviderServer().running() as server:
-        model = EmbeddingModel.objects.create(name="told", provider="openai", dimensions=384, base_url=server.base_url)
+        model = EmbeddingModel.objects.create(
+            name="calibrated", provider="openai", dimensions=384, base_url=server.base_url
+        )
         source = world.source(embedding_model=model)
         for number in range(30):
             ingest_text(source, f"{number}.txt", f"Animal{number} lives in forest{number} and eats fruit{number}.")
             GoldenQuestion.objects.create(
                 source=source, question=f"What does animal{number} of forest{number} eat?", path=f"{number}.txt"
             )
-        call_command("calibrate", "told", mode=["dense+rerank"])
+        call_command("calibrate", "calibrated", mode=["dense+rerank"])
         row = Calibration.objects.get(model=model, mode="dense+rerank")
         model.refresh_from_db()
         assert (row.questions, row.slope > 0, model.confidence_high) == (30, True, None)
         assert row.calibration_error < 0.2
-        call_command("calibrate", "told", mode=["dense+rerank"], adopt=True)
+        call_command("calibrate", "calibrated", mode=["dense+rerank"], adopt=True)
         model.refresh_from_db()
         assert model.confidence_high is not None
         assert model.confidence_medium is not None
         assert model.confidence_high >= model.confidence_medium
 
 
-def test_labelled_sets_calibrate_and_leave_nothing_behind(tmp_path: Path) -> None:
+def test_labelled_sets_are_used_and_removed(tmp_path: Path) -> None:
     folder = tmp_path / "retrieval" / "animals"
     folder.mkdir(parents=True)
-    kept = (Organization, DataSource, Document, Chunk, GoldenQuestion, SourceTerm)
-    before = [table.objects.count() for table in kept]
+    tables = (Organization, DataSource, Document, Chunk, GoldenQuestion, SourceTerm)
+    before = [table.objects.count() for table in tables]
     with ProviderServer().running() as server:
-        model = EmbeddingModel.objects.create(name="told", provider="openai", dimensions=384, base_url=server.base_url)
+        model = EmbeddingModel.objects.create(
+            name="calibrated", provider="openai", dimensions=384, base_url=server.base_url
+        )
         texts = [
             {"id": f"d{number}", "title": "", "text": f"Animal{number} lives in forest{number} and eats fruit{number}."}
             for number in range(30)
         ]
-        asked = [
+        questions = [
             {"id": f"q{number}", "text": f"What does animal{number} of forest{number} eat?"} for number in range(30)
         ]
-        for name, rows in (("corpus", texts), ("queries", asked)):
+        for name, rows in (("corpus", texts), ("queries", questions)):
             (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         grades = "".join(f"q{number}\td{number}\t1\n" for number in range(30))
         (folder / "qrels.tsv").write_text(f"question\tdocument\tgrade\n{grades}")
-        call_command("calibrate", "told", mode=["dense+rerank"], sets=str(tmp_path), stdout=(out := StringIO()))
+        call_command("calibrate", "calibrated", mode=["dense+rerank"], sets=str(tmp_path), stdout=(out := StringIO()))
     row = Calibration.objects.get(model=model, mode="dense+rerank")
     assert (row.questions, row.slope > 0) == (30, True)
     assert f"expected calibration error {row.calibration_error:.3f} on 30 questions" in out.getvalue()
     assert "wrong among the surest: 12%: 0%" in out.getvalue()
-    assert [table.objects.count() for table in kept] == before
+    assert [table.objects.count() for table in tables] == before
     with pytest.raises(CommandError, match="has no sets"):
-        call_command("calibrate", "told", sets=str(folder))
+        call_command("calibrate", "calibrated", sets=str(folder))
 
 
-def test_the_curve_is_shown_and_not_changed(admin_client: Client) -> None:
+def test_the_admin_shows_the_curve_read_only(admin_client: Client) -> None:
     row = Calibration.objects.create(
         model=EmbeddingModel.objects.default(), mode="dense", slope=2, offset=-4, questions=40, calibration_error=0.04,
         reliability=[[0.2, 0.25, 40.0], [0.8, 0.7, 40.0]], risk=[[0.1, 0.0], [1.0, 0.4]],

@@ -1,4 +1,4 @@
-"""Golden questions: figures that can be checked by hand, the gate of a re-embedding, import and export."""
+"""Golden questions: metrics that can be checked by hand, the quality gate, import and export."""
 
 import datetime
 import math
@@ -29,7 +29,7 @@ ANIMALS = ("zebra", "lion", "otter", "heron", "badger", "lynx", "stoat", "raven"
 
 
 class Blind(ProviderServer):
-    """Its vectors have nothing to do with the texts."""
+    """A model whose vectors have nothing to do with the texts."""
 
     given = 0
 
@@ -55,33 +55,33 @@ def source(world: World, models: dict[str, EmbeddingModel]) -> DataSource:
     return source
 
 
-def ask(source: DataSource, question: str, path: str = "", passage: str = "") -> GoldenQuestion:
+def add_question(source: DataSource, question: str, path: str = "", passage: str = "") -> GoldenQuestion:
     return GoldenQuestion.objects.create(source=source, question=question, path=path, passage=passage)
 
 
-def measured(source: DataSource) -> QualityRun:
+def measure(source: DataSource) -> QualityRun:
     run = quality.measure(source)
     assert run is not None
     return run
 
 
-def test_figures_are_those_of_the_definitions(source: DataSource) -> None:
-    ask(source, "zebra", "zebra.txt")
-    run = measured(source)
+def test_metrics_match_their_definitions(source: DataSource) -> None:
+    add_question(source, "zebra", "zebra.txt")
+    run = measure(source)
     assert (run.recall_at_10, run.ndcg_at_10, run.mrr_at_10, run.questions) == (1, 1, 1, 1)
     assert run.details[0]["ranks"] == [1]
-    ask(source, "lion", "nowhere.txt")
-    run = measured(source)
+    add_question(source, "lion", "nowhere.txt")
+    run = measure(source)
     assert (run.recall_at_10, run.ndcg_at_10, run.mrr_at_10, run.questions) == (0.5, 0.5, 0.5, 2)
 
 
-def test_several_things_of_one_question_count_once_each(source: DataSource) -> None:
+def test_each_expected_thing_of_a_question_counts_once(source: DataSource) -> None:
     """nDCG@10 = (1/log2(2) + 1/log2(r+1)) / (1/log2(2) + 1/log2(3) + 1/log2(4)), r the rank of the second."""
     for path in ("zebra.txt", "otter.txt", "nowhere.txt"):
-        ask(source, "zebra and otter", path)
-    ask(source, "switched off", "nowhere.txt")
+        add_question(source, "zebra and otter", path)
+    add_question(source, "switched off", "nowhere.txt")
     GoldenQuestion.objects.filter(question="switched off").update(active=False)
-    run = measured(source)
+    run = measure(source)
     ranks = run.details[0]["ranks"]
     assert sorted(ranks[:2]) == [1, 2]
     assert ranks[2] is None
@@ -91,47 +91,45 @@ def test_several_things_of_one_question_count_once_each(source: DataSource) -> N
     assert run.questions == 1
 
 
-def test_a_passage_is_found_whatever_its_white_space_and_only_in_its_document(source: DataSource) -> None:
-    ask(source, "Where does the heron live?", passage="the heron. Where the\nheron  lives")
-    ask(source, "Where does the lynx live?", path="heron.txt", passage="Where the lynx lives")
-    run = measured(source)
-    assert [each["ranks"] for each in run.details] == [[1], [None]]
+def test_white_space_of_an_expected_passage_is_ignored_and_its_document_is_not(source: DataSource) -> None:
+    add_question(source, "Where does the heron live?", passage="the heron. Where the\nheron  lives")
+    add_question(source, "Where does the lynx live?", path="heron.txt", passage="Where the lynx lives")
+    run = measure(source)
+    assert [detail["ranks"] for detail in run.details] == [[1], [None]]
     assert "heron lives" not in str(run.details), "paths and ranks; never a document's text"
 
 
-def test_a_source_is_measured_alone(world: World, source: DataSource) -> None:
+def test_other_sources_do_not_influence_a_measurement(world: World, source: DataSource) -> None:
     ingest_text(world.source("other", embedding_model=source.embedding_model), "platypus.txt", "A platypus.")
-    ask(source, "platypus", "platypus.txt")
-    assert measured(source).recall_at_10 == 0
+    add_question(source, "platypus", "platypus.txt")
+    assert measure(source).recall_at_10 == 0
 
 
-def test_nothing_to_ask_is_nothing_measured(source: DataSource) -> None:
+def test_a_source_without_questions_is_not_measured(source: DataSource) -> None:
     assert quality.measure(source) is None
     assert not QualityRun.objects.exists()
 
 
-def test_figures_of_two_rankings_are_not_compared(source: DataSource, settings: Any) -> None:
+def test_a_search_without_its_reranker_is_not_measured(source: DataSource, settings: Any) -> None:
     settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "gone", "http://127.0.0.1:9"
-    ask(source, "zebra", "zebra.txt")
+    add_question(source, "zebra", "zebra.txt")
     with pytest.raises(RerankFailed):
         quality.measure(source)
 
 
-def test_a_source_that_takes_too_long_does_not_stop_the_night(
-    source: DataSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_source_that_takes_too_long_is_skipped(source: DataSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality, "MAX_SECONDS_PER_SOURCE", -1)
-    ask(source, "zebra", "zebra.txt")
+    add_question(source, "zebra", "zebra.txt")
     with capture_logs() as logs:
         structlog.get_logger("test")
         quality.measure_if_due(source.pk)
     assert not QualityRun.objects.exists()
-    assert [each["reason"] for each in logs if each["event"] == "quality_not_measured"] == ["TOO_SLOW"]
+    assert [entry["reason"] for entry in logs if entry["event"] == "quality_not_measured"] == ["TOO_SLOW"]
 
 
-def test_once_a_night_and_whenever_somebody_asks(source: DataSource) -> None:
-    ask(source, "zebra", "zebra.txt")
-    assert [each.pk for each in quality.sources_with_questions()] == [source.pk]
+def test_a_source_is_measured_once_a_night_and_on_request(source: DataSource) -> None:
+    add_question(source, "zebra", "zebra.txt")
+    assert [one.pk for one in quality.sources_with_questions()] == [source.pk]
     for force in (False, False, True):
         quality.measure_if_due(source.pk, force=force)
     assert QualityRun.objects.count() == 2
@@ -140,19 +138,19 @@ def test_once_a_night_and_whenever_somebody_asks(source: DataSource) -> None:
     assert QualityRun.objects.count() == 3
 
 
-def test_a_fall_is_logged(source: DataSource) -> None:
-    ask(source, "zebra", "zebra.txt")
+def test_a_regression_is_logged(source: DataSource) -> None:
+    add_question(source, "zebra", "zebra.txt")
     quality.measure_and_compare(source)
-    ask(source, "lion", "nowhere.txt")
+    add_question(source, "lion", "nowhere.txt")
     with capture_logs() as logs:
         quality.measure_and_compare(source)
         quality.measure_and_compare(source)
-    assert [each["event"] for each in logs] == ["quality_dropped"]
+    assert [entry["event"] for entry in logs] == ["quality_dropped"]
     assert quality.latest_ndcg(10) == {"home/library": 0.5}
 
 
-def test_metrics_tell_the_last_figure(source: DataSource, client: Client) -> None:
-    ask(source, "zebra", "zebra.txt")
+def test_metrics_have_the_latest_ndcg(source: DataSource, client: Client) -> None:
+    add_question(source, "zebra", "zebra.txt")
     quality.measure_and_compare(source)
     assert 'ragsite_quality_ndcg10{source="home/library"} 1.0' in client.get("/metrics").content.decode()
 
@@ -164,14 +162,14 @@ def start(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedd
     return row
 
 
-def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
+def test_the_gate_refuses_a_worse_model_unless_it_is_overruled(
     source: DataSource, models: dict[str, EmbeddingModel]
 ) -> None:
     # More than are reranked: with few candidates their words alone would find what vectors did not.
     filler = "\n\n".join(f"# Plant {number}\n\n" + f"Fern number {number}. " * 40 for number in range(200))
     ingest_text(source, "plants.md", filler, content_type="text/markdown")
     for animal in ANIMALS:
-        ask(source, f"Where does the {animal} live?", f"{animal}.txt")
+        add_question(source, f"Where does the {animal} live?", f"{animal}.txt")
     row = start(source, models["blind"], switches_automatically=True)
     assert row.state == State.READY, "it did not switch itself"
     assert row.old_quality is not None
@@ -195,19 +193,21 @@ def test_the_gate_refuses_a_worse_model_until_somebody_says_why(
     assert back.state == State.SWITCHED, "the way back has no gate"
 
 
-def test_an_equal_model_passes_and_switches_itself(source: DataSource, models: dict[str, EmbeddingModel]) -> None:
-    ask(source, "zebra", "zebra.txt")
+def test_an_equal_model_passes_the_gate_and_is_switched_automatically(
+    source: DataSource, models: dict[str, EmbeddingModel]
+) -> None:
+    add_question(source, "zebra", "zebra.txt")
     row = start(source, models["equal"], switches_automatically=True)
     assert row.state == State.SWITCHED
     assert DataSource.objects.get().embedding_model == models["equal"]
 
 
-def test_questions_that_were_added_after_measuring_are_asked_first(
+def test_questions_that_are_added_after_the_measurement_need_another_one(
     source: DataSource, models: dict[str, EmbeddingModel]
 ) -> None:
     row = start(source, models["equal"])
-    assert lifecycle.check_quality_gate(row) == "", "without questions the gate has nothing to say"
-    ask(source, "zebra", "zebra.txt")
+    assert lifecycle.check_quality_gate(row) == "", "the gate needs questions"
+    add_question(source, "zebra", "zebra.txt")
     with pytest.raises(InvalidRequest, match="Measure again"):
         lifecycle.switch(row)
     lifecycle.resume(row)
@@ -217,20 +217,22 @@ def test_questions_that_were_added_after_measuring_are_asked_first(
     assert lifecycle.switch(row)
 
 
-def test_a_question_expects_something(source: DataSource) -> None:
+def test_a_question_needs_an_expected_document_or_passage(source: DataSource) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
-        ask(source, "zebra")
+        add_question(source, "zebra")
 
 
 def csv(*lines: str) -> bytes:
     return "\r\n".join(lines).encode()
 
 
-def test_what_was_exported_can_be_imported(world: World, source: DataSource) -> None:
+def test_an_export_can_be_imported(world: World, source: DataSource) -> None:
     member = world.users["member"]
     content = csv("question,path,passage", '"Where, then?",zebra.txt,', 'otter?,,"Where the\notter lives"')
     assert golden_questions.import_csv(source, content, by=Caller(member)) == 2
-    assert golden_questions.import_csv(source, content, by=Caller(member)) == 0, "what is there stays as it is"
+    assert golden_questions.import_csv(source, content, by=Caller(member)) == 0, (
+        "existing questions are not added again"
+    )
     other = world.source("other")
     assert (
         golden_questions.import_csv(
@@ -238,7 +240,7 @@ def test_what_was_exported_can_be_imported(world: World, source: DataSource) -> 
         )
         == 2
     )
-    same = [list(each.golden_questions.values_list("question", "path", "passage")) for each in (source, other)]
+    same = [list(one.golden_questions.values_list("question", "path", "passage")) for one in (source, other)]
     assert same[0] == same[1]
     assert golden_questions.import_csv(other, csv("Question;Path", "lion;lion.txt"), by=Caller(member)) == 1
 
@@ -260,7 +262,7 @@ def test_what_was_exported_can_be_imported(world: World, source: DataSource) -> 
         (b"x" * (golden_questions.MAX_BYTES + 1), "bytes; at most"),
     ],
 )
-def test_a_wrong_file_is_refused_whole_and_by_line(
+def test_an_invalid_file_is_refused_completely_with_line_numbers(
     world: World, source: DataSource, content: bytes, words: str
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
@@ -269,8 +271,8 @@ def test_a_wrong_file_is_refused_whole_and_by_line(
     assert not GoldenQuestion.objects.exists()
 
 
-def test_passages_are_for_readers(world: World, source: DataSource) -> None:
-    """Whether a text is found says whether it stands there, and MANAGE alone does not open documents."""
+def test_passages_need_the_query_permission(world: World, source: DataSource) -> None:
+    """Whether a passage is found shows whether a document contains it, and MANAGE does not allow to read documents."""
     reader, manager = world.users["member"], world.users["owner"]
     golden_questions.import_csv(
         source, csv("question,path,passage", "a,zebra.txt,", "b,,secret words"), by=Caller(reader)
@@ -283,8 +285,8 @@ def test_passages_are_for_readers(world: World, source: DataSource) -> None:
     assert golden_questions.export_csv(source, Caller(manager)).split() == ["question,path,passage", "a,zebra.txt,"]
 
 
-def test_the_commands(source: DataSource, models: dict[str, EmbeddingModel]) -> None:
-    ask(source, "zebra", "zebra.txt")
+def test_measure_quality_and_reembed_commands(source: DataSource, models: dict[str, EmbeddingModel]) -> None:
+    add_question(source, "zebra", "zebra.txt")
     out = StringIO()
     call_command("measure_quality", "home/library", stdout=out)
     call_command("measure_quality", stdout=out)
@@ -306,8 +308,8 @@ def test_the_commands(source: DataSource, models: dict[str, EmbeddingModel]) -> 
             call_command("reembed", *wrong)
 
 
-def test_a_failing_model_is_the_commands_failure(source: DataSource) -> None:
-    ask(source, "zebra", "zebra.txt")
+def test_the_command_fails_if_the_model_fails(source: DataSource) -> None:
+    add_question(source, "zebra", "zebra.txt")
     EmbeddingModel.objects.filter(name="old").update(api_key_variable="NOT_SET_API_KEY")
     with pytest.raises(EmbeddingFailed):
         quality.measure(DataSource.objects.get())

@@ -1,4 +1,4 @@
-"""Quotas are exact: never over, and what fits is in; and the counters they go by can be checked and repaired."""
+"""Quotas are exact: never exceeded, and what fits is stored. The usage counters can be checked and repaired."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -33,8 +33,8 @@ def limit(world: World, **most: int | None) -> None:
     world.home.save()
 
 
-def at_once(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Each task in a thread and on a connection of its own, begun together: what each gave, IndexFull included."""
+def run_concurrently(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run each task in a thread with its own connection, and return the results, IndexFull included."""
     ready, results = threading.Barrier(len(tasks)), []
 
     def run(task: Callable[[], Any]) -> None:
@@ -54,8 +54,8 @@ def at_once(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
     return results
 
 
-def refused(results: list[Any]) -> int:
-    return sum(isinstance(each, IndexFull) for each in results)
+def count_refused(results: list[Any]) -> int:
+    return sum(isinstance(result, IndexFull) for result in results)
 
 
 def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh") -> IngestionJob:
@@ -68,17 +68,17 @@ def work() -> None:
 
 
 @pytest.mark.parametrize("most", [{"max_chunks": 3}, {"max_bytes": 30}], ids=["chunks", "bytes"])
-def test_of_many_writers_exactly_those_get_in_that_fit(live_world: World, most: dict[str, int]) -> None:
-    """Each brings one chunk of ten bytes; into sources that are there already, so that all get as far as the commit."""
+def test_of_concurrent_writers_as_many_succeed_as_fit(live_world: World, most: dict[str, int]) -> None:
+    """Each writes one chunk of ten bytes into an existing source, so that all of them reach the commit."""
     limit(live_world, **most)
     sources = [live_world.source(f"source-{number}") for number in range(7)]
-    results = at_once([partial(ingest_text, each, "a", "0123456789") for each in sources])
-    assert (refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
+    results = run_concurrently([partial(ingest_text, source, "a", "0123456789") for source in sources])
+    assert (count_refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
     assert Usage.objects.values_list("chunks", "bytes").get() == (3, 30)
     assert usage.find_differences() == []
 
 
-def test_writers_and_deleters_side_by_side_leave_the_counter_right(live_world: World) -> None:
+def test_the_counter_is_right_after_concurrent_writes_and_deletions(live_world: World) -> None:
     source = live_world.source()
     for number in range(6):
         ingest_text(source, f"{number}", "Zebras.")
@@ -92,17 +92,17 @@ def test_writers_and_deleters_side_by_side_leave_the_counter_right(live_world: W
 
     tasks = [partial(rewrite, path) for path in ("0", "1", "2", "new", "new")]
     tasks += [partial(delete, path) for path in ("3", "4", "5")]
-    at_once(tasks)
+    run_concurrently(tasks)
     assert usage.find_differences() == []
     assert Usage.objects.get().chunks == Chunk.objects.filter(document__deleted_at=None).count()
 
 
-def test_a_job_must_fit_with_all_that_are_still_open(live_world: World) -> None:
-    """In bytes: chunks are known only once it is cut. Nothing of a refused job is stored."""
+def test_a_job_must_fit_together_with_all_open_documents(live_world: World) -> None:
+    """In bytes, because the number of chunks is not known yet. Nothing of a refused job is stored."""
     limit(live_world, max_bytes=25)
     source = live_world.source()
-    results = at_once([partial(submit, live_world, source, "0123456789", paths=f"{n}") for n in range(6)])
-    assert (refused(results), IngestionJob.objects.count(), IngestionDocument.objects.count()) == (4, 2, 2)
+    results = run_concurrently([partial(submit, live_world, source, "0123456789", paths=f"{n}") for n in range(6)])
+    assert (count_refused(results), IngestionJob.objects.count(), IngestionDocument.objects.count()) == (4, 2, 2)
     work()
     assert set(IngestionDocument.objects.values_list("state", flat=True)) == {"done"}, "what was accepted fits"
     with pytest.raises(IndexFull) as error:
@@ -111,12 +111,12 @@ def test_a_job_must_fit_with_all_that_are_still_open(live_world: World) -> None:
     submit(live_world, source, "01234", paths="9")
 
 
-def test_what_is_replaced_makes_room_for_what_replaces_it(live_world: World) -> None:
+def test_a_replacement_needs_room_for_the_difference_only(live_world: World) -> None:
     limit(live_world, max_bytes=20, max_chunks=20)
     source = live_world.source()
     submit(live_world, source, "0123456789", "0123456789")
     work()
-    submit(live_world, source, "9876543210", "9876543210")  # the whole source again, full as it is
+    submit(live_world, source, "9876543210", "9876543210")  # replaces the whole content of a full source
     work()
     assert set(Document.objects.values_list("text", flat=True)) == {"9876543210"}
     with pytest.raises(IndexFull):
@@ -125,7 +125,7 @@ def test_what_is_replaced_makes_room_for_what_replaces_it(live_world: World) -> 
     assert Usage.objects.get().bytes == 15
 
 
-def test_a_cancelled_or_failed_document_waits_for_no_room(live_world: World) -> None:
+def test_cancelled_and_failed_documents_need_no_room(live_world: World) -> None:
     limit(live_world, max_bytes=10)
     source = live_world.source()
     job = submit(live_world, source, "0123456789")
@@ -133,8 +133,8 @@ def test_a_cancelled_or_failed_document_waits_for_no_room(live_world: World) -> 
     submit(live_world, source, "0123456789")
 
 
-def test_nothing_is_embedded_that_cannot_be_stored(live_world: World, provider: ProviderServer) -> None:
-    """A document of a job that does not fit fails alone."""
+def test_a_document_that_does_not_fit_is_not_embedded(live_world: World, provider: ProviderServer) -> None:
+    """It fails alone, and the other documents of its job are stored."""
     model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
     source = live_world.source(embedding_model=model)
     limit(live_world, max_chunks=2)
@@ -156,7 +156,7 @@ def provider() -> Any:
         yield server
 
 
-def test_a_file_counts_with_its_text(world: World) -> None:
+def test_a_file_counts_in_addition_to_its_text(world: World) -> None:
     original = Original.objects.create(source=world.source(), file="x", name="x.pdf", size=1000, sha256="x")
     assert quota.document_size("Grün", original.pk) == 1005
     assert quota.document_size("Grün") == 5

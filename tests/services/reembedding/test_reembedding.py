@@ -1,4 +1,4 @@
-"""A source moves to another embedding model: nobody notices, nothing is lost, and there is a way back."""
+"""Re-embedding a source while it is searched and written to: no wrong answer, no loss, and it can be rolled back."""
 
 import threading
 import uuid
@@ -35,7 +35,7 @@ ANIMALS = ("zebra", "lion", "otter", "heron", "badger", "lynx")
 
 
 @contextmanager
-def served(name: str, dimensions: int, server: ProviderServer | None = None) -> Iterator[EmbeddingModel]:
+def remote_model(name: str, dimensions: int, server: ProviderServer | None = None) -> Iterator[EmbeddingModel]:
     with (server or ProviderServer(dimensions)).running() as running:
         yield EmbeddingModel.objects.create(
             name=name, provider="openai", dimensions=dimensions, base_url=running.base_url
@@ -44,12 +44,12 @@ def served(name: str, dimensions: int, server: ProviderServer | None = None) -> 
 
 @pytest.fixture
 def models(live_world: World) -> Iterator[Callable[..., EmbeddingModel]]:
-    """models("name", 768): a remote model with a server of its own."""
+    """Return a factory: models("name", 768) is a remote model with a server of its own."""
     with ExitStack() as stack:
-        yield lambda *arguments: stack.enter_context(served(*arguments))
+        yield lambda *arguments: stack.enter_context(remote_model(*arguments))
 
 
-def filled(world: World, model: EmbeddingModel) -> DataSource:
+def filled_source(world: World, model: EmbeddingModel) -> DataSource:
     source = world.source(embedding_model=model)
     for animal in ANIMALS:
         ingest_text(source, animal, f"Everything about the {animal} and where the {animal} lives.")
@@ -65,9 +65,9 @@ def chunks() -> set[uuid.UUID]:
     return set(Chunk.objects.values_list("pk", flat=True))
 
 
-def found(world: World, text: str) -> list[str]:
+def search(world: World, text: str) -> list[str]:
     reader = queries.SourceSelection(Caller(world.users["member"]))
-    return [each.path for each in queries.retrieve(Question(text=text, top_k=3), reader).passages]
+    return [passage.path for passage in queries.retrieve(Question(text=text, top_k=3), reader).passages]
 
 
 def state(row: Reembedding) -> str:
@@ -83,24 +83,24 @@ def rebuild(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembe
 
 
 @pytest.mark.parametrize(("old", "new"), [(384, 768), (768, 768), (1536, 384), (384, 3072)])
-def test_every_answer_is_complete_at_every_moment(
+def test_searches_are_complete_at_every_moment(
     live_world: World, models: Callable[..., EmbeddingModel], eventually: Eventually, old: int, new: int
 ) -> None:
-    """A reader asks without a pause while vectors are built, the source is switched, rolled back and switched again."""
+    """Searches run all the time while vectors are built and the source is switched, rolled back and switched again."""
     first, second = models("first", old), models("second", new)
-    source = filled(live_world, first)
-    wrong: list[list[str]] = []
-    asked: list[int] = []
+    source = filled_source(live_world, first)
+    wrong_answers: list[list[str]] = []
+    completed: list[str] = []
     stop = threading.Event()
 
     def read() -> None:
         try:
             while not stop.is_set():
                 for animal in ANIMALS:
-                    answer = found(live_world, f"Where does the {animal} live?")
-                    asked.append(1)
+                    answer = search(live_world, f"Where does the {animal} live?")
+                    completed.append(animal)
                     if not answer or answer[0] != animal:
-                        wrong.append(answer)
+                        wrong_answers.append(answer)
         finally:
             connection.close()
 
@@ -115,23 +115,23 @@ def test_every_answer_is_complete_at_every_moment(
         reembedder.advance_due()
         assert (state(back), state(row)) == (State.SWITCHED, State.ROLLED_BACK)
         assert DataSource.objects.get().embedding_model == first
-        assert found(live_world, "newcomer")[0] == "newcomer"
+        assert search(live_world, "newcomer")[0] == "newcomer"
         lifecycle.roll_back(back)
         reembedder.advance_due()
         assert DataSource.objects.get().embedding_model == second
-        eventually(lambda: len(asked) > 6)
+        eventually(lambda: len(completed) > 6)
     finally:
         stop.set()
         reader.join()
-    assert wrong == []
+    assert wrong_answers == []
     assert vectors(first) == vectors(second) == chunks()
 
 
-def test_what_comes_and_goes_meanwhile_is_found_after_the_switch(
+def test_changes_during_the_build_are_found_after_the_switch(
     live_world: World, models: Callable[..., EmbeddingModel]
 ) -> None:
     first, second = models("first", 384), models("second", 768)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     row = rebuild(source, second)
     ingest_text(source, "newcomer", "A newcomer of this very moment.", tags=("fresh",))
     ingest_text(source, "lion", "Lions were replaced by something else: a pelican.")
@@ -143,15 +143,17 @@ def test_what_comes_and_goes_meanwhile_is_found_after_the_switch(
     assert state(row) == State.SWITCHED
     assert DataSource.objects.get().embedding_model == second
     assert vectors(second) == chunks()
-    assert found(live_world, "newcomer")[0] == "newcomer"
-    assert found(live_world, "pelican")[0] == "lion"
-    assert "otter" not in found(live_world, "otter")
+    assert search(live_world, "newcomer")[0] == "newcomer"
+    assert search(live_world, "pelican")[0] == "lion"
+    assert "otter" not in search(live_world, "otter")
     tagged = EMBEDDING_TABLES[768].objects.filter(tags__overlap=["striped", "fresh"])
     assert set(tagged.values_list("document__path", flat=True)) == {"zebra", "newcomer"}
 
 
-def test_the_same_text_is_embedded_as_ingestion_would(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
-    """With the title, the headings and the prefix of passages: the vectors are those of a source that began with it."""
+def test_the_vectors_are_those_that_ingestion_would_make(
+    live_world: World, models: Callable[..., EmbeddingModel]
+) -> None:
+    """They are of the text with its title, headings and prefix, as in a source that always had this model."""
     first, second = models("first", 384), models("second", 384)
     EmbeddingModel.objects.filter(pk=second.pk).update(document_prefix="passage: ")
     second.refresh_from_db()
@@ -163,13 +165,13 @@ def test_the_same_text_is_embedded_as_ingestion_would(live_world: World, models:
     ingest_text(other, "a", text, title="Habitats", content_type="text/markdown")
     table: Any = EMBEDDING_TABLES[384]
     rows = table.objects.filter(model=second).order_by("chunk__position")
-    built, ingested = ([row.embedding for row in rows.filter(source=each)] for each in (source, other))
+    built, ingested = ([row.embedding for row in rows.filter(source=one)] for one in (source, other))
     assert len(built) == len(ingested) > 0
     assert built == ingested
 
 
 class Gated(ProviderServer):
-    """Answers its first request, and keeps the later ones waiting."""
+    """Answers its first request, and does not answer the later ones."""
 
     gate: threading.Event
 
@@ -179,7 +181,7 @@ class Gated(ProviderServer):
         return super().answer(path, body)
 
 
-def test_a_killed_builder_goes_on_and_embeds_nothing_twice_that_was_kept(
+def test_a_killed_worker_continues_and_embeds_no_committed_batch_twice(
     live_world: World, models: Callable[..., EmbeddingModel], worker: Worker, eventually: Eventually
 ) -> None:
     server = Gated(384)
@@ -193,28 +195,28 @@ def test_a_killed_builder_goes_on_and_embeds_nothing_twice_that_was_kept(
     row = lifecycle.start(source, second)
     worker.start()
     eventually(lambda: len(server.requests) == 2)
-    kept = vectors(second)
-    assert len(kept) == 128
+    committed = vectors(second)
+    assert len(committed) == 128
     worker.kill()
     server.gate.set()
     worker.start()
     eventually(lambda: state(row) == State.READY)
     assert (vectors(second), row.done, row.total) == (chunks(), total, total)
     texts = [text for request in server.requests for text in request["input"]]
-    assert len(texts) == total + 128, "the batch that was under way, and no other"
+    assert len(texts) == total + 128, "only the interrupted batch is embedded again"
     assert len(set(texts)) == total
 
 
-def test_one_at_a_time(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
+def test_a_source_has_one_open_reembedding(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
     first, second, third = models("first", 384), models("second", 384), models("third", 768)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     with pytest.raises(InvalidRequest, match="already"):
         lifecycle.start(source, first)
     row = rebuild(source, second)
-    with pytest.raises(InvalidRequest, match="under way"):
+    with pytest.raises(InvalidRequest, match="is open"):
         lifecycle.start(source, third)
     assert lifecycle.switch(row)
-    with pytest.raises(InvalidRequest, match="still kept"):
+    with pytest.raises(InvalidRequest, match="still exist"):
         lifecycle.start(DataSource.objects.get(), third)
     row.refresh_from_db()
     lifecycle.drop(row)
@@ -228,12 +230,12 @@ def clear_now() -> None:
 
 
 @pytest.mark.parametrize("dimensions", [384, 768])
-def test_dropping_leaves_no_orphan_and_everything_searchable(
+def test_dropping_removes_all_old_vectors_and_no_other(
     live_world: World, models: Callable[..., EmbeddingModel], dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag.pipeline.ingestion.reembed._DELETE_BATCH_SIZE", 2)
     first, second = models("first", 384), models("second", dimensions)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     neighbour = live_world.source("neighbour", embedding_model=first)
     ingest_text(neighbour, "n", "A neighbour's text.")
     row = rebuild(source, second)
@@ -246,14 +248,16 @@ def test_dropping_leaves_no_orphan_and_everything_searchable(
     assert (state(row), row.clearing_id) == (State.DROPPED, None)
     assert vectors(second) == set(source.chunks.values_list("pk", flat=True))
     assert vectors(first) == set(neighbour.chunks.values_list("pk", flat=True))
-    assert found(live_world, "otter")[0] == "otter"
+    assert search(live_world, "otter")[0] == "otter"
     with pytest.raises(InvalidRequest):
         lifecycle.roll_back(row)
 
 
-def test_cancelling_takes_away_what_was_built(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
+def test_cancelling_removes_the_vectors_that_were_built(
+    live_world: World, models: Callable[..., EmbeddingModel]
+) -> None:
     first, second = models("first", 384), models("second", 384)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     row = rebuild(source, second)
     lifecycle.cancel(row)
     reembedder.advance_due()
@@ -265,22 +269,20 @@ def test_cancelling_takes_away_what_was_built(live_world: World, models: Callabl
     assert rebuild(source, second).state == State.READY, "and it can begin again"
 
 
-def test_cancelling_the_way_back_keeps_it_open(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
+def test_a_cancelled_rollback_can_be_started_again(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
     first, second = models("first", 384), models("second", 384)
-    row = rebuild(filled(live_world, first), second)
+    row = rebuild(filled_source(live_world, first), second)
     lifecycle.switch(row)
     row.refresh_from_db()
     lifecycle.cancel(lifecycle.roll_back(row))
     reembedder.advance_due()
     assert (state(row), vectors(first)) == (State.SWITCHED, chunks())
-    assert found(live_world, "otter")[0] == "otter"
+    assert search(live_world, "otter")[0] == "otter"
 
 
-def test_a_batch_that_was_under_way_when_it_was_cancelled_is_not_written(
-    live_world: World, models: Callable[..., EmbeddingModel]
-) -> None:
+def test_a_batch_is_not_written_after_a_cancellation(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
     first, second = models("first", 384), models("second", 384)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     row = lifecycle.start(source, second)
     batch = reembed.next_chunks(source, second, after=None)
     made = reembed.embed(batch, second)
@@ -290,23 +292,23 @@ def test_a_batch_that_was_under_way_when_it_was_cancelled_is_not_written(
     assert vectors(second) == set()
 
 
-def test_a_provider_that_fails_is_tried_later_and_then_reported(
+def test_a_failing_provider_is_retried_and_then_reported(
     live_world: World, models: Callable[..., EmbeddingModel], settings: Any
 ) -> None:
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
     registry._remote_embedder.cache_clear()
     server = ProviderServer(384)
     first, second = models("first", 384), models("second", 384, server)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     server.fail(503)
     row = rebuild(source, second)
     assert (row.state, row.outages) == (State.BUILDING, 1)
     assert row.due_at is not None
     assert row.due_at > timezone.now()
     assert "second" in row.error
-    asked = len(server.requests)
+    request_count = len(server.requests)
     reembedder.advance_due()
-    assert len(server.requests) == asked, "not before its time"
+    assert len(server.requests) == request_count, "not before the pause is over"
     for _ in range(9):
         server.fail(503)
         clear_now()
@@ -320,12 +322,12 @@ def test_a_provider_that_fails_is_tried_later_and_then_reported(
     assert rebuild(source, second).state == State.FAILED, "a key that is refused will not get better"
 
 
-def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
+def test_a_document_in_progress_during_the_switch_is_embedded_with_the_new_model(
     live_world: World, models: Callable[..., EmbeddingModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Embedded with the old model, written after the switch: it is not mixed in, and not lost."""
+    """It was embedded with the old model before the switch, so its vectors must not be written after it."""
     first, second = models("first", 384), models("second", 768)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     row = rebuild(source, second)
     job = submit.submit_job(
         source=source,
@@ -358,14 +360,14 @@ def test_a_document_at_work_during_the_switch_is_done_again_with_the_new_model(
     assert job.documents.get().state == IngestionDocument.State.DONE
     assert vectors(second) == chunks()
     assert len(vectors(first)) == 6
-    assert found(live_world, "latecomer")[0] == "late"
+    assert search(live_world, "latecomer")[0] == "late"
 
 
-def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
+def test_the_switch_waits_for_writers_and_checks_their_chunks(
     live_world: World, models: Callable[..., EmbeddingModel], eventually: Eventually
 ) -> None:
     first, second = models("first", 384), models("second", 768)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     row = rebuild(source, second)
     switched: list[bool] = []
 
@@ -393,20 +395,20 @@ def test_the_switch_waits_for_who_is_writing_and_counts_what_they_wrote(
     assert (state(row), vectors(second)) == (State.SWITCHED, chunks())
 
 
-def test_a_document_that_is_answered_at_once_does_not_notice_the_switch(
+def test_synchronous_ingestion_succeeds_during_the_switch(
     live_world: World, models: Callable[..., EmbeddingModel]
 ) -> None:
     first, second = models("first", 384), models("second", 768)
-    source = filled(live_world, first)
+    source = filled_source(live_world, first)
     lifecycle.switch(rebuild(source, second))
     assert source.embedding_model == first, "as a request that began before"
     ingest_text(source, "late", "A latecomer.")
     assert vectors(second) == chunks()
 
 
-def test_a_deleted_source_is_not_worked_on(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
+def test_a_deleted_source_is_not_reembedded(live_world: World, models: Callable[..., EmbeddingModel]) -> None:
     server = ProviderServer(384)
-    source = filled(live_world, models("first", 384))
+    source = filled_source(live_world, models("first", 384))
     lifecycle.start(source, models("second", 384, server))
     deletion.delete_source(source)
     reembedder.advance_due()
@@ -416,44 +418,44 @@ def test_a_deleted_source_is_not_worked_on(live_world: World, models: Callable[.
     assert not Reembedding.objects.exists()
 
 
-def test_the_api_says_where_a_model_is_changed_and_keeps_out_meanwhile(
+def test_the_api_refuses_to_change_the_model_of_a_source_with_documents(
     live_world: World, models: Callable[..., EmbeddingModel]
 ) -> None:
     first, second = models("first", 384), models("second", 384)
     source = live_world.source(embedding_model=first)
-    wanted = editing.SourceSettings(embedding_model="second")
+    settings = editing.SourceSettings(embedding_model="second")
     row = rebuild(source, second)
     with pytest.raises(InvalidRequest):
-        editing.update_source(Caller(live_world.users["owner"]), "library", wanted)
+        editing.update_source(Caller(live_world.users["owner"]), "library", settings)
     lifecycle.cancel(row)
     reembedder.advance_due()
     ingest_text(source, "a", "Zebras.")
     with pytest.raises(InvalidRequest, match="Re-embed"):
-        editing.update_source(Caller(live_world.users["owner"]), "library", wanted)
+        editing.update_source(Caller(live_world.users["owner"]), "library", settings)
 
 
-def test_one_process_builds_at_a_time(
+def test_one_process_works_at_a_time(
     live_world: World, models: Callable[..., EmbeddingModel], eventually: Eventually
 ) -> None:
-    """Ingestion never waits for more than one worker; and the turn ends with the connection that has it."""
+    """So ingestion loses at most one worker; and the lock ends with the connection that holds it."""
     server = ProviderServer(384)
-    source = filled(live_world, models("first", 384))
+    source = filled_source(live_world, models("first", 384))
     row = lifecycle.start(source, models("second", 384, server))
-    held, let_go = threading.Event(), threading.Event()
+    locked, may_release = threading.Event(), threading.Event()
 
-    def other() -> None:
-        with session_lock("reembedding") as is_mine:
-            assert is_mine
-            held.set()
-            let_go.wait(10)
+    def hold_lock() -> None:
+        with session_lock("reembedding") as has_lock:
+            assert has_lock
+            locked.set()
+            may_release.wait(10)
             connection.close()  # as when its process dies
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=hold_lock)
     thread.start()
-    held.wait(10)
+    locked.wait(10)
     reembedder.advance_due()
     assert server.requests == []
-    let_go.set()
+    may_release.set()
     thread.join()
 
     def is_ready() -> bool:

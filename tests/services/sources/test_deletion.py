@@ -1,4 +1,4 @@
-"""What is deleted is found no more, what is not stays as it is, and what is counted is what is there."""
+"""Deletion: deleted content is never found, other content stays, and the usage counters are exact."""
 
 import datetime
 import itertools
@@ -38,8 +38,8 @@ steps = st.lists(
 )
 
 
-def found(source: DataSource) -> dict[str, set[str]]:
-    """What a search of the source alone finds: path → passages."""
+def search(source: DataSource) -> dict[str, set[str]]:
+    """Return path → passages that a search of this source alone finds."""
     scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     answer: dict[str, set[str]] = {}
     for passage in retrieve.find_passages(Question("lions and zebras", top_k=200), [scope]).passages:
@@ -48,7 +48,7 @@ def found(source: DataSource) -> dict[str, set[str]]:
     return answer
 
 
-def sums() -> tuple[int, int]:
+def stored_sums() -> tuple[int, int]:
     live = Document.objects.live().filter(source__deleted_at=None)
     counted = live.aggregate(chunks=Sum("chunk_count", default=0), size=Sum("bytes", default=0))
     return counted["chunks"], counted["size"]
@@ -69,10 +69,10 @@ def rolled_back() -> Iterator[None]:
 @pytest.mark.django_db
 @given(taken=steps)
 @settings(max_examples=12, deadline=None, phases=set(Phase) - {Phase.explain})
-def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
+def test_each_source_has_exactly_its_undeleted_documents(
     taken: list[tuple[str, str, int | None, bool]],
 ) -> None:
-    """The same path in two sources is two documents, whatever happens to either, and the counters follow."""
+    """The same path in two sources is two documents that do not influence each other; the counters are exact."""
     with rolled_back():
         home = create_organization(name="Model", slug="model")
         model = EmbeddingModel.objects.default()
@@ -90,14 +90,14 @@ def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
                 del expected[name][path]
             if purged:
                 deletion.purge_deleted()
-            for each, source in sources.items():
-                passages = found(source)
-                assert set(passages) == set(expected[each])
+            for slug, source in sources.items():
+                passages = search(source)
+                assert set(passages) == set(expected[slug])
                 for key, texts in passages.items():
-                    assert all(piece in expected[each][key] for piece in texts)
+                    assert all(text in expected[slug][key] for text in texts)
                 chunks = Chunk.objects.filter(source=source, document__deleted_at=None)
                 assert sum(map(len, passages.values())) <= chunks.count()
-            assert counted() == sums()
+            assert counted() == stored_sums()
             stored = [text for texts in expected.values() for text in texts.values()]
             assert counted()[1] == sum(len(text.encode()) for text in stored)
         assert usage.find_differences() == []
@@ -106,33 +106,35 @@ def test_each_source_has_exactly_what_was_sent_to_it_and_not_deleted(
         assert counted() == (0, 0)
 
 
-def rows_left(document: Document) -> int:
+def count_rows(document: Document) -> int:
     tables: list[Any] = [Chunk, *EMBEDDING_TABLES.values()]
     return sum(table.objects.filter(document=document.pk).count() for table in tables)
 
 
-def test_a_purge_goes_in_batches_and_may_be_interrupted(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_purge_works_in_batches_and_can_be_interrupted(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletion, "_BATCH_SIZE", 3)
     source = live_world.source()
     for path in ("a", "b", "c", "d", "kept"):
         ingest_text(source, path, "Zebras and lions. " * (600 if path == "a" else 1))
-    long, *_ = gone = list(Document.objects.exclude(path="kept").order_by("path"))
+    long, *_ = deleted = list(Document.objects.exclude(path="kept").order_by("path"))
     assert long.chunk_count > 4
-    for document in gone:
+    for document in deleted:
         documents.delete_document(document)
     sizes = []
     while deletion.purge_document_batch():  # each is a transaction; stopping after any of them loses nothing
         sizes.append(Chunk.objects.count())
-        assert set(found(source)) == {"kept"}
+        assert set(search(source)) == {"kept"}
     steps_down = [before - after for before, after in itertools.pairwise(sizes)]
     assert len(sizes) > 3
     assert max(steps_down) <= 3
-    assert [rows_left(document) for document in gone] == [0] * 4
-    assert set(Document.objects.filter(pk__in=[each.pk for each in gone]).values_list("text", "title")) == {("", "")}
-    assert set(found(source)) == {"kept"}
+    assert [count_rows(document) for document in deleted] == [0] * 4
+    assert set(Document.objects.filter(pk__in=[document.pk for document in deleted]).values_list("text", "title")) == {
+        ("", "")
+    }
+    assert set(search(source)) == {"kept"}
 
 
-def test_several_purges_at_once_do_no_harm(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_purges_remove_everything_once(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletion, "_BATCH_SIZE", 2)
     source, whole = live_world.source(), live_world.source("whole")
     for number in range(8):
@@ -174,10 +176,10 @@ def provider() -> Iterator[ProviderServer]:
 
 
 @pytest.mark.parametrize("is_job", [True, False])
-def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
+def test_a_document_that_was_sent_before_the_deletion_is_not_restored(
     live_world: World, provider: ProviderServer, is_job: bool
 ) -> None:
-    """It is being embedded meanwhile; by a worker, or while somebody waits for the answer."""
+    """It is being embedded during the deletion, by a worker or in a synchronous request."""
     model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
     source = live_world.source(embedding_model=model)
     ingest_text(source, "a", "Zebras.")
@@ -205,15 +207,15 @@ def test_what_was_sent_before_the_deletion_does_not_bring_a_document_back(
     provider.stall.set()
     thread.join()
     assert not Document.objects.live().exists()
-    assert found(source) == {}
+    assert search(source) == {}
     if is_job:
         row = IngestionDocument.objects.get()
         assert (row.state, row.outcome, row.chunk_count, row.job.status) == ("done", "unchanged", 0, "completed")
     assert ingest_text(source, "a", "Lions.").status == "created", "what is sent afterwards is new"
-    assert counted() == sums()
+    assert counted() == stored_sums()
 
 
-def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(live_world: World) -> None:
+def test_a_tombstone_stays_while_an_older_submission_is_pending(live_world: World) -> None:
     source = live_world.source()
     ingest_text(source, "a", "Zebras.")
     ingest_text(source, "b", "Zebras.")
@@ -227,13 +229,13 @@ def test_a_deleted_path_is_remembered_as_long_as_something_older_waits_for_it(li
     deletion.purge_deleted()
     assert list(Document.objects.values_list("path", flat=True)) == ["a"]
     factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
-    assert (found(source), IngestionJob.objects.get().status) == ({}, "completed")
+    assert (search(source), IngestionJob.objects.get().status) == ({}, "completed")
     deletion.purge_deleted()
     assert not Document.objects.exists()
 
 
 def test_a_document_is_deleted_once(live_world: World) -> None:
-    """However many ask at the same moment: its room is given back once."""
+    """Concurrent deletions reduce the usage counter once."""
     source = live_world.source()
     ingest_text(source, "a", "Zebras.")
     ingest_text(source, "kept", "Lions.")
@@ -257,7 +259,7 @@ def test_a_document_is_deleted_once(live_world: World) -> None:
     assert counted() == (0, 0)
 
 
-def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) -> None:
+def test_a_deleted_document_takes_no_place_in_the_results(live_world: World) -> None:
     source = live_world.source()
     ingest_text(source, "nearest", "Zebras have stripes.")
     ingest_text(source, "next", "Oaks are trees.")
@@ -267,8 +269,8 @@ def test_a_deleted_document_takes_no_place_among_the_found(live_world: World) ->
     assert ([passage.path for passage in answer.passages], answer.total_found) == (["next"], 1)
 
 
-def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back(live_world: World) -> None:
-    """However long after the deletion it is tried."""
+def test_a_retried_document_does_not_restore_a_deleted_one(live_world: World) -> None:
+    """No matter how long after the deletion it is retried."""
     source = live_world.source()
     ingest_text(source, "a", "Zebras.")
     options, editor = OPTIONS, live_world.users["editor"]
@@ -280,4 +282,4 @@ def test_a_failed_document_that_is_tried_again_does_not_bring_a_deleted_one_back
     deletion.purge_deleted()
     assert retries.retry_documents(job.documents.all()) == 1
     factories.process_queue()
-    assert found(source) == {}
+    assert search(source) == {}
