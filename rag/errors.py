@@ -54,35 +54,49 @@ class InvalidRequest(RagError):
 
 
 class UnknownSource(RagError):
+    """The data source does not exist, or not for this caller."""
+
     kind, code = ErrorKind.NOT_FOUND, "SOURCE_NOT_FOUND"
     default_message = "There is no such data source, or it is not visible to you."
 
 
 class UnknownConversation(RagError):
+    """The conversation does not exist for this caller."""
+
     kind, code = ErrorKind.NOT_FOUND, "CONVERSATION_NOT_FOUND"
     default_message = "There is no such conversation. Leave conversationId out to begin one."
 
 
 class UnknownQuery(RagError):
+    """The search record does not exist for this caller."""
+
     kind, code = ErrorKind.NOT_FOUND, "QUERY_NOT_FOUND"
     default_message = "No search results found with the provided query ID"
 
 
 class UnknownDocument(RagError):
+    """The document does not exist in the data source."""
+
     kind, code = ErrorKind.NOT_FOUND, "DOCUMENT_NOT_FOUND"
     default_message = "There is no such document in this data source."
 
 
 class UnknownJob(RagError):
+    """The job does not exist for this caller."""
+
     kind, code = ErrorKind.NOT_FOUND, "JOB_NOT_FOUND"
     default_message = "There is no such job, or it is not visible to you."
 
 
 class NothingToRetry(RagError):
+    """No document of the job can be retried."""
+
     kind, code = ErrorKind.CONFLICT, "NOTHING_TO_RETRY"
 
 
 class NotAllowed(RagError):
+    """The caller may see the object, but not do this with it."""
+
     kind, code = ErrorKind.FORBIDDEN, "PERMISSION_DENIED"
 
 
@@ -94,24 +108,34 @@ class AccessEnded(RagError):
 
 
 class NoAccessibleSources(RagError):
+    """The caller may not query any data source."""
+
     kind, code = ErrorKind.FORBIDDEN, "NO_ACCESSIBLE_SOURCES"
     default_message = "There is no data source that you may query."
 
 
 class NoResults(RagError):
+    """The search found nothing, and the contract has an error for that."""
+
     kind, code = ErrorKind.NOT_FOUND, "NO_RESULTS"
     default_message = "Nothing relevant was found in the data sources that you may query."
 
 
 class DocumentTooLarge(RagError):
+    """A text or file exceeds a limit."""
+
     kind, code = ErrorKind.TOO_LARGE, "DOCUMENT_TOO_LARGE"
 
 
 class UnsupportedFormat(RagError):
+    """No parser reads files of this format."""
+
     kind, code = ErrorKind.UNSUPPORTED, "UNSUPPORTED_FORMAT"
 
 
 class ParseFailed(RagError):
+    """The file is damaged, encrypted or empty, or parsing took too much time or memory."""
+
     kind, code = ErrorKind.UNPROCESSABLE, "PARSE_ERROR"
 
 
@@ -128,6 +152,8 @@ class ContextOverflow(RagError):
 
 
 class TemplateInvalid(RagError):
+    """The prompt template of the request is invalid."""
+
     kind, code = ErrorKind.UNPROCESSABLE, "TEMPLATE_ERROR"
 
 
@@ -176,14 +202,20 @@ class ProviderFailed(RagError):
 
 
 class EmbeddingFailed(ProviderFailed):
+    """An embedding model failed."""
+
     code = "EMBEDDING_FAILED"
 
 
 class RerankFailed(ProviderFailed):
+    """A reranker failed."""
+
     code = "RERANK_FAILED"
 
 
 class GroundingFailed(ProviderFailed):
+    """The language model that judges passages failed."""
+
     code = "GROUNDING_FAILED"
 
 
@@ -194,6 +226,8 @@ class StorageFailed(ProviderFailed):
 
 
 class GenerationFailed(ProviderFailed):
+    """A language model failed."""
+
     code = "GENERATION_FAILED"
 
 
@@ -202,6 +236,8 @@ class NoLanguageModel(GenerationFailed):
 
 
 class IndexUnavailable(RagError):
+    """The search index cannot be used at the moment."""
+
     kind, code = ErrorKind.UNAVAILABLE, "INDEX_UNAVAILABLE"
 
 

@@ -1,0 +1,1 @@
+"""Models of golden questions, quality runs and calibrations."""

@@ -1,0 +1,1 @@
+"""Retrieval quality on golden questions, and the calibration of evidence scores."""

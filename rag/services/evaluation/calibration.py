@@ -54,6 +54,9 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
         mode: A key of rag.pipeline.grounding.calibration.RETRIEVAL_MODES.
         sources: Sources with golden questions; None for all that are searched with the model.
 
+    Returns:
+        The stored row, which replaces an earlier one of this model and mode.
+
     Raises:
         InvalidRequest: If there are too few questions, or the evidence does not tell right from wrong.
         EmbeddingFailed: If the embedding model does not answer.

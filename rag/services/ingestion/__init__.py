@@ -1,0 +1,1 @@
+"""What workers do with the documents of ingestion jobs, and synchronous ingestion."""

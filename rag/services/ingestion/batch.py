@@ -155,7 +155,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
 
     Raises:
         LeaseLost: If one of the documents was cancelled or taken over by another worker.
-        index.Outdated: If a stored version has changed, and there are several documents.
+        OutdatedVersion: If a stored version has changed, and there are several documents.
         IndexFull: If the organisation's quota has no room, though a single document may be the cause.
         UnknownSource: If the source was deleted in the meantime.
         ModelChanged: If the source was switched to another embedding model.

@@ -26,6 +26,9 @@ def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[Ing
         caller: Who asks. Documents of sources that they may not send documents to are skipped.
         documents: The documents. Deleted ones are skipped.
 
+    Returns:
+        The jobs, each of documents of one source.
+
     Raises:
         IndexFull: If an organisation's quota is used up.
     """

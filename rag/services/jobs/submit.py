@@ -29,6 +29,9 @@ def submit_job(
         options: How the documents are split into chunks.
         actor: The user who sends them.
 
+    Returns:
+        The job. It is closed already if no document can be read.
+
     Raises:
         IndexFull: If the organisation's quota has no room for the bytes, or is used up already.
         UnknownSource: If the source was deleted in the meantime.

@@ -64,6 +64,9 @@ def submit_documents(
         options: How the documents are split into chunks.
         actor: The user who sends them.
 
+    Returns:
+        The job.
+
     Raises:
         UnsupportedFormat: If the only document is a file of a format that no parser reads.
         DocumentTooLarge: If a file has more than RAG_MAX_FILE_BYTES bytes.

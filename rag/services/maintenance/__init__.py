@@ -1,0 +1,1 @@
+"""Background maintenance: checks, repairs, backfills, retention and the export of personal data."""

@@ -1,0 +1,1 @@
+"""Health checks, metrics and demo data."""

@@ -1,0 +1,1 @@
+"""Moving data sources to another embedding model."""

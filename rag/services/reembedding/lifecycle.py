@@ -51,6 +51,9 @@ def start(
         switches_automatically: Switch as soon as the vectors are complete, if the quality gate allows it.
         forced_because: Why the quality gate is overruled; empty if it is not.
 
+    Returns:
+        The new re-embedding.
+
     Raises:
         InvalidRequest: If the source has this model already, or another re-embedding is open.
         UnknownSource: If the source was deleted in the meantime.
@@ -70,6 +73,13 @@ def roll_back(row: Reembedding, *, by: User | None = None) -> Reembedding:
     """Start a re-embedding back to the old model.
 
     Only chunks that were added since the switch have to be embedded. Then it switches by itself, without the gate.
+
+    Args:
+        row: The re-embedding that is rolled back. It must be switched.
+        by: Who starts it, for the record.
+
+    Returns:
+        The re-embedding in the other direction.
 
     Raises:
         InvalidRequest: If there are no old vectors, or another re-embedding is open.

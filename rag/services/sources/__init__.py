@@ -1,0 +1,1 @@
+"""Data sources and their documents: finding, creating, changing and deleting them."""
