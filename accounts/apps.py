@@ -21,8 +21,8 @@ class AccountsConfig(AppConfig):
 
         from . import checks as checks
         from .audit import registry
-        from .sign_in.jwt_keys import KeyRing
+        from .sign_in.jwt_keys import MultiKeyTokenBackend
 
         # The library has no setting for it, and every token class asks here.
-        state.token_backend = KeyRing(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
+        state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
         registry.register()

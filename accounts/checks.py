@@ -11,7 +11,7 @@ _LEAST_CHARACTERS = 8
 
 
 @register(Tags.security, deploy=True)
-def keys_are_strong(**_: Any) -> list[CheckMessage]:
+def check_secret_strength(**_: Any) -> list[CheckMessage]:
     keys = {"SECRET_KEY": [settings.SECRET_KEY], "RAG_JWT_SIGNING_KEY": [settings.SIMPLE_JWT["SIGNING_KEY"]]}
     keys["RAG_JWT_OLD_SIGNING_KEYS"] = settings.RAG_JWT_OLD_SIGNING_KEYS
     return [

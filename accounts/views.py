@@ -39,7 +39,7 @@ from .audit import registry
 from .models import User
 from .sign_in import lockout, second_factor
 
-MAX_TOKEN = 8_192
+MAX_TOKEN_LENGTH = 8_192
 
 
 class Credentials(TokenObtainPairSerializer):
@@ -53,7 +53,9 @@ class Credentials(TokenObtainPairSerializer):
         super().__init__(*args, **kwargs)
         self.fields["email"] = fields.Text("email", write_only=True, max_length=254)
         self.fields["password"] = fields.Text("password", write_only=True, max_length=1024)
-        code = fields.Text("code", write_only=True, max_length=second_factor.MAX_CODE, required=False, allow_blank=True)
+        code = fields.Text(
+            "code", write_only=True, max_length=second_factor.MAX_CODE_LENGTH, required=False, allow_blank=True
+        )
         self.fields["code"] = code
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
@@ -74,20 +76,20 @@ class Credentials(TokenObtainPairSerializer):
 def _require_second_factor(request: Request, user: User, code: str) -> None:
     if second_factor.must_enrol(user):
         raise PermissionDenied("This account needs a second factor: sign in to the admin and set it up there.")
-    if not second_factor.is_asked_of(user):
+    if not second_factor.is_required_to_sign_in(user):
         return
     if not code:
-        raise AuthenticationFailed(f"{second_factor.MISSING} It goes into the field `code`.")
+        raise AuthenticationFailed(f"{second_factor.CODE_REQUIRED} It goes into the field `code`.")
     if second_factor.verify(user, code) is None:
         user_login_failed.send(__name__, credentials={"email": user.email}, request=request)
         lockout.require_unlocked(request, user.email)
-        raise AuthenticationFailed(second_factor.WRONG)
+        raise AuthenticationFailed(second_factor.WRONG_CODE)
 
 
 class Rotation(TokenRefreshSerializer):
     """`{"refresh"}` → a new pair; the old refresh token works exactly once, also when sent twice at the same moment."""
 
-    refresh = fields.Text("refresh", max_length=MAX_TOKEN)
+    refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
     @transaction.atomic
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
@@ -100,7 +102,7 @@ class Rotation(TokenRefreshSerializer):
 class Verification(TokenVerifySerializer):
     """`{"token"}`: 401 unless the token would be accepted now, as an access or as a refresh token."""
 
-    token = fields.Text("token", max_length=MAX_TOKEN)
+    token = fields.Text("token", max_length=MAX_TOKEN_LENGTH)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         JWTAuthentication().get_user(UntypedToken(attrs["token"]))
@@ -113,7 +115,7 @@ class Verification(TokenVerifySerializer):
 class Revocation(TokenBlacklistSerializer):
     """`{"refresh"}`."""
 
-    refresh = fields.Text("refresh", max_length=MAX_TOKEN)
+    refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
     @transaction.atomic
     def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:

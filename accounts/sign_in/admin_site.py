@@ -25,7 +25,7 @@ from . import second_factor
 class SignInForm(AdminAuthenticationForm):
     code = forms.CharField(
         required=False,
-        max_length=second_factor.MAX_CODE,
+        max_length=second_factor.MAX_CODE_LENGTH,
         label="Code",
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
         help_text="If you have set up a second factor.",
@@ -34,15 +34,15 @@ class SignInForm(AdminAuthenticationForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean()
         user = self.get_user()
-        if not isinstance(user, User) or not second_factor.is_asked_of(user):
+        if not isinstance(user, User) or not second_factor.is_required_to_sign_in(user):
             return cleaned
         if not cleaned.get("code"):
-            raise forms.ValidationError(second_factor.MISSING)
+            raise forms.ValidationError(second_factor.CODE_REQUIRED)
         device = second_factor.verify(user, cleaned["code"])
         if device is None:
             # Wrong codes count as wrong passwords do (accounts.sign_in.lockout).
             user_login_failed.send(__name__, credentials={"username": user.email}, request=self.request)
-            raise forms.ValidationError(second_factor.WRONG)
+            raise forms.ValidationError(second_factor.WRONG_CODE)
         untyped: Any = user
         untyped.otp_device = device  # django-otp keeps it in the session
         return cleaned
@@ -56,7 +56,7 @@ class Site(AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         if not super().has_permission(request):
             return False
-        return second_factor.lets_in(request.user) or request.path == reverse("admin:logout")
+        return second_factor.is_verified(request.user) or request.path == reverse("admin:logout")
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         user = request.user if super().has_permission(request) else None
@@ -71,18 +71,18 @@ class Site(AdminSite):
     def second_factor(self, request: HttpRequest) -> HttpResponse:
         """Set it up, renew the recovery codes, remove it; the last two for a code."""
         user = request.user
-        if not second_factor.is_on():
+        if not second_factor.is_enabled():
             raise Http404
         if not isinstance(user, User) or not super().has_permission(request):
             return HttpResponseRedirect(reverse("admin:login"))
-        if second_factor.has_one(user) and not second_factor.lets_in(user):
+        if second_factor.has_second_factor(user) and not second_factor.is_verified(user):
             return HttpResponseRedirect(reverse("admin:login"))
         codes = self._change(request, user) if request.method == "POST" else []
         return TemplateResponse(request, "accounts/second_factor.html", self._page(request, user, codes))
 
     def _change(self, request: HttpRequest, user: User) -> list[str]:
         """The new recovery codes, where there are some."""
-        code = request.POST.get("code", "")[: second_factor.MAX_CODE]
+        code = request.POST.get("code", "")[: second_factor.MAX_CODE_LENGTH]
         match request.POST.get("action"):
             case "confirm":
                 if device := second_factor.confirm(user, code):
@@ -99,11 +99,11 @@ class Site(AdminSite):
                     return []
             case _:
                 raise PermissionDenied
-        messages.error(request, second_factor.WRONG)
+        messages.error(request, second_factor.WRONG_CODE)
         return []
 
     def _page(self, request: HttpRequest, user: User, codes: list[str]) -> dict[str, Any]:
-        has_one = second_factor.has_one(user)
+        has_one = second_factor.has_second_factor(user)
         context = {
             **self.each_context(request),
             "title": "Second factor",
@@ -112,7 +112,7 @@ class Site(AdminSite):
             "codes": codes,
         }
         if not has_one:
-            device = second_factor.begin(user)
+            device = second_factor.get_or_create_unconfirmed(user)
             context["qr"] = segno.make(device.config_url).svg_data_uri(scale=4)
             context["secret"] = device.config_url.partition("secret=")[2].partition("&")[0]
         return context

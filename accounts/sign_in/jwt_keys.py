@@ -9,7 +9,7 @@ from rest_framework_simplejwt.exceptions import TokenBackendError, TokenBackendE
 from rest_framework_simplejwt.settings import APISettings
 
 
-class KeyRing(TokenBackend):
+class MultiKeyTokenBackend(TokenBackend):
     """HS256 alone, whatever a token says of itself. Every token names its key (`kid`); one that names none of these is
     refused, and no other key is tried on it."""
 

@@ -26,7 +26,7 @@ logger = structlog.get_logger(__name__)
 _WHY = "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
 
 
-class Handler(AxesDatabaseHandler):
+class LockoutHandler(AxesDatabaseHandler):
     """With a limit of its own for an address, and a reset that a guesser cannot use."""
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
@@ -60,13 +60,13 @@ def is_locked(attempt: AccessAttempt) -> bool:
     return of_account >= settings.AXES_FAILURE_LIMIT or _failures(counting) >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP
 
 
-def account(request: Any, credentials: dict[str, Any] | None) -> str:
+def get_account_name(request: Any, credentials: dict[str, Any] | None) -> str:
     """The account that is meant, as it is known here, however it is written (axes' AXES_USERNAME_CALLABLE)."""
     given = credentials or {}
     return User.objects.normalize_email(given.get("email") or given.get("username"))[:254]
 
 
-def address(request: Any) -> str | None:
+def get_client_ip(request: Any) -> str | None:
     """AXES_CLIENT_IP_CALLABLE."""
     return rate_limit_key(client_address(request))
 
@@ -78,7 +78,9 @@ def require_unlocked(request: Request, email: str) -> None:
         raise Throttled(_seconds_left(request, credentials), _WHY)
 
 
-def refusal(request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any] | None) -> HttpResponse:
+def render_lockout_page(
+    request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any] | None
+) -> HttpResponse:
     """The page that the admin's sign-in answers with (AXES_LOCKOUT_CALLABLE)."""
     seconds = _seconds_left(request, credentials or {})
     context = {"why": _WHY, "minutes": math.ceil(seconds / 60), "title": "Locked"}
@@ -89,7 +91,7 @@ def refusal(request: HttpRequest, response: HttpResponse | None, credentials: di
 
 def _seconds_left(request: Any, credentials: dict[str, Any]) -> int:
     handler = AxesProxyHandler.get_implementation()
-    assert isinstance(handler, Handler)
+    assert isinstance(handler, LockoutHandler)
     return handler.seconds_left(request, credentials)
 
 

@@ -15,38 +15,38 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
 
-MAX_CODE = 32
+MAX_CODE_LENGTH = 32
 _RECOVERY_CODES = 10
 _DIGITS = 6
-WRONG = (
+WRONG_CODE = (
     "This code is not right, or was used already. Wait for the next one, and after several wrong ones a little longer."
 )
-MISSING = "This account has a second factor: give the code of your authenticator app, or a recovery code."
+CODE_REQUIRED = "This account has a second factor: give the code of your authenticator app, or a recovery code."
 
 
-def is_on() -> bool:
+def is_enabled() -> bool:
     return settings.RAG_STAFF_OTP != "off"
 
 
-def has_one(user: User) -> bool:
+def has_second_factor(user: User) -> bool:
     """Whether this user has confirmed a device."""
     return TOTPDevice.objects.filter(user=user, confirmed=True).exists()
 
 
-def is_asked_of(user: User) -> bool:
-    return is_on() and has_one(user)
+def is_required_to_sign_in(user: User) -> bool:
+    return is_enabled() and has_second_factor(user)
 
 
 def must_enrol(user: User) -> bool:
     """Whether this user reaches nothing of the admin before setting one up."""
-    return settings.RAG_STAFF_OTP == "required" and user.is_staff and not has_one(user)
+    return settings.RAG_STAFF_OTP == "required" and user.is_staff and not has_second_factor(user)
 
 
-def lets_in(user: User | AnonymousUser) -> bool:
+def is_verified(user: User | AnonymousUser) -> bool:
     """Whether this session's user, who has given a password, has given all that is asked for."""
-    if not is_on() or getattr(user, "otp_device", None):
+    if not is_enabled() or getattr(user, "otp_device", None):
         return True
-    return isinstance(user, User) and not has_one(user) and not must_enrol(user)
+    return isinstance(user, User) and not has_second_factor(user) and not must_enrol(user)
 
 
 def verify(user: User, code: str) -> Device | None:
@@ -61,7 +61,7 @@ def verify(user: User, code: str) -> Device | None:
     return None
 
 
-def begin(user: User) -> TOTPDevice:
+def get_or_create_unconfirmed(user: User) -> TOTPDevice:
     """The device that the user is about to confirm: the same one until then."""
     waiting = TOTPDevice.objects.filter(user=user, confirmed=False).first()
     return waiting or TOTPDevice.objects.create(user=user, name="authenticator app", confirmed=False)
@@ -72,7 +72,7 @@ def confirm(user: User, code: str) -> TOTPDevice | None:
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # one at a time
         device = TOTPDevice.objects.filter(user=user, confirmed=False).select_for_update().first()
-        if has_one(user) or device is None or not device.verify_token("".join(code.split())):
+        if has_second_factor(user) or device is None or not device.verify_token("".join(code.split())):
             return None
         device.confirmed = True
         device.save(update_fields=["confirmed"])

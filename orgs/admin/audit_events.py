@@ -27,9 +27,9 @@ from orgs.access.permissions import Permission
 from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
 
-from .scoped import ScopedAdmin, organizations_where
+from .scoped import ScopedAdmin, organizations_with_permission
 
-MOST_EXPORTED = 100_000
+MAX_EXPORTED_ROWS = 100_000
 COLUMNS = (
     "at", "action", "kind", "object_id", "object_label", "organization_name", "actor_email", "key_prefix",
     "subject_email", "before", "after", "address", "request_id",
@@ -45,7 +45,7 @@ class OrganizationFilter(admin.SimpleListFilter):
     title, parameter_name = "organisation", "organization"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        rows = organizations_where(request, Permission.MEMBERS_MANAGE)[:200]
+        rows = organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:200]
         return [(str(row.pk), str(row)) for row in rows]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
@@ -71,14 +71,17 @@ class AuditEventAdmin(ScopedAdmin):
     )  # fmt: skip
     readonly_fields = fields
 
-    def visible(self, request: HttpRequest) -> QuerySet[AuditEvent]:
+    def visible_rows(self, request: HttpRequest) -> QuerySet[AuditEvent]:
         if request.user.is_superuser:
             return AuditEvent.objects.all()
-        mine = organizations_where(request, Permission.MEMBERS_MANAGE)
+        mine = organizations_with_permission(request, Permission.MEMBERS_MANAGE)
         return AuditEvent.objects.filter(organization_id__in=mine.values("pk"))
 
-    def allowed(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_superuser) or organizations_where(request, Permission.MEMBERS_MANAGE).exists()
+    def is_allowed(self, request: HttpRequest) -> bool:
+        return (
+            bool(request.user.is_superuser)
+            or organizations_with_permission(request, Permission.MEMBERS_MANAGE).exists()
+        )
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Beside the sidebar's: the day that is looked at."""
@@ -105,7 +108,7 @@ class AuditEventAdmin(ScopedAdmin):
             listed = self.get_changelist_instance(request).get_queryset(request)
         except (IncorrectLookupParameters, DisallowedModelAdminLookup):  # an address that somebody made up
             raise Http404 from None
-        return _as_file(request, listed.order_by("-id")[:MOST_EXPORTED])
+        return _as_file(request, listed.order_by("-id")[:MAX_EXPORTED_ROWS])
 
     @admin.display(description="who", ordering="actor_email")
     def who(self, event: AuditEvent) -> str:
@@ -151,7 +154,7 @@ def _only_organization(request: HttpRequest) -> Organization | None:
     """For who manages a single one: so its other managers see that it was exported, too."""
     if request.user.is_superuser:
         return None
-    mine = list(organizations_where(request, Permission.MEMBERS_MANAGE)[:2])
+    mine = list(organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:2])
     return mine[0] if len(mine) == 1 else None
 
 

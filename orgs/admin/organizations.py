@@ -18,21 +18,21 @@ from orgs.models import ApiKey, Membership, Organization, Role, Team
 from orgs.models.api_keys import ApiKeyQuerySet
 
 from . import audit_events as _  # noqa: F401  # its page
-from .scoped import ScopedAdmin, organizations_where
+from .scoped import ScopedAdmin, organizations_with_permission
 
 
 def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
     """The organisations whose people this request's user may change."""
-    return organizations_where(request, Permission.MEMBERS_MANAGE)
+    return organizations_with_permission(request, Permission.MEMBERS_MANAGE)
 
 
 class PeopleAdmin(ScopedAdmin):
     """Rows of one organisation, shown and chosen only within the organisations that the user manages."""
 
-    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
         return self.model._default_manager.filter(organization__in=manageable_organizations(request))
 
-    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
         organizations = manageable_organizations(request)
         if model is Organization:
             return organizations
@@ -43,7 +43,7 @@ class PeopleAdmin(ScopedAdmin):
             return User.objects.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
         return None
 
-    def allowed(self, request: HttpRequest) -> bool:
+    def is_allowed(self, request: HttpRequest) -> bool:
         return manageable_organizations(request).exists()
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
@@ -70,10 +70,10 @@ class OrganizationAdmin(ScopedAdmin):
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)
 
-    def visible(self, request: HttpRequest) -> QuerySet[Organization]:
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Organization]:
         return manageable_organizations(request)
 
-    def allowed(self, request: HttpRequest) -> bool:
+    def is_allowed(self, request: HttpRequest) -> bool:
         return manageable_organizations(request).exists()
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -12,7 +12,7 @@ from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization
 
 
-def organizations_where(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
+def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
     """Those in which this request's user holds the permission; for a superuser all."""
     if request.user.is_superuser:
         return Organization.objects.filter(deleted_at=None)
@@ -24,7 +24,11 @@ class ScopedRelatedFilter(admin.RelatedFieldListFilter):
     """The sidebar offers what the page's forms may offer, and no name from elsewhere."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, Any]]:
-        rows = model_admin.choices(request, field.remote_field.model) if isinstance(model_admin, ScopedAdmin) else None
+        rows = (
+            model_admin.selectable_rows(request, field.remote_field.model)
+            if isinstance(model_admin, ScopedAdmin)
+            else None
+        )
         if rows is None:
             return list(super().field_choices(field, request, model_admin))
         return [(str(row.pk), str(row)) for row in rows[:200]]
@@ -36,18 +40,20 @@ class ScopedAdmin(admin.ModelAdmin):
     Django's own model permissions are not asked: what somebody may do follows from their roles in organisations.
     """
 
-    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
         raise NotImplementedError
 
-    def allowed(self, request: HttpRequest) -> bool:
+    def is_allowed(self, request: HttpRequest) -> bool:
         raise NotImplementedError
 
-    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
         """The rows of `model` that a form of this page may offer; None: all."""
         return None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.visible(request).order_by(*(self.get_ordering(request) or self.model._meta.ordering or ("pk",)))
+        return self.visible_rows(request).order_by(
+            *(self.get_ordering(request) or self.model._meta.ordering or ("pk",))
+        )
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         related = {field.name for field in self.model._meta.get_fields() if field.is_relation}
@@ -74,13 +80,13 @@ class ScopedAdmin(admin.ModelAdmin):
         # Django's admin asks this about 16 times for each model and page, and each answer takes several queries.
         answers: dict[type[Model], bool] = request.__dict__.setdefault("_module_permissions", {})
         if self.model not in answers:
-            answers[self.model] = request.user.is_active and self.allowed(request)
+            answers[self.model] = request.user.is_active and self.is_allowed(request)
         return answers[self.model]
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         if not self.has_module_permission(request):
             return False
-        return obj is None or self.visible(request).filter(pk=obj.pk).exists()
+        return obj is None or self.visible_rows(request).filter(pk=obj.pk).exists()
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_view_permission(request, obj)
@@ -92,17 +98,17 @@ class ScopedAdmin(admin.ModelAdmin):
         return self.has_module_permission(request)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if (queryset := self.choices(request, db_field.remote_field.model)) is not None:
+        if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if (queryset := self.choices(request, db_field.remote_field.model)) is not None:
+        if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Look again after the write, inside its transaction: nothing moves to where its writer may not look."""
         super().save_related(request, form, formsets, change)
-        if not self.visible(request).filter(pk=form.instance.pk).exists():
+        if not self.visible_rows(request).filter(pk=form.instance.pk).exists():
             raise PermissionDenied

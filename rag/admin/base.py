@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.scoped import ScopedAdmin, organizations_where
+from orgs.admin.scoped import ScopedAdmin, organizations_with_permission
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid
@@ -19,7 +19,7 @@ from ragsite.postgres.models import as_uuid
 
 def managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
     """The organisations in which this request's user may manage data sources."""
-    return organizations_where(request, Permission.SOURCES_MANAGE)
+    return organizations_with_permission(request, Permission.SOURCES_MANAGE)
 
 
 def visible_sources(request: HttpRequest, *actions: Action) -> QuerySet[DataSource]:
@@ -76,11 +76,11 @@ class CountedDeletionMixin:
 class SourceContentAdmin(ScopedAdmin):
     """The admin of data sources and of models with a `source`, for users who may manage the source."""
 
-    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
         return self.model.objects.visible_to(get_caller(request), Action.MANAGE)
 
-    def allowed(self, request: HttpRequest) -> bool:
+    def is_allowed(self, request: HttpRequest) -> bool:
         return managed_organizations(request).exists()
 
-    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
         return selectable_rows(request, model)

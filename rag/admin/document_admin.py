@@ -13,7 +13,7 @@ from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.scoped import organizations_where
+from orgs.admin.scoped import organizations_with_permission
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.providers import file_storage
@@ -76,16 +76,16 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     def reparse(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         reparse(self, request, Document.objects.filter(pk__in=[document.pk for document in queryset]))
 
-    def visible(self, request: HttpRequest) -> QuerySet[Document]:
-        return Document.objects.live().filter(source__in=self.choices(request, DataSource))
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Document]:
+        return Document.objects.live().filter(source__in=self.selectable_rows(request, DataSource))
 
-    def allowed(self, request: HttpRequest) -> bool:
-        return super().allowed(request) or organizations_where(request, Permission.SOURCES_INGEST).exists()
+    def is_allowed(self, request: HttpRequest) -> bool:
+        return super().is_allowed(request) or organizations_with_permission(request, Permission.SOURCES_INGEST).exists()
 
-    def choices(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
         if model is DataSource:
             return visible_sources(request, Action.MANAGE, Action.INGEST)
-        return super().choices(request, model)
+        return super().selectable_rows(request, model)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return super().get_queryset(request).defer("text")

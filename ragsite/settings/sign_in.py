@@ -13,16 +13,16 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contri
 RAG_SIGN_IN_MAX_FAILURES_PER_IP = env.int("RAG_SIGN_IN_MAX_FAILURES_PER_IP", default=50)
 
 # Kept in PostgreSQL, where the accounts are: all processes count together, and Redis can be down.
-AXES_HANDLER = "accounts.sign_in.lockout.Handler"
+AXES_HANDLER = "accounts.sign_in.lockout.LockoutHandler"
 AXES_FAILURE_LIMIT = 5
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 # An attempt while locked changes nothing: nobody can prolong it for somebody else behind the same address.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
-AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.account"
-AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.address"
-AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.refusal"
+AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.get_account_name"
+AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.get_client_ip"
+AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.render_lockout_page"
 AXES_SENSITIVE_PARAMETERS = ["username", "email", "code", "csrfmiddlewaretoken"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False

@@ -62,7 +62,9 @@ def newest() -> AuditEvent:
 )
 def test_events_are_neither_changed_nor_removed(world: World, how: str) -> None:
     """Not by the owner of the table either."""
-    events.record(events.AuditAction.CHANGED, events.AuditObject.USER, subject=world.users["member"], actor=world.users["owner"])
+    events.record(
+        events.AuditAction.CHANGED, events.AuditObject.USER, subject=world.users["member"], actor=world.users["owner"]
+    )
     AuditEvent.objects.create(action="changed", kind="user", address="192.0.2.1")
     before = list(AuditEvent.objects.values_list())
     owner = identity.run_as(identity.OWNER)

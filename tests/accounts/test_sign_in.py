@@ -156,7 +156,7 @@ def test_setting_it_up(staff: User) -> None:
     assert "data:image/svg+xml" in page
     assert "Recovery codes" not in page
     wrong = client.post("/admin/second-factor/", {"action": "confirm", "code": "000000"})
-    assert not second_factor.has_one(staff), wrong
+    assert not second_factor.has_second_factor(staff), wrong
     TOTPDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
     page = client.post("/admin/second-factor/", {"action": "confirm", "code": code(staff)}).content.decode()
     recovery = page.partition("<pre>")[2].partition("</pre>")[0].split()
@@ -187,7 +187,7 @@ def test_a_session_without_the_code_opens_nothing(enrolled: User) -> None:
     for path in ("/admin/", "/admin/rag/datasource/", "/admin/second-factor/", "/admin/password_change/"):
         assert client.get(path).status_code == 302, path
     assert client.post("/admin/second-factor/", {"action": "remove", "code": ""}).status_code == 302
-    assert second_factor.has_one(enrolled)
+    assert second_factor.has_second_factor(enrolled)
 
 
 def test_tokens_ask_for_it_too(enrolled: User) -> None:
@@ -231,7 +231,7 @@ def test_a_superuser_removes_a_lost_device_and_nobody_else_does(enrolled: User) 
         client = Client()
         client.force_login(user)
         client.post("/admin/accounts/user/", chosen)
-        assert second_factor.has_one(enrolled) == left
+        assert second_factor.has_second_factor(enrolled) == left
     assert sign_in(enrolled.email).status_code == 302
 
 
@@ -239,10 +239,10 @@ def test_removing_ones_own_takes_a_code(enrolled: User) -> None:
     client = Client()
     sign_in(enrolled.email, client=client, code=code(enrolled))
     client.post("/admin/second-factor/", {"action": "remove", "code": "000000"})
-    assert second_factor.has_one(enrolled)
+    assert second_factor.has_second_factor(enrolled)
     TOTPDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
     client.post("/admin/second-factor/", {"action": "remove", "code": code(enrolled, steps=1)})
-    assert not second_factor.has_one(enrolled)
+    assert not second_factor.has_second_factor(enrolled)
 
 
 def test_keys_of_authenticators_are_on_no_page(enrolled: User) -> None:

@@ -66,8 +66,8 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
     def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         documents = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES)
         if self.model is IngestionJob:
-            return documents.filter(job__in=self.visible(request))
-        return documents.filter(pk__in=self.visible(request))
+            return documents.filter(job__in=self.visible_rows(request))
+        return documents.filter(pk__in=self.visible_rows(request))
 
     def retry_documents(self, request: HttpRequest, failed: QuerySet[IngestionDocument]) -> None:
         """Retry failed documents of sources that the user may send documents to; managing the source is not enough."""
