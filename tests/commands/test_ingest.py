@@ -48,7 +48,7 @@ def test_a_folder_is_ingested_and_followed_to_the_end(
     worker.start()
     out, _ = run(folder, source="library")
     assert "3 documents of library" in out
-    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "linked.txt", "deep/b.txt"]
+    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "deep/b.txt", "linked.txt"]
     assert [job.created_by for job in IngestionJob.objects.all()] == [live_world.users["owner"]] * 2
     (folder / "bad.pdf").write_bytes(b"%PDF-1.7 and no more")
     (folder / "empty.txt").touch()

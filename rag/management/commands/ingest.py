@@ -120,7 +120,7 @@ class _Run:
             if reason := _find_problem(path, file):
                 self.failures.append((path, reason))
             else:
-                documents.append(uploads.build_upload(path, open_content=partial(file.open, "rb")))
+                documents.append(uploads.build_upload(path, open_content=partial(open, file, "rb")))
         if not documents:
             return
         options = inputs.default_chunking_options()

@@ -99,9 +99,9 @@ def _run_step_for_each(
             step([work])
         except Exception as error:
             refused.append((work, error))
-    for work, error in refused:
+    for work, cause in refused:
         with record_errors(work.row, keeper, is_to_blame=len(refused) < len(works)):
-            raise error
+            raise cause
 
 
 def _embed(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> list[prepare.PreparedDocument]:

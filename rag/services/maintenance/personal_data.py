@@ -21,7 +21,7 @@ _API_KEY_FIELDS = (
 
 
 @transaction.atomic
-def export(user: User, file: IO[str]) -> None:
+def export_personal_data(user: User, file: IO[str]) -> None:
     """Write everything that is stored about the user, and record the export in the audit trail.
 
     The export has neither secrets nor hashes of them, and nothing about other people.

@@ -176,7 +176,7 @@ def test_counters_are_checked_and_repaired(world: World) -> None:
     assert out.getvalue() == "The counters of all organisations are correct.\n"
     Usage.objects.filter(organization=world.home).update(chunks=7)
     Usage.objects.filter(organization=world.abroad).delete()
-    with pytest.raises(CommandError, match="differs: 2"):
+    with pytest.raises(CommandError, match="wrong counter: 2"):
         call_command("check_usage", stdout=(out := StringIO()))
     assert "home: counted 7 chunks and 7 bytes, stored 1 chunks and 7 bytes" in out.getvalue()
     call_command("check_usage", "--repair", stdout=StringIO())
