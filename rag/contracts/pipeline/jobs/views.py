@@ -19,7 +19,7 @@ from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
 from rag.services.jobs import queries, retries, uploads
 from rag.services.sources import lookup
-from ragsite.http.openapi import response_example, request_example
+from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
 from . import document_serializers, job_serializers, submission_serializers
@@ -35,7 +35,8 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
 
     @extend_schema(
         summary="Create an ingestion job",
-        description="Responds as soon as the job is stored. Workers then index its documents.",
+        description="With `documents` or files: creates a job and responds once it is stored. Workers then index its "
+        "documents.",
         request={
             "application/json": submission_serializers.IngestIn,
             "multipart/form-data": submission_serializers.UploadIn,
@@ -179,7 +180,7 @@ def _parse_job_id(job_id: str) -> uuid.UUID:
 
 
 def _render_job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
-    job = queries.get_render_job(get_caller(request), job_id, organization=organization(request))
+    job = queries.get_job(get_caller(request), job_id, organization=organization(request))
     chunks = queries.list_chunk_ids(job, job_serializers.MAX_VECTOR_IDS + 1)
     return job_serializers.job_out(
         job,
