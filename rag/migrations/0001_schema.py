@@ -206,7 +206,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="PieceBits",
+            name="ChunkTokenSignatures",
             fields=[
                 (
                     "chunk",
@@ -214,12 +214,12 @@ class Migration(migrations.Migration):
                         db_constraint=False,
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         primary_key=True,
-                        related_name="piece_bits",
+                        related_name="token_signatures",
                         serialize=False,
                         to="rag.chunk",
                     ),
                 ),
-                ("pieces", models.BinaryField()),
+                ("signatures", models.BinaryField()),
             ],
         ),
         migrations.CreateModel(

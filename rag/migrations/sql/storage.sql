@@ -13,8 +13,8 @@ ALTER TABLE rag_sourceterm SET (fillfactor = 80);
 ALTER TABLE rag_chunkterms ALTER COLUMN weights SET STORAGE MAIN;
 
 -- Token signatures do not compress.
-ALTER TABLE rag_piecebits ALTER COLUMN pieces SET STORAGE EXTERNAL;
+ALTER TABLE rag_chunktokensignatures ALTER COLUMN signatures SET STORAGE EXTERNAL;
 
 -- Token signatures are deleted with their chunk, also where SQL deletes chunks without the ORM.
-ALTER TABLE rag_piecebits ADD CONSTRAINT piecebits_of_chunk
+ALTER TABLE rag_chunktokensignatures ADD CONSTRAINT token_signatures_of_chunk
     FOREIGN KEY (chunk_id) REFERENCES rag_chunk (id) ON DELETE CASCADE;

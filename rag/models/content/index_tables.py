@@ -19,7 +19,7 @@ from .documents import Document
 TERM_DIMENSIONS = 1_000_000_000
 
 
-class PieceBits(models.Model):
+class ChunkTokenSignatures(models.Model):
     """The token signatures of a chunk: one bit per dimension of each token vector (rag/types/token_vectors.py).
 
     48 bytes per token, one token after another. A chunk without a row is scored by its vector alone.
@@ -27,9 +27,9 @@ class PieceBits(models.Model):
 
     # A constraint of the `security` migration deletes the row with its chunk, however the chunk is deleted.
     chunk = models.OneToOneField(
-        Chunk, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="piece_bits"
+        Chunk, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="token_signatures"
     )
-    pieces = models.BinaryField()
+    signatures = models.BinaryField()
 
     def __str__(self) -> str:
         return str(self.chunk_id)

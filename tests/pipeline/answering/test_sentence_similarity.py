@@ -1,4 +1,4 @@
-"""How near a sentence comes to a question, by what is stored of its chunk."""
+"""Similarity of sentences to a question, from stored token signatures."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag.models import DataSource
-from rag.models.content.index_tables import PieceBits
+from rag.models.content.index_tables import ChunkTokenSignatures
 from rag.pipeline.answering.extractive import extract_quotes
 from rag.pipeline.answering.sentence_similarity import sentence_similarity
 from rag.pipeline.retrieval import retrieve
@@ -17,19 +17,19 @@ from rag.types import Passage, Question, Scope
 from tests.support.factories import World, ingest_text
 
 TEXT = "Keys are kept in a box. Every newcomer gets a token from the porter by signing the book. Cars need keys, too."
-ASKED = "How do I obtain a key?"
+QUESTION = "How do I obtain a key?"
 
 
 @pytest.fixture
-def found(live_world: World) -> tuple[Passage, ...]:
+def passages(live_world: World) -> tuple[Passage, ...]:
     source: DataSource = live_world.source()
     ingest_text(source, "house.md", f"# The house\n\n{TEXT}", title="House rules")
     scope = Scope((source.pk,), source.embedding_model_id)
-    return retrieve.find_passages(Question(ASKED, top_k=5, rerank=True), [scope]).passages
+    return retrieve.find_passages(Question(QUESTION, top_k=5, rerank=True), [scope]).passages
 
 
-def test_each_piece_of_a_text_has_its_row_of_what_is_stored() -> None:
-    """Places and rows by the tokenizer alone are those of the pass that made the pieces."""
+def test_each_token_of_a_text_has_its_stored_row() -> None:
+    """Offsets and rows from the tokenizer match the vectors that the model produced."""
     local = registry.local_embedder()
     text = "The keys, the box; the keys' box. " * 60  # longer than one window, and the same words again
     (stored,) = local.embed_with_token_signatures([text])[1]
@@ -43,33 +43,35 @@ def test_each_piece_of_a_text_has_its_row_of_what_is_stored() -> None:
     assert [text[start:end] for start, end, _ in local.token_rows("keys in a box") for text in [short]] == short.split()
 
 
-def test_a_sentence_is_as_near_as_the_nearest_of_its_pieces(found: tuple[Passage, ...]) -> None:
-    (passage,) = found
-    near = sentence_similarity(ASKED, found, found)
+def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) -> None:
+    (passage,) = passages
+    similarity = sentence_similarity(QUESTION, passages, passages)
     start = passage.start + passage.text.index("Every")
-    one = near.score(passage.document_id, start, passage.end)
-    whole = near.score(passage.document_id, passage.start, passage.end)
-    assert one is not None
+    sentence = similarity.score(passage.document_id, start, passage.end)
+    whole = similarity.score(passage.document_id, passage.start, passage.end)
+    assert sentence is not None
     assert whole is not None
-    assert one < whole + 1e-6, "more pieces can only come nearer"
-    assert near.score(passage.document_id, passage.end + 1, passage.end + 9) is None
-    assert near.score(passage.chunk_id, start, passage.end) is None
+    assert sentence < whole + 1e-6
+    assert similarity.score(passage.document_id, passage.end + 1, passage.end + 9) is None
+    assert similarity.score(passage.chunk_id, start, passage.end) is None
 
 
-def test_similarities_are_those_of_the_signs() -> None:
-    chance = np.random.default_rng(0)
-    question = chance.normal(size=(3, 384)).astype(np.float32)
-    passage = chance.normal(size=(5, 384)).astype(np.float32)
+def test_similarities_are_computed_from_signs() -> None:
+    random = np.random.default_rng(0)
+    question = random.normal(size=(3, 384)).astype(np.float32)
+    passage = random.normal(size=(5, 384)).astype(np.float32)
     expected = np.sign(passage) @ question.T / np.sqrt(384)
     assert token_similarities(question, binarize(passage)) == pytest.approx(expected, abs=1e-4)
 
 
-def test_words_decide_alone_where_no_pieces_fit(found: tuple[Passage, ...]) -> None:
-    """None are stored, or those of another title."""
-    (passage,) = found
+def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[Passage, ...]) -> None:
+    """Without stored signatures, or if they belong to another title."""
+    (passage,) = passages
     renamed = [dataclasses.replace(passage, title="Some quite different name of the house")]
-    assert sentence_similarity(ASKED, renamed, renamed).score(passage.document_id, passage.start, passage.end) is None
-    PieceBits.objects.all().delete()
-    near = sentence_similarity(ASKED, found, found)
-    assert near.score(passage.document_id, passage.start, passage.end) is None
-    assert extract_quotes(ASKED, found, near) == extract_quotes(ASKED, found)
+    assert (
+        sentence_similarity(QUESTION, renamed, renamed).score(passage.document_id, passage.start, passage.end) is None
+    )
+    ChunkTokenSignatures.objects.all().delete()
+    similarity = sentence_similarity(QUESTION, passages, passages)
+    assert similarity.score(passage.document_id, passage.start, passage.end) is None
+    assert extract_quotes(QUESTION, passages, similarity) == extract_quotes(QUESTION, passages)

@@ -1,4 +1,4 @@
-"""The bits of chunks' pieces: who has them, that they go with their chunks, and what a search makes of them."""
+"""Token signatures: which chunks have them, that they are deleted with their chunks, and how a search uses them."""
 
 import uuid
 from typing import Any
@@ -8,7 +8,7 @@ from django.core.cache import cache
 
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
-from rag.models.content.index_tables import PieceBits
+from rag.models.content.index_tables import ChunkTokenSignatures
 from rag.providers import registry
 from rag.services.maintenance import token_signatures
 from rag.services.search import queries
@@ -21,108 +21,113 @@ ANIMALS = ("zebra", "lion", "otter")
 
 
 @pytest.fixture(autouse=True)
-def first_pass() -> None:
+def empty_cache() -> None:
     cache.clear()
 
 
-def filled(world: World, **fields: Any) -> DataSource:
+def source_with_animals(world: World, **fields: Any) -> DataSource:
     source = world.source(**fields)
     for animal in ANIMALS:
         ingest_text(source, animal, f"Everything about the {animal} and where the {animal} lives.")
     return source
 
 
-def remote(provider: ProviderServer) -> EmbeddingModel:
+def remote_model(provider: ProviderServer) -> EmbeddingModel:
     return EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
 
 
-def found(world: World, text: str, **fields: Any) -> list[Passage]:
+def search(world: World, text: str, **fields: Any) -> list[Passage]:
     reader = queries.SourceSelection(Caller(world.users["member"]))
     return list(queries.retrieve(Question(text=text, top_k=3, rerank=True, **fields), reader).passages)
 
 
-def stored() -> dict[uuid.UUID, bytes]:
-    return {key: bytes(pieces) for key, pieces in PieceBits.objects.values_list("chunk", "pieces")}
+def stored_signatures() -> dict[uuid.UUID, bytes]:
+    rows = ChunkTokenSignatures.objects.values_list("chunk", "signatures")
+    return {chunk_id: bytes(signatures) for chunk_id, signatures in rows}
 
 
-def test_a_search_compares_the_pieces_of_its_candidates(world: World) -> None:
-    filled(world)
-    passages = found(world, "Where does the otter live?")
+def test_a_search_reranks_by_late_interaction(world: World) -> None:
+    source_with_animals(world)
+    passages = search(world, "Where does the otter live?")
     assert passages[0].path == "otter"
-    figures = [each.maxsim for each in passages if each.maxsim is not None]
-    assert len(figures) == 3
-    assert 0 < figures[0] < 1
-    assert figures[0] == max(figures)
-    assert [each.relevance for each in passages] == sorted((each.relevance for each in passages), reverse=True)
-    assert passages == found(world, "Where does the otter live?")
+    scores = [passage.maxsim for passage in passages if passage.maxsim is not None]
+    assert len(scores) == 3
+    assert 0 < scores[0] < 1
+    assert scores[0] == max(scores)
+    relevances = [passage.relevance for passage in passages]
+    assert relevances == sorted(relevances, reverse=True)
+    assert passages == search(world, "Where does the otter live?")
 
 
 def test_a_question_is_embedded_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled(world)
+    source_with_animals(world)
     embedder: Any = registry.local_embedder()
     runs: list[int] = []
     run = embedder._run
 
-    def counted(windows: Any, outputs: list[str]) -> Any:
+    def counted_run(windows: Any, outputs: list[str]) -> Any:
         runs.append(len(windows))
         return run(windows, outputs)
 
-    monkeypatch.setattr(embedder, "_run", counted)
-    assert found(world, "Has nobody asked for the lion's den before?")[0].maxsim is not None
+    monkeypatch.setattr(embedder, "_run", counted_run)
+    assert search(world, "Has nobody asked for the lion's den before?")[0].maxsim is not None
     assert runs == [1]
 
 
-def test_bits_stay_and_go_with_their_chunks(live_world: World) -> None:
+def test_signatures_are_kept_and_deleted_with_their_chunks(live_world: World) -> None:
     source = live_world.source()
     sentences = ("Zebras are striped. ", "Lions roar at night. ", "Otters swim well. ", "Herons wade in water. ")
-    paragraphs = [f"# Part {number}\n\n{each * 20}" for number, each in enumerate(sentences)]
+    paragraphs = [f"# Part {number}\n\n{sentence * 20}" for number, sentence in enumerate(sentences)]
     ingest_text(source, "animals.md", "\n\n".join(paragraphs[:3]))
-    before = stored()
+    before = stored_signatures()
     assert len(before) == Chunk.objects.count() == 3
     ingest_text(source, "animals.md", "\n\n".join([paragraphs[2], paragraphs[0], paragraphs[3]]))
-    after = stored()
+    after = stored_signatures()
     assert set(after) == set(Chunk.objects.values_list("pk", flat=True))
     assert len(after.items() & before.items()) == 2
     documents.delete_document(Document.objects.get())
     while deletion.purge_document_batch():
         pass
-    assert stored() == {}
+    assert stored_signatures() == {}
 
 
-@pytest.mark.parametrize(("setting", "local", "other"), [("local", 3, 0), ("all", 3, 3), ("off", 0, 0)])
-def test_the_setting_says_whose_chunks_have_bits(
-    world: World, provider: ProviderServer, settings: Any, setting: str, local: int, other: int
+@pytest.mark.parametrize(("setting", "local_count", "remote_count"), [("local", 3, 0), ("all", 3, 3), ("off", 0, 0)])
+def test_the_setting_decides_which_chunks_have_signatures(
+    world: World, provider: ProviderServer, settings: Any, setting: str, local_count: int, remote_count: int
 ) -> None:
     settings.RAG_TOKEN_SIGNATURES = setting
-    near, far = filled(world), filled(world, slug="far", embedding_model=remote(provider))
-    assert PieceBits.objects.filter(chunk__source=near).count() == local
-    assert PieceBits.objects.filter(chunk__source=far).count() == other
-    passages = found(world, "Where does the otter live?")
-    assert [each.path for each in passages[:2]] == ["otter", "otter"]
-    compared = {each.source_slug for each in passages if each.maxsim is not None}
-    assert compared == {slug for slug, count in (("library", local), ("far", other)) if count}
+    local, remote = (
+        source_with_animals(world),
+        source_with_animals(world, slug="far", embedding_model=remote_model(provider)),
+    )
+    assert ChunkTokenSignatures.objects.filter(chunk__source=local).count() == local_count
+    assert ChunkTokenSignatures.objects.filter(chunk__source=remote).count() == remote_count
+    passages = search(world, "Where does the otter live?")
+    assert [passage.path for passage in passages[:2]] == ["otter", "otter"]
+    compared = {passage.source_slug for passage in passages if passage.maxsim is not None}
+    assert compared == {slug for slug, count in (("library", local_count), ("far", remote_count)) if count}
 
 
-def test_chunks_without_bits_are_supplied_where_the_last_slice_ended(
+def test_a_backfill_continues_where_the_last_call_ended(
     world: World, provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(token_signatures, "_BATCH_SIZE", 1)
     settings.RAG_SWEEP_INTERVAL_SECONDS = 0
-    filled(world)
-    expected = stored()
-    filled(world, slug="far", embedding_model=remote(provider))
-    PieceBits.objects.all().delete()
+    source_with_animals(world)
+    expected = stored_signatures()
+    source_with_animals(world, slug="far", embedding_model=remote_model(provider))
+    ChunkTokenSignatures.objects.all().delete()
     counts = []
     for _ in range(8):
         token_signatures.backfill_signatures()
-        counts.append(PieceBits.objects.count())
-    assert counts[:3] == [1, 2, 3], "a batch a slice"
-    assert stored() == expected, "as ingestion gave them, and a remote model's source is left alone"
-    PieceBits.objects.all().delete()
+        counts.append(ChunkTokenSignatures.objects.count())
+    assert counts[:3] == [1, 2, 3], "one batch per call"
+    assert stored_signatures() == expected, "equal to those of ingestion, and none for the source of a remote model"
+    ChunkTokenSignatures.objects.all().delete()
     token_signatures.backfill_signatures()
-    assert stored() == {}, "a finished pass rests"
+    assert stored_signatures() == {}, "after a complete pass there is a pause"
     settings.RAG_TOKEN_SIGNATURES = "all"
     cache.clear()
     for _ in range(8):
         token_signatures.backfill_signatures()
-    assert PieceBits.objects.count() == Chunk.objects.count() == 6
+    assert ChunkTokenSignatures.objects.count() == Chunk.objects.count() == 6

@@ -20,14 +20,14 @@ SELECT document.path,
                (to_jsonb(chunk) - '{id,source_id,document_id}'::text[])::text
                    || (to_jsonb(vector) - '{chunk_id,source_id,document_id,model_id}'::text[])::text
                    || coalesce((to_jsonb(terms) - '{chunk_id,source_id,document_id}'::text[])::text, 'no terms')
-                   || coalesce((to_jsonb(signatures) - 'chunk_id')::text, 'no signatures'),
+                   || coalesce((to_jsonb(token_rows) - 'chunk_id')::text, 'no signatures'),
                E'\n' ORDER BY chunk.position, vector.chunk_id), '')),
        count(chunk.id), count(vector.chunk_id)
 FROM rag_document AS document
 LEFT JOIN rag_chunk AS chunk ON chunk.document_id = document.id
 LEFT JOIN rag_embedding384 AS vector ON vector.chunk_id = chunk.id
 LEFT JOIN rag_chunkterms AS terms ON terms.chunk_id = chunk.id
-LEFT JOIN rag_piecebits AS signatures ON signatures.chunk_id = chunk.id
+LEFT JOIN rag_chunktokensignatures AS token_rows ON token_rows.chunk_id = chunk.id
 WHERE document.source_id = %s AND document.deleted_at IS NULL
 GROUP BY document.id
 """

@@ -7,12 +7,12 @@ import numpy as np
 from django.db import connection
 
 from rag.models import Chunk
-from rag.models.content.index_tables import PieceBits
+from rag.models.content.index_tables import ChunkTokenSignatures
 from rag.providers.stores.binary_copy import copy
 from rag.types.token_vectors import TokenSignatures
 
-_TABLE = PieceBits._meta.db_table
-_COLUMNS = {"chunk_id": "uuid", "pieces": "bytea"}
+_TABLE = ChunkTokenSignatures._meta.db_table
+_COLUMNS = {"chunk_id": "uuid", "signatures": "bytea"}
 # Of a token: one bit per dimension.
 _TOKEN_BYTES = 48
 
@@ -22,7 +22,7 @@ def read(chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, TokenSignatures]:
 
     By COPY, because Django's cursors receive bytes as hexadecimal digits: a third of the time.
     """
-    query = f"COPY (SELECT chunk_id, pieces FROM {_TABLE} WHERE chunk_id = ANY(%s)) TO STDOUT (FORMAT BINARY)"
+    query = f"COPY (SELECT chunk_id, signatures FROM {_TABLE} WHERE chunk_id = ANY(%s)) TO STDOUT (FORMAT BINARY)"
     with connection.cursor() as cursor, cursor.copy(query, [list(chunk_ids)]) as stream:
         stream.set_types(list(_COLUMNS.values()))
         signatures = {
@@ -43,8 +43,9 @@ def add_missing(signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {_TABLE} (chunk_id, pieces) SELECT chunk.id, given.pieces "
-            "FROM unnest(%s::uuid[], %s::bytea[]) AS given (id, pieces) JOIN rag_chunk AS chunk ON chunk.id = given.id "
+            f"INSERT INTO {_TABLE} (chunk_id, signatures) SELECT chunk.id, given.signatures "
+            "FROM unnest(%s::uuid[], %s::bytea[]) AS given (id, signatures) "
+            "JOIN rag_chunk AS chunk ON chunk.id = given.id "
             "FOR KEY SHARE OF chunk SKIP LOCKED ON CONFLICT DO NOTHING",
             [list(signatures), [rows.tobytes() for rows in signatures.values()]],
         )
@@ -58,5 +59,5 @@ def next_without(source_id: uuid.UUID, *, after: uuid.UUID, limit: int) -> tuple
     """
     chunks = Chunk.objects.filter(source=source_id, pk__gt=after)
     ids = list(chunks.order_by("pk").values_list("pk", flat=True)[:limit])
-    existing = set(PieceBits.objects.filter(chunk__in=ids).values_list("chunk_id", flat=True))
+    existing = set(ChunkTokenSignatures.objects.filter(chunk__in=ids).values_list("chunk_id", flat=True))
     return [chunk_id for chunk_id in ids if chunk_id not in existing], ids[-1] if ids else None
