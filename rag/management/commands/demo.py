@@ -15,13 +15,15 @@ class Command(BaseCommand):
     help = "Create the demo organisations, accounts and data sources that do not exist yet."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--wait", action="store_true", help="until the documentation can be searched")
+        parser.add_argument("--wait", action="store_true", help="wait until the documentation can be searched")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.RAG_LOCAL:
-            raise CommandError("Demo accounts have a known password: they are made for a product on loopback only.")
+            raise CommandError(
+                "Demo accounts have a known password, so they are only created for a product that listens on loopback."
+            )
         jobs = demo.create_demo_data(password=settings.RAG_DEMO_PASSWORD)
-        self.stdout.write(f"Demo data is there; {len(jobs)} sources are being filled.")
+        self.stdout.write(f"The demo data exists; {len(jobs)} sources are being ingested.")
         if options["wait"]:
             self._wait([job.pk for job in jobs])
 
@@ -30,7 +32,7 @@ class Command(BaseCommand):
         open_jobs = IngestionJob.objects.filter(pk__in=job_ids, finished_at=None)
         while open_jobs.exists():
             if time.monotonic() > deadline:
-                raise CommandError("The demo's jobs did not finish within five minutes: does a worker run?")
+                raise CommandError("The demo jobs did not finish within five minutes. Check that a worker is running.")
             time.sleep(0.2)
         if IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.FAILED).exists():
-            raise CommandError("The documentation could not be ingested: the worker's log says why.")
+            raise CommandError("The documentation could not be ingested. See the worker's log.")

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -120,7 +120,7 @@ class _Run:
             if reason := _find_problem(path, file):
                 self.failures.append((path, reason))
             else:
-                documents.append(uploads.build_upload(path, open_content=partial(open, file, "rb")))
+                documents.append(uploads.build_upload(path, open_content=partial(_open_file, file)))
         if not documents:
             return
         options = inputs.default_chunking_options()
@@ -194,6 +194,10 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
             file = Path(parent, name)
             if not name.startswith(".") and file.resolve().is_relative_to(root) and file.is_file():
                 yield file.relative_to(root).as_posix(), file
+
+
+def _open_file(file: Path) -> IO[bytes]:
+    return file.open("rb")
 
 
 def _find_problem(path: str, file: Path) -> str:

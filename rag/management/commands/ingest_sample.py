@@ -1,4 +1,4 @@
-"""manage.py ingest_sample: send a folder of files to the running product, through its API, and watch the job."""
+"""manage.py ingest_sample: send a folder of files to the running product, through its API."""
 
 import http.client
 import json
@@ -15,8 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 DATASETS = settings.BASE_DIR.parent / "shared" / "datasets"
 TYPES = {".md": "text/markdown", ".txt": "text/plain", ".rst": "text/plain", ".csv": "text/csv", ".py": "text/plain"}
-# Documents in one request; the whole folder is one job after another.
-BATCH = 500
+MAX_DOCUMENTS_PER_JOB = 500
 
 
 class Command(BaseCommand):
@@ -24,7 +23,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", nargs="?", type=Path, help="default: the evaluation data, else the documentation")
-        parser.add_argument("--source", default="sample", help="slug of the data source (made when it is missing)")
+        parser.add_argument(
+            "--source", default="sample", help="slug of the data source, which is created if it does not exist"
+        )
         parser.add_argument("--address", default=f"127.0.0.1:{os.environ.get('PORT') or 3080}")
         parser.add_argument("--email", default="editor@acme.example")
         parser.add_argument("--password", default=settings.RAG_DEMO_PASSWORD)
@@ -33,11 +34,11 @@ class Command(BaseCommand):
         folder = options["folder"] or (DATASETS if DATASETS.exists() else settings.BASE_DIR / "docs")
         documents = list(_documents(folder))
         if not documents:
-            raise CommandError(f"{folder} holds no file that can be read ({', '.join(TYPES)}, corpus.jsonl).")
+            raise CommandError(f"{folder} has no file that can be read ({', '.join(TYPES)}, corpus.jsonl).")
         self.stdout.write(f"{len(documents)} documents from {folder}")
         client = _Client(options["address"])
         client.sign_in(options["email"], options["password"])
-        # The first one goes by v3, which makes the source; the others as jobs.
+        # The first document is sent with the v3 contract, which creates the source; the others are sent in jobs.
         client.post("/api/rag/ingest", {"source": options["source"], **_as_v3(documents[0])})
         failed = _run(client, options["source"], documents[1:])
         for error in failed[:10]:
@@ -51,8 +52,8 @@ def _run(client: "_Client", source: str, documents: list[dict[str, Any]]) -> lis
     done = chunks = 0
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
         bar = progress.add_task("", total=len(documents), chunks=0)
-        for start in range(0, len(documents), BATCH):
-            body = {"dataSourceId": source, "documents": documents[start : start + BATCH]}
+        for start in range(0, len(documents), MAX_DOCUMENTS_PER_JOB):
+            body = {"dataSourceId": source, "documents": documents[start : start + MAX_DOCUMENTS_PER_JOB]}
             job = client.post("/api/rag/ingest", body)
             while not job["finishedAt"]:
                 time.sleep(0.3)
@@ -66,7 +67,7 @@ def _run(client: "_Client", source: str, documents: list[dict[str, Any]]) -> lis
 
 
 def _documents(folder: Path) -> Iterator[dict[str, Any]]:
-    """Text files as they are, and the records of corpus.jsonl files."""
+    """Yield text files, and the records of corpus.jsonl files."""
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(file.relative_to(folder))
         if file.name == "corpus.jsonl":
@@ -107,8 +108,8 @@ class _Client:
             content = json.loads(response.read())
         except OSError:
             raise CommandError(
-                f"Nothing answers at {self._address}: start the product with `make run`, and if it has a port of its "
-                "own, name it here too: PORT=… make ingest-sample"
+                f"Nothing answers at {self._address}. Start the product with `make run`; if it uses another port, set it "
+                "here as well: PORT=… make ingest-sample"
             ) from None
         finally:
             connection.close()

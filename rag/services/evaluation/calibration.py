@@ -135,9 +135,9 @@ def _search(number: int, text: str, expected: Sequence[tuple[str, str]], scope: 
     others = [passage for passage in passages if passage.document_id not in answering_ids and passage.path not in paths]
     is_answered = any(is_expected(passage, expected) for passage in passages[:DEPTH])
     return [
-        _build_sample(number, text, some, label)
-        for some, label in ((passages, is_answered), (add_standout_scores(others), False))
-        if some
+        _build_sample(number, text, sample_passages, label)
+        for sample_passages, label in ((passages, is_answered), (add_standout_scores(others), False))
+        if sample_passages
     ]
 
 

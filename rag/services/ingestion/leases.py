@@ -100,7 +100,8 @@ def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUI
     """Return (source, organisation, model, whether the model has an outage) of sources with work, the fairest first."""
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATE_SOURCES, {"now": now, "limit": _MAX_CANDIDATE_SOURCES})
-        return cursor.fetchall()
+        rows: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool]] = cursor.fetchall()
+    return rows
 
 
 # Finds the sources with queued documents by skipping through the index from one source to the next (a "loose index
@@ -162,17 +163,19 @@ class LeaseKeeper:
 
     def set_stage(self, stage: str, rows: Sequence[IngestionDocument]) -> None:
         """Store the stage of those of the rows that this process still holds."""
-        held = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={row.lease for row in rows})
-        held.filter(pk__in=[row.pk for row in rows]).update(stage=stage)
+        leased = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={row.lease for row in rows})
+        leased.filter(pk__in=[row.pk for row in rows]).update(stage=stage)
 
     def renew(self) -> None:
         """Extend all kept leases by RAG_LEASE_SECONDS from now."""
         with self._lock:
             leases = dict(self._leases)
         if leases:
-            held = IngestionDocument.objects.filter(pk__in=leases, lease__in=set(leases.values()), state=State.RUNNING)
+            leased = IngestionDocument.objects.filter(
+                pk__in=leases, lease__in=set(leases.values()), state=State.RUNNING
+            )
             with transaction.atomic():  # locked in the order of their keys, which prevents deadlocks
-                ids = list(held.order_by("pk").select_for_update().values_list("pk", flat=True))
+                ids = list(leased.order_by("pk").select_for_update().values_list("pk", flat=True))
                 IngestionDocument.objects.filter(pk__in=ids).update(due_at=_lease_expiry())
 
 
@@ -208,6 +211,6 @@ def update_if_leased(row: IngestionDocument, **values: object) -> None:
     Raises:
         LeaseLost: If it does not.
     """
-    held = IngestionDocument.objects.filter(pk=row.pk, state=State.RUNNING, lease=row.lease)
-    if not held.update(**values):
+    leased = IngestionDocument.objects.filter(pk=row.pk, state=State.RUNNING, lease=row.lease)
+    if not leased.update(**values):
         raise LeaseLost

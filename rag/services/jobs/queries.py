@@ -38,7 +38,7 @@ def get_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization | N
     jobs = IngestionJob.objects.visible_to(caller, Action.VIEW)
     if organization:
         jobs = jobs.filter(source__organization=organization)
-    job = jobs.with_progress().filter(pk=job_id).first()
+    job: IngestionJob | None = jobs.with_progress().filter(pk=job_id).first()
     if job is None:
         raise UnknownJob
     return job

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import IO, Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
@@ -88,7 +88,7 @@ def _events(user: User) -> Iterator[dict[str, Any]]:
         yield {**values, "by_themselves": is_actor, **({"address": event.address} if is_actor else {})}
 
 
-def _iterate(rows: Any) -> Iterable[dict[str, Any]]:
+def _iterate(rows: QuerySet[Any, dict[str, Any]]) -> Iterable[dict[str, Any]]:
     return rows.iterator(chunk_size=_ROWS_PER_QUERY)
 
 

@@ -71,7 +71,8 @@ def get_document(documents: DocumentQuerySet, *, document_id: uuid.UUID | None =
     Raises:
         UnknownDocument: If there is none.
     """
-    document = documents.filter(path=path).first() if path else documents.filter(pk=document_id).first()
+    matches = documents.filter(path=path) if path else documents.filter(pk=document_id)
+    document: Document | None = matches.first()
     if document is None:
         raise UnknownDocument
     return document

@@ -27,8 +27,8 @@ from tests.support.provider_server import ProviderServer
 OPTIONS = inputs.default_chunking_options()
 
 
-def limit(world: World, **most: int | None) -> None:
-    for name, value in most.items():
+def set_quota(world: World, **limits: int | None) -> None:
+    for name, value in limits.items():
         setattr(world.home, name, value)
     world.home.save()
 
@@ -63,14 +63,14 @@ def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh
     return job_submit.submit_job(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
 
 
-def work() -> None:
+def process_all() -> None:
     factories.process_documents(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
 
 
-@pytest.mark.parametrize("most", [{"max_chunks": 3}, {"max_bytes": 30}], ids=["chunks", "bytes"])
-def test_of_concurrent_writers_as_many_succeed_as_fit(live_world: World, most: dict[str, int]) -> None:
+@pytest.mark.parametrize("limits", [{"max_chunks": 3}, {"max_bytes": 30}], ids=["chunks", "bytes"])
+def test_of_concurrent_writers_as_many_succeed_as_fit(live_world: World, limits: dict[str, int]) -> None:
     """Each writes one chunk of ten bytes into an existing source, so that all of them reach the commit."""
-    limit(live_world, **most)
+    set_quota(live_world, **limits)
     sources = [live_world.source(f"source-{number}") for number in range(7)]
     results = run_concurrently([partial(ingest_text, source, "a", "0123456789") for source in sources])
     assert (count_refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
@@ -99,11 +99,11 @@ def test_the_counter_is_right_after_concurrent_writes_and_deletions(live_world: 
 
 def test_a_job_must_fit_together_with_all_open_documents(live_world: World) -> None:
     """In bytes, because the number of chunks is not known yet. Nothing of a refused job is stored."""
-    limit(live_world, max_bytes=25)
+    set_quota(live_world, max_bytes=25)
     source = live_world.source()
     results = run_concurrently([partial(submit, live_world, source, "0123456789", paths=f"{n}") for n in range(6)])
     assert (count_refused(results), IngestionJob.objects.count(), IngestionDocument.objects.count()) == (4, 2, 2)
-    work()
+    process_all()
     assert set(IngestionDocument.objects.values_list("state", flat=True)) == {"done"}, "what was accepted fits"
     with pytest.raises(IndexFull) as error:
         submit(live_world, source, "0123456789", paths="9")
@@ -112,12 +112,12 @@ def test_a_job_must_fit_together_with_all_open_documents(live_world: World) -> N
 
 
 def test_a_replacement_needs_room_for_the_difference_only(live_world: World) -> None:
-    limit(live_world, max_bytes=20, max_chunks=20)
+    set_quota(live_world, max_bytes=20, max_chunks=20)
     source = live_world.source()
     submit(live_world, source, "0123456789", "0123456789")
-    work()
+    process_all()
     submit(live_world, source, "9876543210", "9876543210")  # replaces the whole content of a full source
-    work()
+    process_all()
     assert set(Document.objects.values_list("text", flat=True)) == {"9876543210"}
     with pytest.raises(IndexFull):
         submit(live_world, source, "9876543210!")
@@ -126,7 +126,7 @@ def test_a_replacement_needs_room_for_the_difference_only(live_world: World) -> 
 
 
 def test_cancelled_and_failed_documents_need_no_room(live_world: World) -> None:
-    limit(live_world, max_bytes=10)
+    set_quota(live_world, max_bytes=10)
     source = live_world.source()
     job = submit(live_world, source, "0123456789")
     queries.cancel_job(Caller(live_world.users["editor"]), job.pk)
@@ -137,9 +137,9 @@ def test_a_document_that_does_not_fit_is_not_embedded(live_world: World, provide
     """It fails alone, and the other documents of its job are stored."""
     model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
     source = live_world.source(embedding_model=model)
-    limit(live_world, max_chunks=2)
+    set_quota(live_world, max_chunks=2)
     job = submit(live_world, source, "Zebras.", "Lions have manes. " * 400, "Bears.")
-    work()
+    process_all()
     job.refresh_from_db()
     rows = {row.path: (row.state, row.error_code) for row in job.documents.all()}
     assert rows == {"a": ("done", ""), "b": ("failed", "INDEX_FULL"), "c": ("done", "")}

@@ -375,19 +375,19 @@ def test_the_switch_waits_for_writers_and_checks_their_chunks(
         switched.append(lifecycle.switch(row))
         connection.close()
 
-    def somebody_waits() -> bool:
+    def is_waiting() -> bool:
         with identity.run_as(identity.OWNER), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_clear_snapshot()")  # what was seen first stands for the transaction
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # else the first snapshot is used for the whole transaction
             cursor.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
             )
-            return cursor.fetchone()[0] > 0
+            return bool(cursor.fetchone()[0] > 0)
 
     thread = threading.Thread(target=switch)
     with transaction.atomic():
         ingest_text(source, "late", "A latecomer.")
         thread.start()
-        eventually(somebody_waits)
+        eventually(is_waiting)
     thread.join()
     assert switched == [False]
     assert DataSource.objects.get().embedding_model == first

@@ -67,10 +67,10 @@ def rolled_back() -> Iterator[None]:
 
 
 @pytest.mark.django_db
-@given(taken=steps)
+@given(operations=steps)
 @settings(max_examples=12, deadline=None, phases=set(Phase) - {Phase.explain})
 def test_each_source_has_exactly_its_undeleted_documents(
-    taken: list[tuple[str, str, int | None, bool]],
+    operations: list[tuple[str, str, int | None, bool]],
 ) -> None:
     """The same path in two sources is two documents that do not influence each other; the counters are exact."""
     with rolled_back():
@@ -81,7 +81,7 @@ def test_each_source_has_exactly_its_undeleted_documents(
             for name in "ab"
         }
         expected: dict[str, dict[str, str]] = {"a": {}, "b": {}}
-        for name, path, text, purged in taken:
+        for name, path, text, purged in operations:
             if text is not None:
                 ingest_text(sources[name], path, TEXTS[text])
                 expected[name][path] = TEXTS[text]
