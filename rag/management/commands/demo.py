@@ -19,9 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.RAG_LOCAL:
-            raise CommandError(
-                "Demo accounts have a known password, so they are only created for a product that listens on loopback."
-            )
+            raise CommandError("Demo accounts have a known password, so the product must listen on loopback only.")
         jobs = demo.create_demo_data(password=settings.RAG_DEMO_PASSWORD)
         self.stdout.write(f"The demo data exists; {len(jobs)} sources are being ingested.")
         if options["wait"]:

@@ -108,8 +108,8 @@ class _Client:
             content = json.loads(response.read())
         except OSError:
             raise CommandError(
-                f"Nothing answers at {self._address}. Start the product with `make run`; if it uses another port, set it "
-                "here as well: PORT=… make ingest-sample"
+                f"Nothing answers at {self._address}. Start the product with `make run`. If it uses another port, "
+                "set it here as well: PORT=… make ingest-sample"
             ) from None
         finally:
             connection.close()

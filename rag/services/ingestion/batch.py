@@ -50,7 +50,7 @@ def fits_in_batch(works: Sequence[ParsedWork], work: ParsedWork) -> bool:
     return not works or _count_new_chunks([*works, work]) <= MAX_CHUNKS_PER_BATCH
 
 
-def ingest_batch(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> None:
+def ingest_batch(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> None:
     """Embed and write the documents, write their outcomes, and release their leases.
 
     If a step fails for the whole batch, it is repeated for each document, so that one document does not fail the
@@ -58,32 +58,34 @@ def ingest_batch(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> None:
 
     Args:
         works: Documents of one source, with different paths.
-        keeper: The keeper of their leases.
+        held_leases: The held_leases of their leases.
     """
 
     def embed_and_write(works: Sequence[ParsedWork]) -> None:
-        prepared = {work.row.pk: one for work, one in zip(works, _embed(works, keeper), strict=True)}
-        _run_step(works, lambda works: write_batch(works, [prepared[work.row.pk] for work in works]), keeper)
+        prepared = {work.row.pk: one for work, one in zip(works, _embed(works, held_leases), strict=True)}
+        _run_step(works, lambda works: write_batch(works, [prepared[work.row.pk] for work in works]), held_leases)
 
-    _run_step(works, embed_and_write, keeper)
-    release_documents([work.row for work in works], keeper)
+    _run_step(works, embed_and_write, held_leases)
+    release_documents([work.row for work in works], held_leases)
 
 
-def _run_step(works: Sequence[ParsedWork], step: Callable[[Sequence[ParsedWork]], None], keeper: LeaseKeeper) -> None:
+def _run_step(
+    works: Sequence[ParsedWork], step: Callable[[Sequence[ParsedWork]], None], held_leases: LeaseKeeper
+) -> None:
     """Run the step for all documents together, or for each alone if one of them may be the cause of a failure."""
     try:
         step(works)
     except Exception as error:
         if len(works) > 1 and _may_be_caused_by_one(error):
-            _run_step_for_each(works, step, keeper)
+            _run_step_for_each(works, step, held_leases)
             return
         for work in works:
-            with record_errors(work.row, keeper):
+            with record_errors(work.row, held_leases):
                 raise error
 
 
 def _run_step_for_each(
-    works: Sequence[ParsedWork], step: Callable[[Sequence[ParsedWork]], None], keeper: LeaseKeeper
+    works: Sequence[ParsedWork], step: Callable[[Sequence[ParsedWork]], None], held_leases: LeaseKeeper
 ) -> None:
     """Run the step for each document alone.
 
@@ -100,15 +102,15 @@ def _run_step_for_each(
         except Exception as error:
             refused.append((work, error))
     for work, cause in refused:
-        with record_errors(work.row, keeper, is_to_blame=len(refused) < len(works)):
+        with record_errors(work.row, held_leases, is_to_blame=len(refused) < len(works)):
             raise cause
 
 
-def _embed(works: Sequence[ParsedWork], keeper: LeaseKeeper) -> list[prepare.PreparedDocument]:
+def _embed(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> list[prepare.PreparedDocument]:
     started, source = time.monotonic(), works[0].source
     documents = [work.chunked for work in works]
     prepare.check_quota(documents, source)
-    keeper.set_stage(Stage.EMBEDDING, [work.row for work in works])
+    held_leases.set_stage(Stage.EMBEDDING, [work.row for work in works])
     prepared = prepare.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
     if any(document.new_indexes for document in documents):
         outages.clear_outage(source.embedding_model_id)
@@ -192,12 +194,12 @@ def _count_new_chunks(works: Sequence[ParsedWork]) -> int:
 
 
 @contextlib.contextmanager
-def record_errors(row: IngestionDocument, keeper: LeaseKeeper, *, is_to_blame: bool = False) -> Iterator[None]:
+def record_errors(row: IngestionDocument, held_leases: LeaseKeeper, *, is_to_blame: bool = False) -> Iterator[None]:
     """Catch what the block raises, and write it to the document as its state.
 
     Args:
         row: The claimed document.
-        keeper: The keeper of its lease.
+        held_leases: The held_leases of its lease.
         is_to_blame: Whether the same step succeeded for other documents of the batch at the same time.
     """
     try:
@@ -207,7 +209,7 @@ def record_errors(row: IngestionDocument, keeper: LeaseKeeper, *, is_to_blame: b
     except (OperationalError, InterfaceError):
         # The database failed, not the document. Its lease expires, and the sweep puts the row back into the queue.
         logger.exception("ingestion_interrupted", document=str(row.pk), job=str(row.job_id))
-        keeper.release(row)
+        held_leases.release(row)
         connection.close()
     except RagError as error:
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
@@ -220,9 +222,9 @@ def record_errors(row: IngestionDocument, keeper: LeaseKeeper, *, is_to_blame: b
         )
 
 
-def release_documents(rows: Sequence[IngestionDocument], keeper: LeaseKeeper) -> None:
+def release_documents(rows: Sequence[IngestionDocument], held_leases: LeaseKeeper) -> None:
     """Release the leases of documents that are done, and close their jobs if nothing else is open in them."""
     for row in rows:
-        keeper.release(row)
+        held_leases.release(row)
     for job_id in dict.fromkeys(row.job_id for row in rows):
         lifecycle.close_if_finished(job_id)

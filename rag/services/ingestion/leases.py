@@ -181,13 +181,13 @@ class LeaseKeeper:
 
 @contextlib.contextmanager
 def keep_leases() -> Iterator[LeaseKeeper]:
-    """Return a keeper whose leases a background thread renews until the block ends."""
-    keeper, finished = LeaseKeeper(), threading.Event()
+    """Return an empty set of leases, which a background thread renews until the block ends."""
+    held_leases, finished = LeaseKeeper(), threading.Event()
 
     def renew_regularly() -> None:
         while not finished.wait(settings.RAG_LEASE_SECONDS / 3):
             try:
-                keeper.renew()
+                held_leases.renew()
             except DatabaseError:
                 connection.close()  # the next round connects again; a lost lease shows when an outcome is written
         connection.close()
@@ -195,7 +195,7 @@ def keep_leases() -> Iterator[LeaseKeeper]:
     thread = threading.Thread(target=renew_regularly, daemon=True)
     thread.start()
     try:
-        yield keeper
+        yield held_leases
     finally:
         finished.set()
         thread.join()

@@ -36,25 +36,25 @@ def process_documents(rows: Sequence[IngestionDocument]) -> None:
     Args:
         rows: Documents that this process has claimed, all of one source.
     """
-    with _asynchronous_commit(), leases.keep_leases() as keeper:
-        keeper.add(rows)
+    with _asynchronous_commit(), leases.keep_leases() as held_leases:
+        held_leases.add(rows)
         _start_jobs(rows)
         known_paths = index.existing_paths({row.path for row in rows}, source=rows[0].job.source)
         works: list[batch.ParsedWork] = []
         for row in sorted(rows, key=_input_size):
             if row.path in {work.row.path for work in works}:  # sent twice: in order, not in the same batch
-                batch.ingest_batch(works, keeper)
+                batch.ingest_batch(works, held_leases)
                 known_paths.add(row.path)
                 works = []
-            work = _parse(row, keeper, is_known=row.path in known_paths)
+            work = _parse(row, held_leases, is_known=row.path in known_paths)
             if work is None:
                 continue
             if not batch.fits_in_batch(works, work):
-                batch.ingest_batch(works, keeper)
+                batch.ingest_batch(works, held_leases)
                 works = []
             works.append(work)
         if works:
-            batch.ingest_batch(works, keeper)
+            batch.ingest_batch(works, held_leases)
 
 
 def _start_jobs(rows: Sequence[IngestionDocument]) -> None:
@@ -84,21 +84,21 @@ def _asynchronous_commit() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def _parse(row: IngestionDocument, keeper: LeaseKeeper, *, is_known: bool) -> batch.ParsedWork | None:
+def _parse(row: IngestionDocument, held_leases: LeaseKeeper, *, is_known: bool) -> batch.ParsedWork | None:
     """Parse and chunk the document.
 
     Returns None if nothing is left to do, because the document has not changed or has failed; its outcome is then
     written.
     """
     timings = StageTimings()
-    with batch.record_errors(row, keeper):
+    with batch.record_errors(row, held_leases):
         if not (is_known and _is_unchanged(row)):
             with timings.measure(Stage.PARSING):
                 chunked = prepare.parse_and_chunk(
                     submission_of(row), source=row.job.source, options=chunking_options_of(row), is_new=not is_known
                 )
             return batch.ParsedWork(row, chunked, timings)
-    batch.release_documents([row], keeper)
+    batch.release_documents([row], held_leases)
     return None
 
 
