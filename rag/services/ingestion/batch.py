@@ -58,7 +58,7 @@ def ingest_batch(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> None:
 
     Args:
         works: Documents of one source, with different paths.
-        held_leases: The held_leases of their leases.
+        held_leases: The leases that this process holds.
     """
 
     def embed_and_write(works: Sequence[ParsedWork]) -> None:
@@ -199,7 +199,7 @@ def record_errors(row: IngestionDocument, held_leases: LeaseKeeper, *, is_to_bla
 
     Args:
         row: The claimed document.
-        held_leases: The held_leases of its lease.
+        held_leases: The leases that this process holds.
         is_to_blame: Whether the same step succeeded for other documents of the batch at the same time.
     """
     try:
