@@ -1,6 +1,7 @@
 """The Celery application. It reads the CELERY_ settings of Django and finds the tasks in each app's tasks.py."""
 
 import os
+import sys
 
 from celery import Celery
 from celery.signals import setup_logging, worker_init, worker_ready
@@ -28,6 +29,13 @@ def keep_django_logging(**_: object) -> None:
 @worker_init.connect
 def set_worker_identity(**_: object) -> None:
     identity.run_process_as(identity.WORKER)
+    # Django's database layer needs the settings, which are not loaded when this module is imported.
+    from .postgres.compatibility import OutdatedDatabaseError, require_current_database
+
+    try:
+        require_current_database()
+    except OutdatedDatabaseError as error:
+        sys.exit(str(error))
 
 
 @worker_ready.connect

@@ -23,26 +23,26 @@ class Server:
     def __enter__(self) -> Self:
         for command in (["migrate", "--verbosity=0"], ["collectstatic", "--noinput", "--verbosity=0"]):
             subprocess.run([sys.executable, "manage.py", *command], check=True)
-        self._children.end_leftovers()
+        self._children.stop_leftovers()
         if self._worker:
             self._children.start("worker", processes.worker(), log=self._folder / "worker.log")
             self._children.start("background", processes.background(), log=self._folder / "background.log")
-            keeper = processes.keeper(folder=self._folder)
-            self._children.start("keeper", keeper, log=self._folder / "keeper.log")
+            scheduler = processes.scheduler(folder=self._folder)
+            self._children.start("scheduler", scheduler, log=self._folder / "scheduler.log")
         web = processes.web(host="127.0.0.1", port=self._port)
         if self._settings:
             web = ["env", f"DJANGO_SETTINGS_MODULE={self._settings}", *web]
         self._children.start("web", web, log=self._folder / "web.log")
         deadline = time.monotonic() + 60
         while not self._ready():
-            self._children.require_alive()
+            self._children.require_running()
             if time.monotonic() > deadline:
                 sys.exit(f"the server did not become ready; see {self._folder}/web.log")
             time.sleep(0.1)
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._children.end()
+        self._children.stop()
 
     def _ready(self) -> bool:
         try:

@@ -1,5 +1,4 @@
-"""PostgreSQL and Redis out of their wheels, for trying the product and for its tests.
+"""Embedded PostgreSQL and Redis, from Python wheels, for `make run` and for tests.
 
-They listen on Unix sockets below one data folder and nowhere else. Production names real servers
-in DATABASE_URL and REDIS_URL; then nothing here is used.
+They listen only on Unix sockets in a data folder. A deployment sets DATABASE_URL and REDIS_URL and does not use them.
 """

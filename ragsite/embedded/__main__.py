@@ -1,8 +1,10 @@
-"""python -m ragsite.embedded DATA_FOLDER -- COMMAND ...: run a command with both services up, then stop them.
+"""Run a command with embedded PostgreSQL and Redis.
 
-python -m ragsite.embedded DATA_FOLDER --throwaway COMMAND ...: the same, for tests: nothing waits for the disk.
+python -m ragsite.embedded DATA_FOLDER -- COMMAND ...: start both, run the command, stop them.
 
-python -m ragsite.embedded DATA_FOLDER --forget: stop them and remove their data.
+python -m ragsite.embedded DATA_FOLDER --throwaway COMMAND ...: the same without fsync, for tests.
+
+python -m ragsite.embedded DATA_FOLDER --delete: stop both and delete their data.
 """
 
 import os
@@ -16,11 +18,11 @@ from .folder import EmbeddedError
 
 
 def main(folder: Path, mode: str, command: list[str]) -> int:
-    if mode == "--forget":
-        services.forget(folder)
+    if mode == "--delete":
+        services.delete_data(folder)
         return 0
     try:
-        # A key and the local mode of this run only, unless the caller names others.
+        # A secret key and local mode for this run, unless the caller sets them.
         local = {"SECRET_KEY": secrets.token_urlsafe(64), "RAG_LOCAL": "1", "RAGSITE_DATA": str(folder)}
         environment = {**local, **os.environ, **services.start(folder, throwaway=mode == "--throwaway")}
         return subprocess.run(command, env=environment).returncode
@@ -31,7 +33,7 @@ def main(folder: Path, mode: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[2] not in ("--", "--throwaway", "--forget"):
+    if len(sys.argv) < 3 or sys.argv[2] not in ("--", "--throwaway", "--delete"):
         sys.exit(__doc__)
     try:
         sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]))

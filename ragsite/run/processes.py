@@ -1,4 +1,4 @@
-"""The commands of the four processes that make up a running product, next to PostgreSQL and Redis."""
+"""The commands of the four processes of the product, next to PostgreSQL and Redis."""
 
 import os
 import sys
@@ -8,27 +8,31 @@ _CELERY = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--logleve
 
 
 def worker() -> list[str]:
-    """A Celery worker for documents, a process for each core."""
+    """The Celery worker that ingests documents, with one process per core."""
     return [*_CELERY, "--concurrency", str(os.cpu_count() or 2), "--queues", "ingestion", "--hostname", "ingestion@%h"]
 
 
-def keeper(*, folder: Path) -> list[str]:
-    """A second one with beat, for all that keeps the first going: it must never wait behind documents. Beat keeps its
-    schedule in the folder."""
+def scheduler(*, folder: Path) -> list[str]:
+    """Celery beat and the worker for maintenance tasks, which must not wait behind documents.
+
+    Args:
+        folder: where beat stores its schedule.
+    """
     command = [*_CELERY, "--pool", "threads", "--concurrency", "4", "--queues", "maintenance"]
     return [*command, "--hostname", "maintenance@%h", "--beat", "--schedule", str(folder / "celerybeat-schedule")]
 
 
 def background() -> list[str]:
-    """A third one for what takes long and can wait: re-embedding, building vector indexes, measuring quality."""
+    """The Celery worker for long tasks that can wait: re-embedding, vector indexes, quality measurements."""
     command = [*_CELERY, "--pool", "threads", "--concurrency", "2", "--queues", "background"]
     return [*command, "--hostname", "background@%h"]
 
 
 def web(*, host: str, port: int) -> list[str]:
-    """gunicorn with threads: a stream or a slow upload does not keep short requests waiting, nor does a slow client.
+    """gunicorn with threads, so that streams and slow uploads do not delay short requests.
 
-    A connection of PostgreSQL for each thread, and those for long bodies: 64 in all (ragsite.run.gunicorn_worker)."""
+    Each thread has a PostgreSQL connection, also those for long bodies (ragsite.run.gunicorn_worker): 64 in total.
+    """
     command = [sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"{host}:{port}", "--preload"]
     command += ["--worker-class", "ragsite.run.gunicorn_worker.Worker", "--workers", "2", "--threads", "24"]
     command += ["--worker-connections", "2000", "--backlog", "2048"]

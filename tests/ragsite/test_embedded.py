@@ -96,16 +96,16 @@ def test_a_path_with_a_space(folder: Path) -> None:
         services.stop(odd)
 
 
-def test_forgetting_removes_what_was_made_here_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+def test_delete_data_deletes_only_what_the_product_created(folder: Path, tmp_path: Path) -> None:
     services.start(folder)
     (folder / "thesis.txt").write_text("mine")
-    services.forget(folder)
+    services.delete_data(folder)
     assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
     home = tmp_path / "home"
     home.mkdir()
     (home / "thesis.txt").write_text("mine")
-    with pytest.raises(EmbeddedError, match="not made by ragsite"):
-        services.forget(home)
+    with pytest.raises(EmbeddedError, match="not created by ragsite"):
+        services.delete_data(home)
     assert (home / "thesis.txt").exists()
 
 

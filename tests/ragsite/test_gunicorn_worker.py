@@ -148,7 +148,7 @@ def test_requests_arrive_in_any_parts(port: int) -> None:
 
 
 def test_a_long_body_arrives_whole(port: int) -> None:
-    length = gunicorn_worker.SHORT_BODY * 10
+    length = gunicorn_worker.MAX_SHORT_BODY_BYTES * 10
     with opened(port, POST % b"Content-Length: %d" % length) as client:
         client.sendall(b"a" * length)
         assert said(client).endswith(b"/ %d" % length)

@@ -8,9 +8,9 @@ from typing import Any
 from ragsite.run import gunicorn_worker
 
 gunicorn_worker.ARRIVAL_SECONDS = int(os.environ.get("ARRIVAL_SECONDS", "1"))
-gunicorn_worker.LEAVING_SECONDS = 2 * gunicorn_worker.ARRIVAL_SECONDS
+gunicorn_worker.CLOSE_SECONDS = 2 * gunicorn_worker.ARRIVAL_SECONDS
 gunicorn_worker.STALL_SECONDS = max(30, gunicorn_worker.ARRIVAL_SECONDS)
-gunicorn_worker.SLOWEST = 10**9
+gunicorn_worker.MIN_BYTES_PER_SECOND = 10**9
 
 Worker = gunicorn_worker.Worker
 

@@ -49,7 +49,7 @@ class Site:
             self._remove()
 
     def _remove(self) -> None:
-        services.forget(self.folder)
+        services.delete_data(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _started(self) -> dict[str, str]:
@@ -62,7 +62,7 @@ class Site:
         with open(self.folder / "worker.log", "ab") as log:
             self._workers = [
                 subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-                for command in (processes.worker(), processes.keeper(folder=self.folder))
+                for command in (processes.worker(), processes.scheduler(folder=self.folder))
             ]
 
     def worker_runs(self) -> bool:
