@@ -1,4 +1,4 @@
-"""Which class serves which row."""
+"""Creates the provider of each kind that a model's row or the settings name."""
 
 import functools
 import os
@@ -14,30 +14,30 @@ from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.openai import OpenAIEmbedder
 from .language_models.agent_loop import AgentLoop
-from .language_models.openai import OpenAILanguageModel, answers
+from .language_models.openai import OpenAILanguageModel, is_reachable
 from .rerankers.cohere import CohereReranker
 from .rerankers.local import LocalReranker
 from .stores.base import ChunkStore
 from .stores.pgvector.store import PgVectorStore
 
 _RERANK_TIMEOUT_SECONDS = 10.0
-# However often somebody asks for the endpoint's health.
-_SECONDS_REMEMBERED = 5
+# The endpoint's health is requested at most this often.
+_HEALTH_CACHE_SECONDS = 5
 
 
 def embedder(model: EmbeddingModel) -> Embedder:
-    """One embedder a process for each model as it is configured now."""
+    """Return the embedder of a model as it is configured now: one per process and configuration."""
     if model.provider == EmbeddingModel.Provider.LOCAL:
         return local_embedder()
-    first = _remote_embedder(model.name, model.dimensions, model.base_url, model.api_key_variable)
+    first = remote_embedder(model.name, model.dimensions, model.base_url, model.api_key_variable)
     if not model.fallback_base_url:
         return first
-    second = _remote_embedder(model.name, model.dimensions, model.fallback_base_url, model.fallback_api_key_variable)
+    second = remote_embedder(model.name, model.dimensions, model.fallback_base_url, model.fallback_api_key_variable)
     return FallbackEmbedder(first, second)
 
 
 def token_embedder(model: EmbeddingModel) -> TokenEmbedder | None:
-    """Return the embedder of token signatures for chunks of this model; None if they have none (RAG_TOKEN_SIGNATURES)."""
+    """Return what embeds the tokens of this model's chunks; None if they have no signatures (RAG_TOKEN_SIGNATURES)."""
     is_local = model.provider == EmbeddingModel.Provider.LOCAL
     has_signatures = settings.RAG_TOKEN_SIGNATURES == "all" or (is_local and settings.RAG_TOKEN_SIGNATURES == "local")
     return local_embedder() if has_signatures else None
@@ -49,7 +49,8 @@ def local_embedder() -> LocalEmbedder:
 
 
 @functools.lru_cache(maxsize=16)
-def _remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable: str) -> Embedder:
+def remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable: str) -> Embedder:
+    """Return the client of a remote embedding model, cached by its configuration."""
     return OpenAIEmbedder(
         model=name,
         dimensions=dimensions,
@@ -61,9 +62,14 @@ def _remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable
 
 
 def language_model(name: str = "", *, timeout: float | None = None) -> LanguageModel | None:
-    """The configured model, or another one of its endpoint; None if no model is configured.
+    """Return the configured language model, or another one of its endpoint; None if none is configured.
 
-    timeout: seconds, instead of LLM_TIMEOUT. Raises InvalidRequest for a name that is not offered (LLM_MODELS).
+    Args:
+        name: One of LLM_MODELS; empty for LLM_MODEL.
+        timeout: In seconds, instead of LLM_TIMEOUT.
+
+    Raises:
+        InvalidRequest: The name is not one of LLM_MODELS.
     """
     if not settings.LLM_MODEL:
         return None
@@ -84,7 +90,7 @@ def _language_model(name: str, base_url: str, api_key: str, timeout: float) -> L
 
 
 def agent_loop() -> AgentLoop | None:
-    """The configured language model with the right to call tools; None if no model is configured."""
+    """Return the configured language model for runs that may call tools; None if none is configured."""
     if not settings.LLM_MODEL:
         return None
     return AgentLoop(
@@ -95,22 +101,26 @@ def agent_loop() -> AgentLoop | None:
     )
 
 
-def language_model_answers() -> bool | None:
-    """Whether the configured model's endpoint answers, as of a few seconds ago; None if no model is configured."""
+def is_language_model_reachable() -> bool | None:
+    """Return whether the configured model's endpoint answers, cached for seconds; None if none is configured."""
     if not settings.LLM_MODEL:
         return None
-    return _answers(settings.LLM_BASE_URL, settings.LLM_API_KEY, int(time.monotonic() / _SECONDS_REMEMBERED))
+    return _answers(settings.LLM_BASE_URL, settings.LLM_API_KEY, int(time.monotonic() / _HEALTH_CACHE_SECONDS))
 
 
 @functools.lru_cache(maxsize=1)
 def _answers(base_url: str, api_key: str, moment: int) -> bool:
-    return answers(base_url, api_key)
+    return is_reachable(base_url, api_key)
 
 
 def reranker(name: str = "") -> Reranker:
-    """The reranker of this name; without one the configured endpoint's, else the built-in.
+    """Return a reranker.
 
-    Raises InvalidRequest for a name that is not offered.
+    Args:
+        name: Its name; empty for the configured endpoint's, or else the built-in one.
+
+    Raises:
+        InvalidRequest: No reranker has this name.
     """
     name = name or settings.RAG_RERANK_MODEL or LocalReranker.name
     if name == LocalReranker.name:

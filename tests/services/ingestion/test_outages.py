@@ -21,7 +21,7 @@ State = IngestionDocument.State
 @pytest.fixture(autouse=True)
 def no_client_retries(settings: Any) -> None:
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    registry._remote_embedder.cache_clear()
+    registry.remote_embedder.cache_clear()
 
 
 def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:

@@ -296,7 +296,7 @@ def test_a_failing_provider_is_retried_and_then_reported(
     live_world: World, models: Callable[..., EmbeddingModel], settings: Any
 ) -> None:
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    registry._remote_embedder.cache_clear()
+    registry.remote_embedder.cache_clear()
     server = ProviderServer(384)
     first, second = models("first", 384), models("second", 384, server)
     source = filled_source(live_world, first)
@@ -377,7 +377,7 @@ def test_the_switch_waits_for_writers_and_checks_their_chunks(
 
     def is_waiting() -> bool:
         with identity.run_as(identity.OWNER), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_clear_snapshot()")  # else the first snapshot is used for the whole transaction
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # else the first snapshot stays
             cursor.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
             )
