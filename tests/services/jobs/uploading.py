@@ -1,0 +1,48 @@
+"""Helpers of the tests of uploaded files."""
+
+import io
+import time
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from rag.models import IngestionJob, Original
+from rag.services.ingestion import inputs
+from rag.services.jobs import originals, uploads
+from rag.types import Submission
+from tests.support import factories
+from tests.support.factories import World
+
+OPTIONS = inputs.default_chunking_options()
+
+
+def files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def store(source: Any, content: bytes = b"Zebras have stripes.", name: str = "../../etc/zebras.txt") -> Original:
+    return store_content(source, io.BytesIO(content), name)
+
+
+def store_content(source: Any, content: io.BytesIO, name: str = "a") -> Original:
+    file = originals.IncomingFile(lambda: uploads.rewind(content), name, "text/plain")
+    (original,) = originals.store_files(source=source, files=[file])
+    return original
+
+
+def upload(path: str, content: bytes, **about: Any) -> uploads.Upload:
+    submission = Submission(path=path, title=path, text="", **about)
+    return uploads.Upload(submission, lambda: io.BytesIO(content), path)
+
+
+def send(world: World, source: Any, *documents: Any) -> IngestionJob:
+    job = uploads.submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
+    factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
+    return job
+
+
+def purge() -> None:
+    """Purge as if every file were due for its check."""
+    Original.objects.update(check_at=timezone.now())
+    originals.purge_unused(deadline=time.monotonic() + 60)
