@@ -70,7 +70,7 @@ def _advance(pk: uuid.UUID, *, deadline: float) -> None:
     except (ReembeddingEnded, UnknownSource, ModelChanged):
         pass
     except (ProviderFailed, IndexUnavailable) as error:
-        if getattr(error, "retry", True) and row.outages + 1 < _MAX_OUTAGES:
+        if getattr(error, "is_retryable", True) and row.outages + 1 < _MAX_OUTAGES:
             _postpone(row, error)
         else:
             _fail(row, error.message, error.code)

@@ -71,7 +71,7 @@ def test_labelled_sets_are_used_and_removed(tmp_path: Path) -> None:
     row = Calibration.objects.get(model=model, mode="dense+rerank")
     assert (row.questions, row.slope > 0) == (30, True)
     assert f"expected calibration error {row.calibration_error:.3f} on 30 questions" in out.getvalue()
-    assert "wrong among the surest: 12%: 0%" in out.getvalue()
+    assert "wrong among the most certain: 12%: 0%" in out.getvalue()
     assert [table.objects.count() for table in tables] == before
     with pytest.raises(CommandError, match="has no sets"):
         call_command("calibrate", "calibrated", sets=str(folder))
