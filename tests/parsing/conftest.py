@@ -1,4 +1,4 @@
-"""What the tests of parsing share."""
+"""Fixtures of the parsing tests."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ Read = Callable[..., ParsedDocument]
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """read(content, name) reads a file of this content and name."""
+    """A function that parses a file: read(content, name)."""
 
     def read(content: bytes, name: str, content_type: str = "") -> ParsedDocument:
         file = tmp_path / "original"

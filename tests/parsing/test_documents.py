@@ -1,4 +1,4 @@
-"""Files of many programs hold what people see in them (the data set's expected.jsonl, by the rule in its SOURCE.md)."""
+"""Files of many programs are parsed to the text that people see (expected.jsonl of the data set; see its SOURCE.md)."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ FOLDER = Path(os.environ.get("RAG_TEST_DOCUMENTS", Path(__file__).parents[3] / "
 CASES = documents.expected(FOLDER)
 
 
-@pytest.mark.skipif(not CASES, reason="the data set is not there")
+@pytest.mark.skipif(not CASES, reason="the data set is missing")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["file"])
-def test_file_holds_what_is_seen_in_it(case: dict[str, Any]) -> None:
+def test_file_contains_the_expected_text(case: dict[str, Any]) -> None:
     assert documents.faults(FOLDER, case) == []

@@ -1,4 +1,4 @@
-"""What becomes of each format: text, title, headings and pages."""
+"""Text, title, headings and pages of each format."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from . import files
 from .conftest import Read
 
 
-def test_word_files_keep_headings_and_pages(read: Read) -> None:
+def test_word_documents_have_headings_and_pages(read: Read) -> None:
     first = files.paragraph("Bees", heading=True) + files.paragraph("They ", "remem", "ber.")
     parsed = read(files.docx(first + files.paragraph("Wasps", heading=True, page=True)), "a.docx")
     assert parsed.text == "# Bees\n\nThey remember.\n\n# Wasps"
@@ -20,19 +20,19 @@ def test_word_files_keep_headings_and_pages(read: Read) -> None:
     assert parsed.media_type == formats.DOCX
 
 
-def test_sheets_are_headings_over_tables(read: Read) -> None:
+def test_a_workbook_has_a_heading_and_table_per_sheet(read: Read) -> None:
     parsed = read(files.xlsx({"Fruit": [["Name", "Price"], ["Apple", "3"]], "Roots": [["Beet", "2"]]}), "a.xlsx")
     assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
     assert "| Name | Price |\n| --- | --- |\n| Apple | 3 |" in parsed.text
     assert parsed.pages == ()
 
 
-def test_large_sheets_are_read_whole(read: Read) -> None:
+def test_large_sheets_are_complete(read: Read) -> None:
     rows = [[f"row {number}", "x", "y", "z"] for number in range(30_000)]
     assert "row 29999" in read(files.xlsx({"S": [["A", "B", "C", "D"], *rows]}), "a.xlsx").text
 
 
-def test_slides_are_pages_with_the_notes_that_belong_to_them(read: Read) -> None:
+def test_each_slide_is_a_page_with_its_notes(read: Read) -> None:
     parsed = read(files.pptx([("First", "alpha"), ("Second", "beta")], notes={2: "say it slowly"}), "a.pptx")
     assert parsed.text == "# First\n\nalpha\n\n# Second\n\nbeta\n\nNotes: say it slowly"
     assert parsed.pages == (Page(0, 1), Page(16, 2))
@@ -45,17 +45,17 @@ def test_chapters_of_a_book_are_headings(read: Read) -> None:
     assert parsed.title == "The small book"
 
 
-def test_pdf_pages_are_numbered_and_words_joined_at_line_ends(read: Read) -> None:
+def test_pdf_has_pages_and_hyphenated_words_are_joined(read: Read) -> None:
     parsed = read(files.pdf(["Bees are remark-\nable insects.", "", "Wasps are too."]), "a.pdf")
     assert parsed.text == "Bees are remarkable insects.\n\nWasps are too."
     assert parsed.pages == (Page(0, 1), Page(30, 3))
 
 
-def test_pdf_that_opens_without_a_password_is_read(read: Read) -> None:
+def test_pdf_with_an_empty_password_is_read(read: Read) -> None:
     assert read(files.pdf(["Printing is forbidden."], password=""), "a.pdf").text == "Printing is forbidden."
 
 
-def test_mail_shows_who_wrote_and_prefers_plain_text(read: Read) -> None:
+def test_mail_has_header_fields_and_its_plain_text(read: Read) -> None:
     parsed = read(files.eml(text="The bridge\nholds.", html="<p>No.</p>", attachment="plan.pdf"), "a.eml")
     assert parsed.title == "Über die Brücke"
     assert parsed.text.startswith(
@@ -65,7 +65,7 @@ def test_mail_shows_who_wrote_and_prefers_plain_text(read: Read) -> None:
     assert parsed.text.endswith("\n\nThe bridge\nholds.\n\nAttachments: plan.pdf")
 
 
-def test_mail_in_html_only_keeps_its_headings(read: Read) -> None:
+def test_html_mail_has_headings(read: Read) -> None:
     parsed = read(files.eml(html="<h1>News</h1><p>The bridge <b>holds</b>.</p>"), "a.eml")
     (heading,) = parsed.headings
     assert parsed.text[heading.start :] == "# News\n\nThe bridge holds."
@@ -78,7 +78,7 @@ def test_outlook_messages_are_read(read: Read) -> None:
     assert parsed.text.endswith("The bridge holds.")
 
 
-def test_web_pages_lose_navigation_and_keep_headings_and_tables(read: Read) -> None:
+def test_web_pages_have_headings_and_tables_but_no_navigation(read: Read) -> None:
     page = (
         "<html><head><title>Bees</title><script>let x = 'no';</script></head><body><nav><a href=/>Home</a></nav>"
         "<main><h1>Bees</h1><p>They make <b>honey</b>.</p><h2>Yield</h2><table><tr><th>Year</th><th>kg</th></tr>"
@@ -92,12 +92,12 @@ def test_web_pages_lose_navigation_and_keep_headings_and_tables(read: Read) -> N
     assert not any(word in parsed.text for word in ("Home", "Imprint", "let x", "<", "---\n\n"))
 
 
-def test_rows_of_a_csv_keep_their_columns_names(read: Read) -> None:
+def test_csv_rows_contain_column_names(read: Read) -> None:
     parsed = read(b'Name;Town\r\nAda;"Kings;\r\nLynn"\r\nBen;\r\n', "a.csv")
     assert parsed.text == "Name: Ada | Town: Kings; Lynn\nName: Ben"
 
 
-def test_csv_without_names_is_a_line_for_each_row(read: Read) -> None:
+def test_csv_without_a_header_has_one_line_per_row(read: Read) -> None:
     assert read(b"Ada,31\nBen,29\n", "a.csv").text == "Ada | 31\nBen | 29"
 
 
@@ -121,7 +121,7 @@ def test_notebooks_are_markdown_and_code(read: Read) -> None:
     assert parsed.headings == (Heading(0, 1, "Bees"),)
 
 
-def test_json_is_written_for_reading(read: Read) -> None:
+def test_minified_json_is_formatted(read: Read) -> None:
     assert read(b'{"town":"K\\u00f6ln","people":[1,2]}', "a.json").text.splitlines()[1] == ' "town": "Köln",'
     assert read(b'{\n  "a": 1\n}\n', "a.json").text == '{\n  "a": 1\n}\n'
 
@@ -138,7 +138,7 @@ def test_json_is_written_for_reading(read: Read) -> None:
         ("a.xml", "", "application/xml"),
     ],
 )
-def test_text_is_kept_character_for_character(read: Read, name: str, content_type: str, media_type: str) -> None:
+def test_text_is_not_changed(read: Read, name: str, content_type: str, media_type: str) -> None:
     text = "# one\r\n\r\n  def two(): pass\t\n"
     parsed = read(text.encode(), name, content_type)
     assert (parsed.text, parsed.media_type) == (text, media_type)
@@ -146,7 +146,7 @@ def test_text_is_kept_character_for_character(read: Read, name: str, content_typ
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])
-def test_text_of_other_encodings_is_read(read: Read, encoding: str) -> None:
+def test_unicode_and_cp1252_are_decoded(read: Read, encoding: str) -> None:
     assert read("Prix: 5 € à payer".encode(encoding), "a.txt").text == "Prix: 5 € à payer"
 
 
@@ -158,11 +158,11 @@ def test_text_of_other_encodings_is_read(read: Read, encoding: str) -> None:
         ("这是一个中文句子,用于测试编码检测。", "gb18030"),
     ],
 )
-def test_legacy_encodings_are_told_apart(read: Read, text: str, encoding: str) -> None:
+def test_legacy_encodings_are_detected(read: Read, text: str, encoding: str) -> None:
     assert read(text.encode(encoding), "a.txt").text == text
 
 
-def test_a_page_is_read_in_the_encoding_that_it_declares(read: Read) -> None:
+def test_a_declared_encoding_is_used(read: Read) -> None:
     page = "<html><head><meta charset=iso-8859-1></head><body><p>Grüße</p></body></html>"
     assert read(page.encode("latin-1"), "a.html").text == "Grüße"
 
@@ -181,8 +181,8 @@ GOOD = {
 
 
 @pytest.mark.parametrize("media_type", GOOD)
-def test_the_content_decides_and_not_the_name(read: Read, media_type: str) -> None:
-    """Without a name, and under the name and type of another format that is not text."""
+def test_the_content_decides_the_format(read: Read, media_type: str) -> None:
+    """Without a name, and with the name and type of another binary format."""
     assert read(GOOD[media_type], "").media_type == media_type
     other = (formats.DOCX, "a.docx") if media_type == formats.PDF else (formats.PDF, "a.pdf")
     parsed = read(GOOD[media_type], other[1], other[0])
@@ -190,16 +190,16 @@ def test_the_content_decides_and_not_the_name(read: Read, media_type: str) -> No
     assert "Bees" in parsed.text
 
 
-def test_text_sent_as_text_is_read_as_what_it_is() -> None:
+def test_the_content_of_a_submitted_text_decides_its_format() -> None:
     parsed = registry.parse_text("<h1>Bees</h1><p>They hum.</p>", content_type="text/html", path="")
     assert (parsed.text, parsed.headings) == ("# Bees\n\nThey hum.", (Heading(0, 1, "Bees"),))
-    # Its text, sent under the address of the page: there is nothing to convert.
-    kept = registry.parse_text("Bees hum. 1 < 2", content_type="", path="https://example.com/bees.html")
-    assert (kept.text, kept.media_type) == ("Bees hum. 1 < 2", "text/plain")
+    # Plain text with the URL of a web page is not converted.
+    unchanged = registry.parse_text("Bees hum. 1 < 2", content_type="", path="https://example.com/bees.html")
+    assert (unchanged.text, unchanged.media_type) == ("Bees hum. 1 < 2", "text/plain")
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "says"),
+    ("content", "name", "message"),
     [
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "a.txt", "picture"),
         (b"\xff\xd8\xff\xe0" + b"\0" * 50, "a.pdf", "picture"),
@@ -212,22 +212,22 @@ def test_text_sent_as_text_is_read_as_what_it_is() -> None:
         (bytes(range(256)) * 4, "a.txt", "neither text"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_advice(read: Read, content: bytes, name: str, says: str) -> None:
-    with pytest.raises(UnsupportedFormat, match=says):
+def test_unsupported_files_are_refused_with_advice(read: Read, content: bytes, name: str, message: str) -> None:
+    with pytest.raises(UnsupportedFormat, match=message):
         read(content, name)
 
 
-def test_a_declared_type_that_is_never_read_is_refused_at_once() -> None:
+def test_unsupported_declared_types_are_refused() -> None:
     with pytest.raises(UnsupportedFormat, match="image/png"):
         registry.detect_type(b"Bees hum.", content_type="image/png", name="a.png")
 
 
 @pytest.mark.parametrize("media_type", GOOD)
-def test_the_first_thousand_bytes_are_enough_to_tell(media_type: str) -> None:
-    found = registry.detect_type(GOOD[media_type][:1000], content_type="", name="")
-    assert found == media_type or found in formats.CONTAINERS
+def test_the_first_thousand_bytes_are_enough_to_detect_the_format(media_type: str) -> None:
+    detected = registry.detect_type(GOOD[media_type][:1000], content_type="", name="")
+    assert detected == media_type or detected in formats.CONTAINERS
 
 
-def test_every_refusal_has_a_code() -> None:
+def test_unsupported_formats_have_an_error_code() -> None:
     assert issubclass(UnsupportedFormat, RagError)
     assert UnsupportedFormat.code == "UNSUPPORTED_FORMAT"

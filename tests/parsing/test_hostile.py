@@ -1,4 +1,4 @@
-"""No file costs more than its bounds, each ends with the right error, and good files are read afterwards."""
+"""Hostile files: limits are enforced, errors are precise, and valid files can be parsed afterwards."""
 
 import os
 import subprocess
@@ -23,30 +23,30 @@ from . import files
 from .conftest import Read
 from .test_formats import GOOD
 
-# Ten entities, each ten times the one before.
+# Ten entities, each of which expands to ten times the previous one.
 _LAUGHS = "".join(f'<!ENTITY {chr(98 + i)} "{("&" + chr(97 + i) + ";") * 10}">' for i in range(10))
 BOMB = f'<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa">{_LAUGHS}]>'
 SECRET = "nobody-may-read-this"
-# A paragraph's worth, many times over: seconds of work, and hundreds of megabytes.
+# Takes seconds and hundreds of megabytes to parse.
 HEAVY = b"<html><body>" + b"<p>Bees make honey and hum.</p>\n" * 400_000
 
 
 @pytest.fixture(autouse=True)
-def good_files_are_read_afterwards(read: Read, settings: Any) -> Iterator[None]:
+def valid_files_are_parsed_afterwards(read: Read, settings: Any) -> Iterator[None]:
     before = (settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB)
     yield
     settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB = before
     assert read(b"<html><body><p>Bees hum.</p></body></html>", "a.html").text == "Bees hum."
 
 
-def refusal(read: Read, content: bytes, name: str) -> str:
+def error_message(read: Read, content: bytes, name: str) -> str:
     with pytest.raises(ParseFailed) as caught:
         read(content, name)
     return caught.value.message
 
 
 def outcome(read: Read, content: bytes, name: str) -> str:
-    """The text, or the message of the refusal."""
+    """The text, or the error message."""
     try:
         return read(content, name).text
     except (ParseFailed, UnsupportedFormat) as error:
@@ -57,26 +57,26 @@ def outcome(read: Read, content: bytes, name: str) -> str:
 def test_zip_bombs_are_not_unpacked(read: Read, name: str, settings: Any) -> None:
     members = {"a.docx": "word/document.xml", "a.xlsx": "xl/workbook.xml", "a.pptx": "ppt/presentation.xml"}
     bomb = files.packed({members.get(name, "META-INF/container.xml"): b"\0" * 50_000_000})
-    assert "bomb" in refusal(read, bomb, name)
+    assert "bomb" in error_message(read, bomb, name)
     settings.RAG_PARSE_MAX_MEMORY_MB = 64
-    assert "unpacks to more than" in refusal(read, bomb, name)
+    assert "unpacks to more than" in error_message(read, bomb, name)
 
 
-def test_declared_sizes_are_not_believed(read: Read) -> None:
-    """The member says that it has 100 bytes, and unpacks to 50 million."""
+def test_declared_sizes_are_verified(read: Read) -> None:
+    """The member declares 100 bytes and unpacks to 50 million."""
     honest = files.packed({"word/document.xml": b"\0" * 50_000_000})
     lying = honest.replace((50_000_000).to_bytes(4, "little"), (100).to_bytes(4, "little"))
     assert lying != honest
-    assert "damaged" in refusal(read, lying, "a.docx")
+    assert "damaged" in error_message(read, lying, "a.docx")
 
 
-def test_a_bomb_inside_stays_packed(read: Read) -> None:
+def test_embedded_archives_are_not_unpacked(read: Read) -> None:
     inner = files.packed({"a": b"\0" * 100_000_000})
     body = files.paragraph("Bees hum.")
     assert read(files.docx(body, members={"word/embeddings/a.zip": inner}), "a.docx").text == "Bees hum."
 
 
-def test_names_of_members_lead_nowhere(read: Read, tmp_path: Path) -> None:
+def test_member_names_cannot_write_files(read: Read, tmp_path: Path) -> None:
     target = tmp_path / "evil"
     hostile = files.docx(
         files.paragraph("Bees hum."), members={f"../../../../../../../../{target}": b"x", str(target): b"x"}
@@ -87,7 +87,7 @@ def test_names_of_members_lead_nowhere(read: Read, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("media_type", ["docx", "xlsx", "pptx", "epub", "pdf", "msg"])
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
-def test_files_that_are_cut_off_are_said_to_be(read: Read, media_type: str, part: float) -> None:
+def test_truncated_files_are_reported(read: Read, media_type: str, part: float) -> None:
     content = {
         "docx": files.docx(files.paragraph("Bees hum.")),
         "xlsx": files.xlsx({"S": [["Bees", "hum"]]}),
@@ -96,9 +96,9 @@ def test_files_that_are_cut_off_are_said_to_be(read: Read, media_type: str, part
         "pdf": files.pdf(["Bees hum."]),
         "msg": files.msg("Bees", "They hum.", "ada@example.com"),
     }[media_type]
-    found = outcome(read, content[: int(len(content) * part)], f"a.{media_type}")
-    # PDF and Outlook files can often be read without their ends.
-    assert "cut off" in found or (media_type in ("pdf", "msg") and "hum" in found)
+    result = outcome(read, content[: int(len(content) * part)], f"a.{media_type}")
+    # PDF and Outlook files can often be read without their end.
+    assert "cut off" in result or (media_type in ("pdf", "msg") and "hum" in result)
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_files_that_are_cut_off_are_said_to_be(read: Read, media_type: str, part
         (files.ole({"EncryptedPackage": b"x", "EncryptionInfo": b"y"}), "a.xlsx"),
     ],
 )
-def test_a_password_is_named_as_the_reason(read: Read, content: bytes, name: str) -> None:
-    assert "protected by a password. Remove the protection and send it again" in refusal(read, content, name)
+def test_a_password_is_reported(read: Read, content: bytes, name: str) -> None:
+    assert "protected by a password. Remove the protection and send it again" in error_message(read, content, name)
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "says"),
+    ("content", "name", "message"),
     [
         (b"", "a.pdf", "empty"),
         (b" \n\t", "a.txt", "no text"),
@@ -124,8 +124,8 @@ def test_a_password_is_named_as_the_reason(read: Read, content: bytes, name: str
         (files.docx(""), "a.docx", "no text"),
     ],
 )
-def test_nothing_in_it_is_named_as_the_reason(read: Read, content: bytes, name: str, says: str) -> None:
-    assert says in refusal(read, content, name)
+def test_empty_files_are_reported(read: Read, content: bytes, name: str, message: str) -> None:
+    assert message in error_message(read, content, name)
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_nothing_in_it_is_named_as_the_reason(read: Read, content: bytes, name: 
         ((BOMB + "<html><body><p>x &k; y</p></body></html>").encode(), "a.html"),
     ],
 )
-def test_entities_do_not_multiply(read: Read, content: bytes, name: str) -> None:
+def test_entities_are_not_expanded(read: Read, content: bytes, name: str) -> None:
     assert len(outcome(read, content, name)) < 2000
 
 
 @pytest.mark.parametrize("kind", ["docx", "pptx", "epub", "html"])
-def test_entities_read_no_files_of_the_machine(read: Read, kind: str, tmp_path: Path) -> None:
+def test_entities_cannot_read_local_files(read: Read, kind: str, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(SECRET)
     doctype = f'<!DOCTYPE html [<!ENTITY k SYSTEM "{secret.as_uri()}">]>'
@@ -158,16 +158,16 @@ def test_entities_read_no_files_of_the_machine(read: Read, kind: str, tmp_path: 
 
 
 @pytest.mark.parametrize("tag", ["div", "b", "table><tr><td", "ul><li"])
-def test_pages_nested_without_end_are_refused(read: Read, tag: str) -> None:
+def test_deeply_nested_pages_are_refused(read: Read, tag: str) -> None:
     content = b"<html><body>" + f"<{tag}>".encode() * 100_000 + b"Bees hum."
-    assert "too deeply" in refusal(read, content, "a.html")
+    assert "too deeply" in error_message(read, content, "a.html")
 
 
 @pytest.mark.parametrize("depth", [100, 250, 1000])
-def test_nothing_is_left_out_of_nested_pages_in_silence(read: Read, depth: int) -> None:
+def test_nested_text_is_never_dropped_silently(read: Read, depth: int) -> None:
     content = b"<html><body>" + b"<div>" * depth + b"Bees hum." + b"</div>" * depth + b"<p>The end.</p>"
-    found = outcome(read, content, "a.html")
-    assert "Bees hum." in found or "too deeply" in found
+    result = outcome(read, content, "a.html")
+    assert "Bees hum." in result or "too deeply" in result
 
 
 @pytest.mark.parametrize(
@@ -181,42 +181,42 @@ def test_nothing_is_left_out_of_nested_pages_in_silence(read: Read, depth: int) 
     ],
     ids=["recursive", "repeated", "long", "deep", "counted"],
 )
-def test_hostile_pdfs_have_an_end(read: Read, content: bytes) -> None:
+def test_hostile_pdfs_terminate(read: Read, content: bytes) -> None:
     assert outcome(read, content, "a.pdf")
 
 
 @pytest.mark.parametrize("content", [b"[" * 500_000, b'{"a":' * 500_000], ids=["lists", "objects"])
-def test_json_nested_without_end_stays_text(read: Read, content: bytes) -> None:
+def test_deeply_nested_json_is_kept_as_text(read: Read, content: bytes) -> None:
     assert read(content, "a.json").text.startswith(content[:10].decode())
 
 
-def test_what_takes_too_long_is_ended(read: Read, settings: Any) -> None:
-    read(b"<html><body><p>Bees.</p></body></html>", "a.html")  # a reader is ready now
+def test_time_limit(read: Read, settings: Any) -> None:
+    read(b"<html><body><p>Bees.</p></body></html>", "a.html")  # an idle parser process exists now
     settings.RAG_PARSE_TIMEOUT_SECONDS = 0.5
-    assert "more than 0.5 seconds" in refusal(read, HEAVY, "a.html")
+    assert "more than 0.5 seconds" in error_message(read, HEAVY, "a.html")
     assert not children()
 
 
-def test_what_needs_too_much_memory_is_ended(read: Read, settings: Any) -> None:
+def test_memory_limit(read: Read, settings: Any) -> None:
     settings.RAG_PARSE_MAX_MEMORY_MB = 32
-    assert "more than 32 MB of memory" in refusal(read, HEAVY, "a.html")
+    assert "more than 32 MB of memory" in error_message(read, HEAVY, "a.html")
 
 
-def test_what_holds_too_much_text_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_limit(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MAX_TEXT_BYTES", 10_000)
     rows = b"Name,Town\n" + b"Ada,Lynn\n" * 1000
     for content, name in ((b"x" * 10_001, "a.txt"), (rows, "a.csv")):
-        assert "10,000 bytes of text" in refusal(read, content, name)
+        assert "10,000 bytes of text" in error_message(read, content, name)
 
 
-def test_a_reader_that_is_killed_is_replaced(read: Read) -> None:
+def test_a_killed_parser_process_is_replaced(read: Read) -> None:
     read(b"Name,Town\nAda,Lynn\n", "a.csv")
     for child in children():
         child.kill()
     assert read(b"Name,Town\nAda,Lynn\n", "a.csv").text == "Name: Ada | Town: Lynn"
 
 
-def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
+def test_threads_can_parse_concurrently(tmp_path: Path) -> None:
     texts: dict[int, str] = {}
 
     def read_one(number: int) -> None:
@@ -233,7 +233,7 @@ def test_many_threads_read_at_the_same_time(tmp_path: Path) -> None:
     assert len(children()) <= 1
 
 
-def test_readers_know_no_secrets_and_leave_nothing_behind(
+def test_parser_processes_have_no_secrets_and_leave_no_files(
     read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process.stop_parsers()
@@ -246,7 +246,7 @@ def test_readers_know_no_secrets_and_leave_nothing_behind(
     assert not children()
 
 
-def test_reading_starts_without_django() -> None:
+def test_parser_processes_do_not_import_django() -> None:
     script = (
         "import rag.parsing.sandbox.child, sys; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
     )
@@ -267,7 +267,7 @@ def test_reading_starts_without_django() -> None:
         ["a.pdf", "a.docx", "a.html", "a.csv", "a.json", "a.eml", "a.srt", "a.ipynb", "a.txt", "a", ""]
     ),
 )
-def test_random_bytes_raise_nothing_unforeseen(read: Read, content: bytes, name: str) -> None:
+def test_random_bytes_raise_only_known_errors(read: Read, content: bytes, name: str) -> None:
     try:
         parsed = read(content, name)
     except (ParseFailed, UnsupportedFormat) as error:
@@ -278,11 +278,11 @@ def test_random_bytes_raise_nothing_unforeseen(read: Read, content: bytes, name:
         return
     assert parsed.text.strip()
     assert "\x00" not in parsed.text
-    for starts in ([one.start for one in parsed.headings], [one.start for one in parsed.pages]):
+    for starts in ([heading.start for heading in parsed.headings], [page.start for page in parsed.pages]):
         assert starts == sorted(starts)
         assert all(0 <= start < len(parsed.text) for start in starts)
 
 
 def children() -> list[psutil.Process]:
-    found = psutil.Process().children(recursive=True)
-    return [child for child in found if "rag.parsing.sandbox.child" in " ".join(child.cmdline())]
+    processes = psutil.Process().children(recursive=True)
+    return [child for child in processes if "rag.parsing.sandbox.child" in " ".join(child.cmdline())]

@@ -1,4 +1,4 @@
-"""Languages are told apart without a network, and named as PostgreSQL and Snowball name them."""
+"""Language detection, and the names that PostgreSQL and Snowball have for languages."""
 
 import pytest
 import snowballstemmer
@@ -86,7 +86,7 @@ PARAGRAPHS = {
 KNOWN = [(lang, paragraph) for lang, paragraphs in PARAGRAPHS.items() for paragraph in paragraphs]
 
 
-def test_short_paragraphs_in_fifteen_languages_are_told_apart() -> None:
+def test_short_paragraphs_in_fifteen_languages_are_detected() -> None:
     wrong = [(lang, paragraph) for lang, paragraph in KNOWN if languages.detect_language(paragraph) != lang]
     assert wrong == []
 
@@ -95,38 +95,38 @@ def test_short_paragraphs_in_fifteen_languages_are_told_apart() -> None:
     "text",
     ["", " ", "Zebra", "4711 0815", "https://example.org/de/die-seite", "x = y + 1", "OK", "\ud800", "a@b.example"],
 )
-def test_too_little_to_tell_is_no_language(text: str) -> None:
+def test_texts_without_words_have_no_language(text: str) -> None:
     assert languages.detect_language(text) == ""
 
 
-def test_code_addresses_and_numbers_do_not_hide_a_language() -> None:
+def test_code_urls_and_numbers_are_ignored() -> None:
     noise = "```python\nfor each in the_list: print(each)\n```\nhttps://example.org/where/the/keys/are 4711 x_y_z\n"
     assert languages.detect_language(noise * 3 + PARAGRAPHS["de"][0]) == "de"
 
 
-def test_a_long_text_is_judged_by_more_than_its_beginning_and_in_bounded_time() -> None:
+def test_a_long_text_is_sampled_in_several_places() -> None:
     title_page = "ISBN 4711-0815 / 2024\n" * 300
     assert languages.detect_language(title_page + " ".join(PARAGRAPHS["fr"]) * 5_000) == "fr"
 
 
-def test_every_configuration_is_one_that_postgresql_has(db: None) -> None:
+def test_all_text_search_configurations_exist_in_postgresql(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT cfgname FROM pg_ts_config WHERE cfgnamespace = 'pg_catalog'::regnamespace")
-        shipped = {name for (name,) in cursor.fetchall()}
+        installed = {name for (name,) in cursor.fetchall()}
     names = languages.language_names()
-    assert {languages.text_search_config(name) for name in names} == shipped
+    assert {languages.text_search_config(name) for name in names} == installed
     assert {languages.snowball_algorithm(name) for name in names} <= set(snowballstemmer.algorithms())
 
 
 @pytest.mark.parametrize("lang", ["de", "DE", "de-AT", "de_CH", "deu", "ger", "German", " german ", "de-Latn-DE-1996"])
-def test_a_language_is_known_however_clients_write_it(lang: str) -> None:
+def test_codes_and_names_of_a_language_are_equivalent(lang: str) -> None:
     assert (languages.text_search_config(lang), languages.snowball_algorithm(lang)) == ("german", "german")
 
 
 @pytest.mark.parametrize("lang", ["", "ja", "zh-Hans", "xx", "simple", "deutsch; DROP TABLE", "-", "d"])
-def test_other_languages_are_simple(lang: str) -> None:
+def test_unknown_languages_use_the_simple_configuration(lang: str) -> None:
     assert (languages.text_search_config(lang), languages.snowball_algorithm(lang)) == ("simple", "")
 
 
-def test_what_snowball_alone_has() -> None:
+def test_polish_exists_only_in_snowball() -> None:
     assert (languages.text_search_config("pl"), languages.snowball_algorithm("pl")) == ("simple", "polish")

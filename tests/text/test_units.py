@@ -1,4 +1,4 @@
-"""What of a text can be quoted as it stands."""
+"""Splitting a text into quotable units."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,20 +9,20 @@ from rag.text.units import UnitKind, split_units
 HOSTILE = st.text(alphabet=st.sampled_from(list("aB1. ?!\n\t|-#`[]:é。\u2028\u200b\x85")), max_size=120)
 
 
-def cut(text: str, lang: str = "") -> list[str]:
-    return [text[piece.start : piece.end] for piece in split_units(text, lang)]
+def unit_texts(text: str, lang: str = "") -> list[str]:
+    return [text[unit.start : unit.end] for unit in split_units(text, lang)]
 
 
 @settings(deadline=None)
 @given(st.one_of(HOSTILE, st.text(max_size=200)))
-def test_nothing_is_lost_doubled_or_out_of_order(text: str) -> None:
-    end, seen = 0, ""
-    for piece in split_units(text):
-        assert end <= piece.start < piece.end <= len(text)
-        assert not text[piece.start].isspace()
-        seen += text[piece.start : piece.end]
-        end = piece.end
-    assert {*text} - {*" []0123456789"} <= {*seen} | {each for each in text if each.isspace()}
+def test_units_cover_the_text_once_and_in_order(text: str) -> None:
+    end, covered = 0, ""
+    for unit in split_units(text):
+        assert end <= unit.start < unit.end <= len(text)
+        assert not text[unit.start].isspace()
+        covered += text[unit.start : unit.end]
+        end = unit.end
+    assert {*text} - {*" []0123456789"} <= {*covered} | {character for character in text if character.isspace()}
 
 
 @pytest.mark.parametrize(
@@ -39,31 +39,35 @@ def test_nothing_is_lost_doubled_or_out_of_order(text: str) -> None:
         ("这是茶。那是咖啡。", ["这是茶。", "那是咖啡。"]),
     ],
 )
-def test_where_a_sentence_ends(text: str, sentences: list[str]) -> None:
-    assert cut(text) == sentences
+def test_sentences_are_split_at_their_ends_only(text: str, sentences: list[str]) -> None:
+    assert unit_texts(text) == sentences
 
 
-def test_a_german_ordinal_ends_no_sentence() -> None:
-    assert cut("Der Laden ist am 3. Oktober zu. Danach nicht.", "de") == [
+def test_a_german_ordinal_does_not_end_a_sentence() -> None:
+    assert unit_texts("Der Laden ist am 3. Oktober zu. Danach nicht.", "de") == [
         "Der Laden ist am 3. Oktober zu.",
         "Danach nicht.",
     ]
-    assert cut("We open at 9. Tea is free.") == ["We open at 9.", "Tea is free."]
+    assert unit_texts("We open at 9. Tea is free.") == ["We open at 9.", "Tea is free."]
 
 
-def test_a_broken_line_goes_on_and_a_short_one_does_not() -> None:
+def test_wrapped_lines_are_joined_and_short_ones_are_not() -> None:
     wrapped = "Bicycles are parked in the yard behind the house, where the\nporter keeps them. Tea is hot."
-    assert cut(wrapped) == [wrapped[: wrapped.index(" Tea")], "Tea is hot."]
-    assert cut("Monday 9 to 5\nTuesday 9 to 6\nSunday closed") == ["Monday 9 to 5", "Tuesday 9 to 6", "Sunday closed"]
+    assert unit_texts(wrapped) == [wrapped[: wrapped.index(" Tea")], "Tea is hot."]
+    assert unit_texts("Monday 9 to 5\nTuesday 9 to 6\nSunday closed") == [
+        "Monday 9 to 5",
+        "Tuesday 9 to 6",
+        "Sunday closed",
+    ]
 
 
-def test_rows_items_headings_and_code_are_whole() -> None:
+def test_rows_headings_and_code_are_not_split() -> None:
     text = (
         "# Prices\n\n| what | costs. Really |\n| --- | --- |\n| tea | 5. A cup. |\n\n- Tea. It is hot.\n- Coffee\n\n"
         "```\nx = 1. + f(2). y\n```"
     )
-    found = [(piece.kind, text[piece.start : piece.end]) for piece in split_units(text)]
-    assert [each for each in found if each[0] is not UnitKind.RULE] == [
+    units = [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
+    assert [unit for unit in units if unit[0] is not UnitKind.RULE] == [
         (UnitKind.HEADING, "# Prices"),
         (UnitKind.ROW, "| what | costs. Really |"),
         (UnitKind.ROW, "| tea | 5. A cup. |"),
@@ -74,9 +78,9 @@ def test_rows_items_headings_and_code_are_whole() -> None:
     ]
 
 
-def test_code_without_fences_is_known_by_its_lines() -> None:
+def test_code_without_fences_is_detected() -> None:
     text = "# The price. Of tea.\ndef price(cups):\n    return cups * 5. + tax(cups)\n\ndef tax(cups):\n    pass"
-    assert [(piece.kind, text[piece.start : piece.end]) for piece in split_units(text)][:3] == [
+    assert [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)][:3] == [
         (UnitKind.CODE, "# The price. Of tea."),
         (UnitKind.CODE, "def price(cups):"),
         (UnitKind.CODE, "return cups * 5. + tax(cups)"),

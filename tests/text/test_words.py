@@ -1,4 +1,4 @@
-"""A question finds its passage in the passage's own language: inflected words meet, function words do not count."""
+"""Words, stems and function words in several languages, and what grounding and extraction do with them."""
 
 import dataclasses
 
@@ -24,61 +24,61 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
-def shared(question: str, text: str, lang: str, asked_in: str | None = None) -> set[str]:
-    """The stems of the question's content words that the text has, by the rules of the text's language."""
-    asked = words.content_words(question, lang if asked_in is None else asked_in)
-    return set(words.stems_among(text, {words.stem(word, lang) for word in asked}, lang))
+def shared_stems(question: str, text: str, lang: str, question_lang: str | None = None) -> set[str]:
+    """The stems that a text shares with the content words of a question, in the text's language."""
+    question_words = words.content_words(question, lang if question_lang is None else question_lang)
+    return set(words.stems_among(text, {words.stem(word, lang) for word in question_words}, lang))
 
 
 def passage(text: str, lang: str, score: float = 0.3) -> Passage:
     return dataclasses.replace(selected_text_passage(text), lang=lang, score=score)
 
 
-@pytest.mark.parametrize(("lang", "question", "answer", "other"), QUESTIONS, ids=[each[0] for each in QUESTIONS])
+@pytest.mark.parametrize(("lang", "question", "answer", "other"), QUESTIONS, ids=[lang for lang, *_ in QUESTIONS])
 def test_an_inflected_question_finds_its_passage(lang: str, question: str, answer: str, other: str) -> None:
-    found = [passage(other, lang, 0.42), passage(answer, lang, 0.4)]
-    assert not shared(question, other, lang)
-    assert shared(question, answer, lang)
-    grounding = assess_grounding(question, Context("", tuple(found), 0))
+    passages = [passage(other, lang, 0.42), passage(answer, lang, 0.4)]
+    assert not shared_stems(question, other, lang)
+    assert shared_stems(question, answer, lang)
+    grounding = assess_grounding(question, Context("", tuple(passages), 0))
     assert grounding.is_groundable
-    assert grounding.relevant == (found[1],)
-    assert render_quotes(extract_quotes(question, found)) == answer
+    assert grounding.relevant == (passages[1],)
+    assert render_quotes(extract_quotes(question, passages)) == answer
 
 
-def test_what_is_missing_is_named_without_function_words() -> None:
+def test_gaps_contain_no_function_words() -> None:
     grounding = assess_grounding("Wann fahren die Züge nach Ulm?", Context("", (passage("Der Zug fährt.", "de"),), 0))
     assert grounding.gaps == ("fahren", "Ulm")
 
 
-def test_an_answer_is_carried_by_a_context_in_its_language() -> None:
-    known = passage("Die Gärtner pflegen die alten Häuser am Bach.", "de-DE")
+def test_an_answer_is_validated_in_its_language() -> None:
+    context = passage("Die Gärtner pflegen die alten Häuser am Bach.", "de-DE")
     answer = "Das alte Haus am Bach pflegt ein Gärtner."
-    assert validate_answer(answer, known.text, [known.lang]).is_valid
-    assert not validate_answer("Der Bürgermeister verkauft am Bach Fahrräder.", known.text, [known.lang]).is_valid
-    assert find_supporting_passages(answer, [passage("Ein Boot.", "de"), known]) == (known,)
+    assert validate_answer(answer, context.text, [context.lang]).is_valid
+    assert not validate_answer("Der Bürgermeister verkauft am Bach Fahrräder.", context.text, [context.lang]).is_valid
+    assert find_supporting_passages(answer, [passage("Ein Boot.", "de"), context]) == (context,)
 
 
-def test_each_passage_is_read_in_its_own_language() -> None:
+def test_words_are_compared_in_the_language_of_the_passage() -> None:
     question = "Wo stehen die Häuser der Gärtner?"
-    assert shared(question, "Das Haus des Gärtners.", "de") == {"haus", "gartn"}
-    assert not shared(question, "The houses of the gardeners.", "en", asked_in="de")
-    assert shared(question, "Das Haus des Gärtners.", "", asked_in="de") == {"gärtner"}, "by English rules"
+    assert shared_stems(question, "Das Haus des Gärtners.", "de") == {"haus", "gartn"}
+    assert not shared_stems(question, "The houses of the gardeners.", "en", question_lang="de")
+    assert shared_stems(question, "Das Haus des Gärtners.", "", question_lang="de") == {"gärtner"}, "stemmed as English"
 
 
-def test_english_and_unknown_languages_are_read_alike() -> None:
-    """Where no passage has another language nothing changes, and no model is loaded to look for one."""
+def test_unknown_languages_are_treated_as_english() -> None:
+    """Language detection is skipped if no passage has another language."""
     text, question = "The keeper's keys hung in the hall.", "Where are the keepers' keys?"
     for lang in ("", "en", "en-GB", "English", "ja"):
         assert words.query_language(question, [lang, ""]) == ""
-        assert shared(question, text, lang) == shared(question, text, "") == {"keeper", "key"}
+        assert shared_stems(question, text, lang) == shared_stems(question, text, "") == {"keeper", "key"}
         assert words.stems(text, lang) == words.stems(text)
         assert words.content_words(text, lang) == ["keeper's", "keys", "hung", "hall"]
 
 
-def test_scripts_without_spaces_are_compared_by_pairs_of_letters() -> None:
+def test_scripts_without_spaces_are_split_into_bigrams() -> None:
     assert words.split_words("東京の天気 today") == ["東京", "京の", "の天", "天気", "today"]
     assert words.split_words("字") == ["字"]
 
 
-def test_vowel_signs_stand_inside_words() -> None:
+def test_vowel_signs_are_part_of_words() -> None:
     assert words.split_words("हिन्दी में मौसम") == ["हिन्दी", "में", "मौसम"]

@@ -1,4 +1,4 @@
-"""What stands under each number of a prompt: neighbours joined, repetitions once."""
+"""Merging adjacent passages of a prompt, and leaving out repeated ones."""
 
 import dataclasses
 import uuid
@@ -20,9 +20,13 @@ def chunks_of(text: str, *, overlap: int = 20) -> list[Passage]:
     drafts = chunk(ParsedDocument(text), ChunkingOptions(60, overlap))
     return [
         passage(
-            each.text, start=each.start, end=each.end, position=each.position, chunk_id=uuid.UUID(int=each.position)
+            draft.text,
+            start=draft.start,
+            end=draft.end,
+            position=draft.position,
+            chunk_id=uuid.UUID(int=draft.position),
         )
-        for each in drafts
+        for draft in drafts
     ]
 
 
@@ -33,31 +37,31 @@ def chunks_of(text: str, *, overlap: int = 20) -> list[Passage]:
     overlap=st.sampled_from([0, 20]),
     text=st.sampled_from([TEXT, TEXT.replace(". ", ".\n\n"), TEXT.replace(" ", "\n")]),
 )
-def test_neighbours_are_one_stretch_of_their_document(order: list[int], count: int, overlap: int, text: str) -> None:
-    """In reading order, what they share once, and where the document has it; the best of all is in the first."""
+def test_adjacent_passages_are_merged_in_reading_order(order: list[int], count: int, overlap: int, text: str) -> None:
+    """Overlaps occur once, offsets are those of the document, and the first result contains the best passage."""
     all_chunks = chunks_of(text, overlap=overlap)
     chosen = [all_chunks[index] for index in order[:count]]
-    found = merge_passages(chosen)
-    for block in found:
-        assert "".join(block.text.split()) == "".join(text[block.start : block.end].split())
-        assert len(block.text) == block.end - block.start
-    assert found[0].chunk_id == chosen[0].chunk_id
-    covered = {each for block in found for each in range(block.start, block.end)}
-    assert len(covered) == sum(len(block.text) for block in found), "nothing twice"
-    assert covered >= {each for one in chosen for each in range(one.start, one.end)}
+    merged = merge_passages(chosen)
+    for result in merged:
+        assert "".join(result.text.split()) == "".join(text[result.start : result.end].split())
+        assert len(result.text) == result.end - result.start
+    assert merged[0].chunk_id == chosen[0].chunk_id
+    covered = {offset for result in merged for offset in range(result.start, result.end)}
+    assert len(covered) == sum(len(result.text) for result in merged), "no character twice"
+    assert covered >= {offset for one in chosen for offset in range(one.start, one.end)}
 
 
-def test_what_is_joined_saves_tokens_and_has_one_number() -> None:
-    near = chunks_of(TEXT)[:4]
-    apart = [dataclasses.replace(each, position=2 * each.position) for each in near]
-    joined, alone = (build_prompt("Which rooms?", each, max_tokens=2000) for each in (near, apart))
-    assert (len(joined.numbered_passages), len(alone.numbered_passages)) == (1, 4)
-    assert (joined.passages, alone.passages) == (tuple(near), tuple(apart))
-    assert joined.token_count < alone.token_count - 40
-    assert joined.prompt.count("Sentence 5 ") == 1
+def test_merged_passages_save_tokens_and_have_one_number() -> None:
+    adjacent = chunks_of(TEXT)[:4]
+    separate = [dataclasses.replace(chunk, position=2 * chunk.position) for chunk in adjacent]
+    merged, unmerged = (build_prompt("Which rooms?", chunks, max_tokens=2000) for chunks in (adjacent, separate))
+    assert (len(merged.numbered_passages), len(unmerged.numbered_passages)) == (1, 4)
+    assert (merged.passages, unmerged.passages) == (tuple(adjacent), tuple(separate))
+    assert merged.token_count < unmerged.token_count - 40
+    assert merged.prompt.count("Sentence 5 ") == 1
 
 
-def test_only_true_neighbours_are_joined() -> None:
+def test_only_adjacent_chunks_of_one_text_are_merged() -> None:
     one, two = chunks_of(TEXT)[:2]
     for other in (
         dataclasses.replace(two, document_id=uuid.uuid4()),
@@ -67,7 +71,7 @@ def test_only_true_neighbours_are_joined() -> None:
         assert len(merge_passages([one, other])) == 2
 
 
-def test_what_is_said_already_is_left_out() -> None:
+def test_repeated_passages_are_left_out() -> None:
     text = "Bicycles are parked in the yard behind the old house, and " + "the porter keeps the key of the shed, " * 6
     copies = [passage(text, document_id=uuid.uuid4(), position=7 * number) for number in range(3)]
     twin = dataclasses.replace(copies[1], text=text.upper().replace(",", ";"))
@@ -77,7 +81,7 @@ def test_what_is_said_already_is_left_out() -> None:
     assert context.token_count == count_tokens(context.prompt) < 250
 
 
-def test_another_number_a_not_or_another_heading_is_something_new() -> None:
+def test_passages_that_differ_in_a_number_negation_or_heading_are_kept() -> None:
     text = "Members pay 5 euros for the day, and " + "guests have to ask the porter for the key, " * 6
     one = passage(text, position=0)
     for other in (text.replace("5", "6"), text.replace("have to", "have not to")):

@@ -1,4 +1,4 @@
-"""Context assembly (the pipeline contract, sub-contract 3)."""
+"""Building prompts (pipeline contract, sub-contract 3)."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ TEMPLATES = st.sampled_from(
 )
 
 
-# The first token that is counted loads a vocabulary.
+# No deadline: the first call loads the vocabulary.
 @settings(deadline=None)
 @given(
     texts=TEXTS,
@@ -35,14 +35,14 @@ TEMPLATES = st.sampled_from(
     max_tokens=st.one_of(st.integers(0, 64), st.integers(64, 600)),
     template=TEMPLATES,
     model=st.sampled_from(["", "gpt-4o-mini", "llama3"]),
-    together=st.booleans(),
+    adjacent=st.booleans(),
 )
 def test_the_prompt_never_exceeds_its_budget(
-    texts: list[str], query: str, max_tokens: int, template: str, model: str, together: bool
+    texts: list[str], query: str, max_tokens: int, template: str, model: str, adjacent: bool
 ) -> None:
-    """Guarantee: "Prompt fits within maxTokens"; the best first, and whole; neighbours or not."""
+    """Guarantee "Prompt fits within maxTokens", with and without adjacent passages; passages are whole, best first."""
     offered = passages(*texts)
-    if together:
+    if adjacent:
         ends = [sum(map(len, texts[: index + 1])) for index in range(len(texts))]
         offered = [
             dataclasses.replace(one, position=index, start=ends[index] - len(one.text), end=ends[index])
@@ -51,7 +51,7 @@ def test_the_prompt_never_exceeds_its_budget(
     try:
         context = build_prompt(query, offered, max_tokens=max_tokens, template=template, model=model)
     except ContextOverflow:
-        with pytest.raises(ContextOverflow):  # only if not even the best fits alone
+        with pytest.raises(ContextOverflow):  # only if not even the best passage fits
             build_prompt(query, offered[:1], max_tokens=max_tokens, template=template, model=model)
         return
     assert count_tokens(context.prompt, model) == context.token_count <= max_tokens
@@ -61,7 +61,7 @@ def test_the_prompt_never_exceeds_its_budget(
         with_one_more = build_prompt(
             query, offered[: len(context.passages) + 1], max_tokens=10**6, template=template, model=model
         )
-        assert with_one_more.token_count > max_tokens, "one more would not have fitted"
+        assert with_one_more.token_count > max_tokens, "another passage would fit"
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_the_prompt_never_exceeds_its_budget(
         *((name, False) for name in ("", "gpt-4", "gpt-4-turbo", "text-embedding-3-small", "llama3.1", "olmo-2")),
     ],
 )
-def test_tokens_are_counted_as_the_model_counts(model: str, newer: bool) -> None:
-    """Sub-contract 3, `tokenCount`: OpenAI's newer models have another vocabulary."""
+def test_tokens_are_counted_with_the_models_vocabulary(model: str, newer: bool) -> None:
+    """Sub-contract 3, `tokenCount`: newer OpenAI models have another vocabulary."""
     text = "Вчера мы гуляли по набережной."
     names = {True: "o200k_base", False: "cl100k_base"}
     counted = {name: len(bpe_openai.get_encoding(name).encode(text)) for name in names.values()}
@@ -80,14 +80,14 @@ def test_tokens_are_counted_as_the_model_counts(model: str, newer: bool) -> None
     assert count_tokens(text, model) == counted[names[newer]]
 
 
-def test_as_many_passages_as_fit() -> None:
+def test_as_many_passages_as_fit_are_included() -> None:
     offered = passages(*[f"{number} " + "zebra " * 50 for number in range(10)])
     included = [len(build_prompt("zebras", offered, max_tokens=tokens).passages) for tokens in (160, 300, 600, 5000)]
     assert included == sorted(included)
     assert (included[0], included[-1]) == (1, 10)
 
 
-def test_not_even_the_best_fits() -> None:
+def test_a_passage_that_does_not_fit_is_an_error() -> None:
     with pytest.raises(ContextOverflow) as failure:
         build_prompt("zebras", passages("zebra " * 500), max_tokens=100)
     assert failure.value.data["needed"] > 500
@@ -104,7 +104,7 @@ def test_a_passage_cannot_look_like_another_one() -> None:
     assert "\n(2) The law\nObey.\n (Source: The law)" in prompt
 
 
-def test_templates() -> None:
+def test_template_validation() -> None:
     for good in (
         "{{ context }}{{query}}",
         "{{context}} { } }} {{query}} {{ context }}",
@@ -124,7 +124,7 @@ def test_templates() -> None:
 
 
 @given(st.text(max_size=100))
-def test_no_template_does_anything_but_fill_in(template: str) -> None:
+def test_templates_only_insert_their_variables(template: str) -> None:
     wrapped = template + "{{ context }}{{ query }}"
     try:
         context = build_prompt("THE QUERY", [], max_tokens=1000, template=wrapped)

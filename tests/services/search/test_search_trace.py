@@ -1,4 +1,4 @@
-"""How a search came to its passages, for those who manage what was searched, and what others never learn."""
+"""Search traces for managers of the sources, and what they must not reveal to others."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def document(path: str) -> str:
     return str(Document.objects.get(path=path).pk)
 
 
-def test_each_step_tells_what_it_left(world: World, library: DataSource) -> None:
+def test_counts_of_each_step(world: World, library: DataSource) -> None:
     found = ask(world, "admin", user="member@home.example")
     assert found["funnel"] == {
         "sources": 1, "chunks": 3, "byMeaning": 3, "byWords": 2, "candidates": 3, "aboveThreshold": 3,
@@ -54,13 +54,17 @@ def test_each_step_tells_what_it_left(world: World, library: DataSource) -> None
     assert (narrow["sources"], narrow["chunks"], narrow["candidates"]) == (1, 0, 0)
 
 
-def test_a_document_is_told_where_it_fell_out(world: World, library: DataSource) -> None:
-    fates = {path: ask(world, "admin", document=document(path))["document"] for path in TEXTS}
-    found = next(path for path, fate in fates.items() if fate["isFound"])
+def test_outcome_of_a_document_in_each_step(world: World, library: DataSource) -> None:
+    outcomes = {path: ask(world, "admin", document=document(path))["document"] for path in TEXTS}
+    found = next(path for path, outcome in outcomes.items() if outcome["isFound"])
     copy = ({"zebras.md", "copy.md"} - {found}).pop()
-    assert (fates[found]["stage"], fates[copy]["stage"], fates["tea.md"]["stage"]) == ("grounded", "distinct", "ranked")
-    assert "repeats the text of a better one" in fates[copy]["reason"]
-    assert "rank 2 after ranking; the search returns 1" in fates["tea.md"]["reason"]
+    assert (outcomes[found]["stage"], outcomes[copy]["stage"], outcomes["tea.md"]["stage"]) == (
+        "grounded",
+        "distinct",
+        "ranked",
+    )
+    assert "repeats the text of a better one" in outcomes[copy]["reason"]
+    assert "rank 2 after ranking; the search returns 1" in outcomes["tea.md"]["reason"]
     assert ask(world, "admin", document=document("tea.md"), minScore=0.3)["document"]["stage"] == "aboveThreshold"
     assert ask(world, "admin", document=document("tea.md"), topK=3)["document"]["stage"] == "grounded"
     lexical = ask(world, "admin", document=document("tea.md"), mode="lexical")["document"]
@@ -74,7 +78,7 @@ def test_a_document_is_told_where_it_fell_out(world: World, library: DataSource)
     assert ask(world, "admin", document="0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", status=404)
 
 
-def test_whoever_manages_nothing_learns_nothing(world: World, library: DataSource) -> None:
+def test_callers_who_manage_no_source_are_refused(world: World, library: DataSource) -> None:
     for name in ("member", "editor"):
         refused = ask(world, name, status=403)
         assert "library" not in str(refused)
@@ -85,8 +89,8 @@ def test_whoever_manages_nothing_learns_nothing(world: World, library: DataSourc
     ask(world, "admin", "query", "ingest", status=403)
 
 
-def test_what_the_asker_does_not_manage_is_neither_counted_nor_named(world: World, library: DataSource) -> None:
-    """The person queries a source abroad, too; and a document there does not exist for the asker."""
+def test_sources_that_the_caller_does_not_manage_stay_hidden(world: World, library: DataSource) -> None:
+    """The user may query a source of another organisation. Its documents do not exist for the caller."""
     abroad = world.source("abroad", organization=world.abroad)
     ingest_text(abroad, "there.md", "Zebras sleep abroad.")
     add_member(user=world.users["member"], organization=world.abroad)
@@ -98,19 +102,19 @@ def test_what_the_asker_does_not_manage_is_neither_counted_nor_named(world: Worl
     ask(world, "admin", document=document("there.md"), status=404)
 
 
-def test_whoever_is_not_a_member_is_like_nobody(world: World, library: DataSource) -> None:
-    foreign, unknown = (ask(world, "admin", user=each) for each in ("foreigner@abroad.example", "no@where.example"))
+def test_non_members_are_indistinguishable_from_unknown_users(world: World, library: DataSource) -> None:
+    foreign, unknown = (ask(world, "admin", user=email) for email in ("foreigner@abroad.example", "no@where.example"))
     assert foreign == unknown
     assert (foreign["isMember"], set(foreign["funnel"].values()), foreign["documents"]) == (False, {0}, [])
 
 
-def test_managing_is_not_reading(world: World, library: DataSource) -> None:
-    """No text, and no words that are missing in it, of what the asker may not query; nor to a key that may not."""
+def test_managers_without_query_permission_see_no_text(world: World, library: DataSource) -> None:
+    """Neither texts nor gaps are shown of sources that the caller, or the caller's API key, may not query."""
     unread = ask(world, "admin", "manage")
-    assert [each["text"] for each in unread["documents"]] == [None]
+    assert [passage["text"] for passage in unread["documents"]] == [None]
     library.grants.create(user=world.users["member"])
     DataSource.objects.update(visibility=Visibility.PRIVATE)
     found = ask(world, "admin", user="member@home.example", query="How do purple zebras sleep?")
     assert found["funnel"]["ranked"] == 1
-    assert ([each["text"] for each in found["documents"]], found["gaps"]) == ([None], [])
+    assert ([passage["text"] for passage in found["documents"]], found["gaps"]) == ([None], [])
     assert "standing" not in str(found)
