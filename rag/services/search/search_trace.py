@@ -172,7 +172,7 @@ def _managed_sources(request: TraceRequest) -> DataSourceQuerySet:
 
 def _get_user(request: TraceRequest, managed: DataSourceQuerySet) -> User | None:
     if not request.user:  # the caller, with all their permissions, also if their API key has fewer
-        return User.objects.filter(pk=request.caller.user.pk).first()
+        return User.objects.filter(pk=request.caller.authenticated_user.pk).first()
     return access_explanation.find_person(request.user, managed.values("organization"), asker=request.caller)
 
 
@@ -182,7 +182,8 @@ def _queryable_sources(user: User, managed: DataSourceQuerySet) -> DataSourceQue
 
 def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:
     pk = as_uuid(document_id)
-    document = Document.objects.live().filter(pk=pk, source__in=managed.values("pk")).first() if pk else None
+    documents = Document.objects.live().filter(source__in=managed.values("pk"))
+    document: Document | None = documents.filter(pk=pk).first() if pk else None
     if document is None:
         raise UnknownDocument
     return document
