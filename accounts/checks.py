@@ -1,9 +1,14 @@
-"""What `manage.py check --deploy` says of our own secrets."""
+"""System checks of the settings: strong secrets, and no misspelled variables."""
 
+import difflib
+import os
 from typing import Any
 
 from django.conf import settings
+from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
+
+from ragsite.settings.env import env
 
 # HMAC-SHA256 keys are to be as long as its output (RFC 7518, 3.2).
 _LEAST_BYTES = 32
@@ -23,3 +28,21 @@ def check_secret_strength(**_: Any) -> list[CheckMessage]:
         for name, values in keys.items()
         if any(len(value.encode()) < _LEAST_BYTES or len(set(value)) < _LEAST_CHARACTERS for value in values)
     ]
+
+
+@register()
+def check_unknown_variables(**_: Any) -> list[CheckMessage]:
+    """Warn about environment variables with this project's prefix that no setting reads."""
+    own = [name for name in sorted(os.environ) if name.startswith(("RAG_", "RAGSITE_")) and name != "RAGSITE_DATA"]
+    return [
+        checks.Warning(
+            f"The environment variable {name} has no effect.", hint=_suggest_variable(name), id="ragsite.W001"
+        )
+        for name in own
+        if name not in env.names
+    ]
+
+
+def _suggest_variable(name: str) -> str:
+    close = difflib.get_close_matches(name, env.names, n=1)
+    return f"Did you mean {close[0]}?" if close else "docs/operations/settings.md lists all settings."

@@ -1,11 +1,13 @@
-"""The project. The Celery app is loaded with Django, so that every process publishes to the same broker."""
+"""The project. It loads the Celery app with Django, so that every process publishes to the same broker."""
 
 import os
 
-# Before anybody imports numpy. Requests and workers already run side by side: for products as small as theirs, threads
-# of its own take more than twice the CPU.
+# Must be set before numpy is imported. Requests and workers already run in parallel: with threads of its own, numpy
+# takes more than twice the CPU for matrices as small as theirs.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from .celery import app as celery_app
 
-__all__ = ["celery_app"]
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "celery_app"]

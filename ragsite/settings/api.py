@@ -76,13 +76,13 @@ RAG_REQUESTS_PER_MINUTE = {
     "changes": 600,
     "ip": 300,
 }
-_limits = env.dict("RAG_REQUESTS_PER_MINUTE", default={}, cast={"value": int})
+_limits = env.dict("RAG_REQUESTS_PER_MINUTE", default={})
 if _unknown := _limits.keys() - RAG_REQUESTS_PER_MINUTE.keys():
     raise ImproperlyConfigured(
         f"RAG_REQUESTS_PER_MINUTE does not know {', '.join(sorted(_unknown))}; "
         f"it knows {', '.join(RAG_REQUESTS_PER_MINUTE)}."
     )
-RAG_REQUESTS_PER_MINUTE |= _limits
+RAG_REQUESTS_PER_MINUTE |= {name: int(limit) for name, limit in _limits.items()}
 RATELIMIT_FAIL_OPEN = True
 
 SPECTACULAR_SETTINGS = {

@@ -1,11 +1,16 @@
-"""What the environment decides, read from the settings as a new process reads them."""
+"""Settings from the environment, as a new process reads them."""
 
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import ragsite
+
+ROOT = Path(__file__).parents[2]
 
 _SHOW = (
     "import json, ragsite.settings.rag as s; print(json.dumps([s.LLM_API_KEY, s.LLM_BASE_URL, s.LLM_TIMEOUT,"
@@ -15,10 +20,10 @@ _NAMES = ("LLM_", "RAG_CONFIDENCE_", "RAG_EMBEDDING_MODEL")
 _KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "LOVABLE_API_KEY")
 
 
-def settings(**given: str) -> list[object]:
+def settings(**variables: str) -> list[object]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_NAMES + _KEYS)}
     command = [sys.executable, "-c", _SHOW]
-    process = subprocess.run(command, env={**environment, **given}, capture_output=True, text=True, check=True)
+    process = subprocess.run(command, env={**environment, **variables}, capture_output=True, text=True, check=True)
     return list(json.loads(process.stdout))
 
 
@@ -43,7 +48,41 @@ def test_defaults_and_thresholds() -> None:
     assert settings(**given)[2:5] == [5.0, 0.7, 0.5]
 
 
-def test_an_unknown_choice_is_said_at_once() -> None:
+def check_output(**variables: str) -> str:
+    command = [sys.executable, "manage.py", "check"]
+    process = subprocess.run(
+        command, env={**os.environ, **variables}, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return process.stderr
+
+
+def test_an_unknown_variable_is_reported_with_its_likely_spelling() -> None:
+    output = check_output(RAG_SWEEP_INTERVAL_SECOND="5", RAG_TOTALLY_DIFFERENT_THING_HERE_XYZ="1")
+    assert "The environment variable RAG_SWEEP_INTERVAL_SECOND has no effect." in output
+    assert "Did you mean RAG_SWEEP_INTERVAL_SECONDS?" in output
+    assert "RAG_TOTALLY_DIFFERENT_THING_HERE_XYZ has no effect" in output
+    assert "W001" not in check_output(
+        RAG_SWEEP_INTERVAL_SECONDS="5", RAG_DEMO="1", RAGSITE_DATA=os.environ["RAGSITE_DATA"]
+    )
+
+
+def test_limits_of_requests_a_minute_are_merged_with_the_defaults() -> None:
+    command = [sys.executable, "-c", "import ragsite.settings as s; print(s.RAG_REQUESTS_PER_MINUTE)"]
+    environment = {**os.environ, "RAG_REQUESTS_PER_MINUTE": "queries=7,ip=9"}
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "'queries': 7" in process.stdout
+    assert "'ip': 9" in process.stdout
+    assert "'ingestions': 600" in process.stdout
+    environment["RAG_REQUESTS_PER_MINUTE"] = "query=7"
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "RAG_REQUESTS_PER_MINUTE does not know query" in process.stderr
+
+
+def test_the_changelog_has_the_released_version() -> None:
+    assert f"## [{ragsite.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_an_unknown_choice_is_rejected_at_start() -> None:
     with pytest.raises(subprocess.CalledProcessError) as failure:
         settings(RAG_TOKEN_SIGNATURES="remote")
     assert "RAG_TOKEN_SIGNATURES must be local, all or off." in failure.value.stderr
