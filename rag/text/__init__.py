@@ -1,0 +1,1 @@
+"""Text utilities: words, sentences, units, languages, names and tokens."""

@@ -1,4 +1,4 @@
-"""Small files of every format, written by hand, good and hostile."""
+"""Builds small files of each format, valid and hostile."""
 
 import hashlib
 import io
@@ -18,11 +18,12 @@ _MAIN = "application/vnd.openxmlformats-officedocument"
 
 
 def packed(members: Mapping[str, str | bytes]) -> bytes:
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+    """A ZIP archive of these members."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    return written.getvalue()
+    return buffer.getvalue()
 
 
 def _content_types(main: str, part: str) -> str:
@@ -34,12 +35,12 @@ def _content_types(main: str, part: str) -> str:
 
 
 def relations(*targets: tuple[str, str]) -> str:
-    """Of kind and target each; their names are rId1, rId2…"""
-    each = "".join(
+    """Relationships of (type, target), with the ids rId1, rId2 and so on."""
+    elements = "".join(
         f'<Relationship Id="rId{number}" Type="{REFERENCE}/{kind}" Target="{target}"/>'
         for number, (kind, target) in enumerate(targets, 1)
     )
-    return f'<?xml version="1.0"?><Relationships xmlns="{RELATIONS}">{each}</Relationships>'
+    return f'<?xml version="1.0"?><Relationships xmlns="{RELATIONS}">{elements}</Relationships>'
 
 
 def docx(body: str, *, doctype: str = "", members: Mapping[str, str | bytes] | None = None) -> bytes:
@@ -59,7 +60,7 @@ def docx(body: str, *, doctype: str = "", members: Mapping[str, str | bytes] | N
 
 
 def paragraph(*runs: str, heading: bool = False, page: bool = False) -> str:
-    """`page`: a page begins with it."""
+    """`page`: a new page starts before the paragraph."""
     style = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>' if heading else ""
     begins = "<w:r><w:lastRenderedPageBreak/></w:r>" if page else ""
     texts = "".join(f'<w:r><w:t xml:space="preserve">{run}</w:t></w:r>' for run in runs)
@@ -67,7 +68,7 @@ def paragraph(*runs: str, heading: bool = False, page: bool = False) -> str:
 
 
 def xlsx(sheets: Mapping[str, Sequence[Sequence[str]]]) -> bytes:
-    """Sheets of inline strings."""
+    """A workbook whose cells are inline strings."""
     listed = "".join(
         f'<sheet name="{name}" sheetId="{number}" r:id="rId{number}"/>' for number, name in enumerate(sheets, 1)
     )
@@ -81,7 +82,7 @@ def xlsx(sheets: Mapping[str, Sequence[Sequence[str]]]) -> bytes:
         ),
     }
     for number, rows in enumerate(sheets.values(), 1):
-        written = "".join(
+        row_elements = "".join(
             f'<row r="{line}">'
             + "".join(
                 f'<c r="{chr(65 + column)}{line}" t="inlineStr"><is><t>{cell}</t></is></c>'
@@ -91,13 +92,13 @@ def xlsx(sheets: Mapping[str, Sequence[Sequence[str]]]) -> bytes:
             for line, row in enumerate(rows, 1)
         )
         members[f"xl/worksheets/sheet{number}.xml"] = (
-            f'<?xml version="1.0"?><worksheet xmlns="{SHEET}"><sheetData>{written}</sheetData></worksheet>'
+            f'<?xml version="1.0"?><worksheet xmlns="{SHEET}"><sheetData>{row_elements}</sheetData></worksheet>'
         )
     return packed(members)
 
 
 def pptx(slides: Sequence[tuple[str, str]], *, notes: Mapping[int, str] | None = None, doctype: str = "") -> bytes:
-    """Slides of a title and a text each. `notes`: by slide, from 1; in the file they are numbered on their own."""
+    """Slides of (title, text). `notes`: text by slide number, from 1. Files of notes are numbered independently."""
     names = f'xmlns:a="{DRAWING}" xmlns:p="{SLIDE}" xmlns:r="{REFERENCE}"'
     listed = "".join(f'<p:sldId id="{255 + number}" r:id="rId{number}"/>' for number in range(1, len(slides) + 1))
     members: dict[str, str | bytes] = {
@@ -126,7 +127,7 @@ def pptx(slides: Sequence[tuple[str, str]], *, notes: Mapping[int, str] | None =
 
 
 def _shape(place: str, text: str) -> str:
-    """Its first letter in a run of its own, as when its looks change."""
+    """The text with its first letter in a separate run, as if its formatting differed."""
     runs = f"<a:r><a:t>{text[:1]}</a:t></a:r><a:r><a:t>{text[1:]}</a:t></a:r>"
     return (
         f'<p:sp><p:nvSpPr><p:cNvPr id="2" name="x"/><p:cNvSpPr/><p:nvPr><p:ph type="{place}"/></p:nvPr></p:nvSpPr>'
@@ -159,7 +160,7 @@ def epub(chapters: Sequence[str], *, doctype: str = "<!DOCTYPE html>") -> bytes:
 
 
 def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", content: bytes | None = None) -> bytes:
-    """Pages of lines of Latin text. password: what opens it (RC4, 40 bits). kids: another page tree's content."""
+    """Pages of Latin text. `password`: encrypts the file (RC4, 40 bits). `kids`: reoffsets the page tree's content."""
     count = len(pages)
     objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>"]
     listed = kids or " ".join(f"{4 + 2 * number} 0 R" for number in range(count))
@@ -189,14 +190,14 @@ def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", co
 
 
 def _pdf_written(objects: Sequence[bytes], trailer: bytes) -> bytes:
-    written, places = b"%PDF-1.4\n", []
+    pdf_bytes, offsets = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, 1):
-        places.append(len(written))
-        written += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    size, start = len(objects) + 1, len(written)
+        offsets.append(len(pdf_bytes))
+        pdf_bytes += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in offsets)
+    size, start = len(objects) + 1, len(pdf_bytes)
     return (
-        written
+        pdf_bytes
         + b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R%s >>\nstartxref\n%d\n%%%%EOF"
         % (
             size,
@@ -236,13 +237,13 @@ def _rc4(key: bytes, data: bytes) -> bytes:
         j = (j + state[i] + key[i % len(key)]) % 256
         state[i], state[j] = state[j], state[i]
     i = j = 0
-    written = bytearray()
+    encrypted = bytearray()
     for byte in data:
         i = (i + 1) % 256
         j = (j + state[i]) % 256
         state[i], state[j] = state[j], state[i]
-        written.append(byte ^ state[(state[i] + state[j]) % 256])
-    return bytes(written)
+        encrypted.append(byte ^ state[(state[i] + state[j]) % 256])
+    return bytes(encrypted)
 
 
 def eml(*, text: str = "", html: str = "", attachment: str = "") -> bytes:
@@ -262,7 +263,7 @@ def eml(*, text: str = "", html: str = "", attachment: str = "") -> bytes:
 
 
 def ole(streams: Mapping[str, bytes]) -> bytes:
-    """A compound file (version 3) with these streams in its root, none in the small-stream area: pad to 4,096 bytes."""
+    """A compound file (version 3) with these streams in its root. They are padded to 4,096 bytes: no mini stream."""
     sector, end, fat_sector, free = 512, 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFF
     padded = {name: content.ljust(4096, b"\0") for name, content in streams.items()}
     entries = 1 + len(padded)
@@ -284,7 +285,7 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
         )  # fmt: skip
 
     directory = entry("Root Entry", 5, 1, free, end, 0)
-    ordered = sorted(zip(padded, starts, strict=True), key=lambda one: (len(one[0]), one[0].upper()))
+    ordered = sorted(zip(padded, starts, strict=True), key=lambda stream: (len(stream[0]), stream[0].upper()))
     for number, (name, start) in enumerate(ordered, 1):
         right = number + 1 if number < len(ordered) else free
         directory += entry(name, 2, free, right, start, len(padded[name]))
@@ -297,7 +298,7 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
 
 
 def msg(subject: str, body: str, sender: str) -> bytes:
-    """An Outlook message of three properties, in Unicode."""
+    """An Outlook message with three Unicode properties."""
     texts = {0x0037: subject, 0x1000: body, 0x0C1F: sender, 0x001A: "IPM.Note"}
     streams = {f"__substg1.0_{tag:04X}001F": text.encode("utf-16-le") for tag, text in texts.items()}
     listed = b"".join(

@@ -1,0 +1,1 @@
+"""Parses untrusted files in a separate process with resource limits."""

@@ -1,0 +1,1 @@
+"""Answers from passages: prompt, generation or extraction, citations."""

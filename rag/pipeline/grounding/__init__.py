@@ -1,0 +1,1 @@
+"""Checks answers against sources: groundability before generation, validation after it."""

@@ -1,0 +1,1 @@
+"""Search, chat, agent and search traces on behalf of a caller."""
