@@ -78,9 +78,9 @@ def test_a_file_that_differs_from_what_was_stored_is_not_read(world: World, buck
     original = store(world.source())
     for damage in (b"Zebras have spots...", b"short", b"long" * 100):
         bucket.objects = dict.fromkeys(bucket.objects, damage)
-        with pytest.raises(StorageFailed, match="not whole"), file_storage.local_copy(original):
+        with pytest.raises(StorageFailed, match="missing or incomplete"), file_storage.local_copy(original):
             pass
     bucket.objects.clear()
-    with pytest.raises(StorageFailed, match="not there any more") as error, file_storage.local_copy(original):
+    with pytest.raises(StorageFailed, match="missing or incomplete") as error, file_storage.local_copy(original):
         pass
     assert not error.value.is_retryable
