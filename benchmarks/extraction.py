@@ -128,7 +128,9 @@ def extract(text: str, shelf: Any) -> Extract:
     if relevant and len(relevant) < len(context.passages):
         context = build_prompt(text, relevant, max_tokens=_MOST_TOKENS)
     begun = time.perf_counter()
-    cited = extractive.extract_quotes(text, context.numbered_passages, sentence_similarity(text, context.numbered_passages, context.passages))
+    cited = extractive.extract_quotes(
+        text, context.numbered_passages, sentence_similarity(text, context.numbered_passages, context.passages)
+    )
     milliseconds = 1000 * (time.perf_counter() - begun)
     return Extract([(shelf.ids[each.passage.path], each.start, each.end) for each in cited], milliseconds)
 

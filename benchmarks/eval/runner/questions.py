@@ -77,7 +77,9 @@ def judged(asked: Question, passages: tuple[Passage, ...]) -> float:
     """The score that decides before anything is written."""
     if not passages:
         return 0.0
-    return assess_grounding(asked.text, Context(prompt="", passages=passages, token_count=0), mode=mode_name(asked)).score
+    return assess_grounding(
+        asked.text, Context(prompt="", passages=passages, token_count=0), mode=mode_name(asked)
+    ).score
 
 
 def carried(items: Sequence[tuple[str, str]]) -> list[float]:
