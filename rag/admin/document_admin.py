@@ -52,7 +52,7 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
         document = _get_document_with_original(request, object_id)
         if document is None or document.original is None:
             raise Http404
-        file = file_storage.opened(document.original)
+        file = file_storage.open_original(document.original)
         home = document.source.organization
         events.record(
             AuditAction.EXPORTED, AuditObject.DOCUMENT, object_id=document.pk, label=document.path, organization=home

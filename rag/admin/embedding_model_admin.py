@@ -8,10 +8,10 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from rag.models import EmbeddingModel
-from rag.providers.http.outbound import ForbiddenAddress, require_allowed
+from rag.providers.http.outbound import ForbiddenAddress, check_allowed
 
 
-class EmbeddingModelForm(forms.ModelForm):
+class EmbeddingModelForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Rejects addresses that the HTTP client would refuse to connect to (rag.providers.http.outbound)."""
 
     def clean_base_url(self) -> str:
@@ -23,14 +23,14 @@ class EmbeddingModelForm(forms.ModelForm):
 
 def _validate_url(url: str) -> str:
     try:
-        require_allowed(url)
+        check_allowed(url)
     except ForbiddenAddress as error:
         raise forms.ValidationError(str(error)) from None
     return url
 
 
 @admin.register(EmbeddingModel)
-class EmbeddingModelAdmin(admin.ModelAdmin):
+class EmbeddingModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     form = EmbeddingModelForm
     list_display = ("name", "provider", "dimensions", "base_url", "api_key_variable")
     list_filter = ("provider", "dimensions")

@@ -858,7 +858,7 @@ class Migration(migrations.Migration):
                         default=ragsite.postgres.models.uuid7, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("file", models.FileField(max_length=200, upload_to=rag.models.content.originals.place)),
+                ("file", models.FileField(max_length=200, upload_to=rag.models.content.originals.storage_path)),
                 ("name", models.TextField(help_text="As the client called it.")),
                 ("content_type", models.CharField(blank=True, max_length=200)),
                 ("size", models.PositiveBigIntegerField(help_text="Bytes.")),

@@ -1,4 +1,7 @@
-"""What a provider must be able to do. Each translates foreign exceptions into RagErrors at its own edge."""
+"""The protocols of providers: embedders, language models and rerankers. Stores: rag.providers.stores.base.
+
+Each provider translates the exceptions of foreign libraries into RagErrors.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -9,64 +12,102 @@ from numpy.typing import NDArray
 from rag.types import Message, Passage
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
+# float32 (texts, dimensions), or (dimensions,) of one text.
 Vectors = NDArray[np.float32]
-# As they are stored.
+# The same as they are stored.
 HalfVectors = NDArray[np.float16]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors.
+    """Embeds texts.
 
-    dimensions: length of a vector. batch_size: how many texts a call does well to carry.
+    Attributes:
+        dimensions: Length of a vector.
+        batch_size: How many texts to embed in one call.
     """
 
     dimensions: int
     batch_size: int
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """float32 (len(texts), dimensions), each row of length 1, in the order of the texts.
+        """Embed texts of any length; none is truncated.
 
-        Every text counts whole, however long. Raises EmbeddingFailed.
+        Returns:
+            float32 (len(texts), dimensions), each row of length 1, in the order of the texts.
+
+        Raises:
+            EmbeddingFailed: The model did not answer.
         """
         ...
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """Says of a text not only where it lies as a whole, but also where each of its pieces does."""
+    """Embeds texts and each of their tokens, for late interaction."""
 
     def embed_with_token_signatures(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenSignatures]]:
-        """What `embed` gives, and from the same pass the bits of each text's distinct pieces, (pieces, 48), without
-        punctuation. Raises EmbeddingFailed."""
+        """Embed texts, and return the signatures of their distinct tokens from the same forward pass.
+
+        Returns:
+            What `embed` returns; and for each text uint8 (tokens, 48), without punctuation.
+
+        Raises:
+            EmbeddingFailed: The model cannot be loaded.
+        """
         ...
 
     def embed_with_token_vectors(self, text: str) -> tuple[Vectors, TokenVectors]:
-        """A text's vector, (dimensions,), and all its pieces, (pieces, dimensions), each of length 1, from the same
-        pass. Raises EmbeddingFailed."""
+        """Embed one text, and return the vectors of all its tokens from the same forward pass.
+
+        Returns:
+            float32 (dimensions,) and float32 (tokens, dimensions), each row of length 1.
+
+        Raises:
+            EmbeddingFailed: The model cannot be loaded.
+        """
         ...
 
 
 class LanguageModel(Protocol):
-    """Writes. Both ways end within the configured time, LLM_TIMEOUT; both raise GenerationFailed."""
+    """Generates texts. Both methods end within LLM_TIMEOUT seconds and raise GenerationFailed."""
 
     name: str
 
     def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
-        """The whole text, never empty."""
+        """Return the whole text, never empty.
+
+        Args:
+            messages: The conversation, oldest first.
+            temperature: None for the endpoint's default.
+
+        Raises:
+            GenerationFailed: The model did not answer in time, or without a text.
+        """
         ...
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        """The text in pieces as they are made, and empty ones, about one a second, while none comes.
+        """Yield the text in parts as they arrive, and an empty string about every second while none arrives.
 
-        Closing the iterator ends the work at the endpoint.
+        Closing the iterator ends the request to the endpoint.
+
+        Args:
+            messages: The conversation, oldest first.
+            temperature: None for the endpoint's default.
+
+        Raises:
+            GenerationFailed: The model did not answer, or its answer broke off.
         """
         ...
 
 
 class Reranker(Protocol):
-    """Judges passages by more than their cosine."""
+    """Scores how relevant passages are to a query."""
 
     name: str
 
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        """A relevance, 0…1, for each passage in their order. Raises RerankFailed."""
+        """Return the relevance of each passage, 0...1, in their order.
+
+        Raises:
+            RerankFailed: The reranker did not answer.
+        """
         ...

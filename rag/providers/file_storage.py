@@ -1,6 +1,6 @@
-"""Files in Django's storage, a folder or a bucket: written in pieces, counted and hashed on the way; read by a path.
+"""Uploaded files in Django's storage, a folder or a bucket: hashed while they are written, read by a local path.
 
-Whatever a storage raises leaves here as StorageFailed.
+All exceptions of a storage are translated into StorageFailed.
 """
 
 import contextlib
@@ -19,55 +19,73 @@ from django.core.files.storage import default_storage
 
 from rag.errors import DocumentTooLarge, StorageFailed
 from rag.models import Original
-from rag.models.content.originals import place
+from rag.models.content.originals import storage_path
 
-PIECE = 256 * 1024
-# What the libraries of S3-compatible storages are called: their errors have no common class.
+READ_BYTES = 256 * 1024
+# The libraries of S3-compatible storages: their exceptions have no common class.
 _BUCKET_LIBRARIES = ("botocore.", "boto3.", "s3transfer.", "urllib3.")
-_FORGOTTEN = 24 * 3600
+_MAX_COPY_AGE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class StoredFile:
+    """What was written. size: in bytes. sha256: in hexadecimal."""
+
     size: int
     sha256: str
 
 
-def write(name: str, content: IO[bytes], *, most: int) -> Written:
-    """Store the content under this name, which must be free.
+def write(name: str, content: IO[bytes], *, max_bytes: int) -> StoredFile:
+    """Store the content under a new name.
 
-    Raises DocumentTooLarge beyond `most` bytes and StorageFailed; then a part of it may be stored.
+    Args:
+        name: Must not exist.
+        content: Read from its current position to its end.
+        max_bytes: The most that it may have.
+
+    Raises:
+        DocumentTooLarge: It has more. A part of it may have been stored.
+        StorageFailed: The storage does not answer, or the name exists. Likewise.
     """
-    counted = _Counted(content, most)
+    counted = _HashingReader(content, max_bytes)
     with _translated():
         stored = default_storage.save(name, counted)
     if stored != name:
-        raise StorageFailed(f"The storage has something called {name} already.", is_retryable=False)
-    return Written(counted.count, counted.sha256.hexdigest())
+        raise StorageFailed(f"The storage has a file named {name} already.", is_retryable=False)
+    return StoredFile(counted.count, counted.sha256.hexdigest())
 
 
-def remove(name: str) -> None:
-    """What is not there is removed already. Raises StorageFailed."""
+def delete(name: str) -> None:
+    """Delete a file; do nothing if it does not exist.
+
+    Raises:
+        StorageFailed: The storage does not answer.
+    """
     with _translated():
         default_storage.delete(name)
 
 
-def opened(original: Original) -> File:
-    """To be read and closed. Raises StorageFailed, also while it is not read yet."""
+def open_original(original: Original) -> "File[bytes]":
+    """Open a file for reading; the caller closes it.
+
+    Raises:
+        StorageFailed: The file is missing, or the storage does not answer.
+    """
     with _translated():
-        file: File = default_storage.open(place(original))
-        file.seek(0)  # a bucket's is fetched only now
+        file: File[bytes] = default_storage.open(storage_path(original))
+        file.seek(0)  # a bucket fetches the file only now
         return file
 
 
 @contextlib.contextmanager
 def local_copy(original: Original) -> Iterator[Path]:
-    """The file under a path of this machine, only to be read: the storage's own, else a copy that goes with the block.
+    """Yield a local path of the file, for reading: the storage's own, or a copy that is deleted after the block.
 
-    Raises StorageFailed; retry is False if the file is not what was stored.
+    Raises:
+        StorageFailed: The storage does not answer; or, not retryable, the file is not what was stored.
     """
     try:
-        path = Path(default_storage.path(place(original)))
+        path = Path(default_storage.path(storage_path(original)))
     except NotImplementedError:  # a bucket
         with tempfile.NamedTemporaryFile(dir=settings.RAG_TEMP_FOLDER, prefix="copy-") as copy:
             _download(original, copy)
@@ -78,11 +96,11 @@ def local_copy(original: Original) -> Iterator[Path]:
     yield path
 
 
-def forget_copies() -> None:
-    """Remove the copies, and the folders of readers, that killed processes of this machine left behind a day ago."""
+def delete_expired_copies() -> None:
+    """Delete copies, and folders of parsers, that killed processes of this machine left behind more than a day ago."""
     for path in [*settings.RAG_TEMP_FOLDER.glob("copy-*"), *settings.RAG_TEMP_FOLDER.glob("ragsite-*")]:
         with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_mtime >= time.time() - _FORGOTTEN:
+            if path.stat().st_mtime >= time.time() - _MAX_COPY_AGE_SECONDS:
                 continue
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -90,41 +108,43 @@ def forget_copies() -> None:
                 path.unlink()
 
 
-_LOST = "The stored file is not there any more, or not whole. Send the document again."
+_LOST = "The stored file is missing or incomplete. Send the document again."
 
 
 def _download(original: Original, copy: IO[bytes]) -> None:
     count, digest = 0, hashlib.sha256()
-    with opened(original) as file:
-        for piece in file.chunks(PIECE):
-            count += len(piece)
+    with open_original(original) as file:
+        for data in file.chunks(READ_BYTES):
+            count += len(data)
             if count > original.size:
                 break
-            digest.update(piece)
-            copy.write(piece)
+            digest.update(data)
+            copy.write(data)
     copy.flush()
     if count != original.size or digest.hexdigest() != original.sha256:
         raise StorageFailed(_LOST, is_retryable=False)
 
 
-class _Counted(File):
-    """Read once, from where it stands to its end. No seeking: bytes that a storage read twice would count twice."""
+class _HashingReader(File):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Counts and hashes what is read. It cannot seek: bytes that a storage read twice would count twice."""
 
-    def __init__(self, content: IO[bytes], most: int) -> None:
+    def __init__(self, content: IO[bytes], max_bytes: int) -> None:
         super().__init__(content, "content")
-        self._content, self._most = content, most
+        self._content, self._max_bytes = content, max_bytes
         self.count, self.sha256 = 0, hashlib.sha256()
 
     def read(self, size: int | None = -1) -> bytes:
         data: bytes = self._content.read(-1 if size is None else size)
         self.count += len(data)
-        if self.count > self._most:
-            raise DocumentTooLarge(f"A file may have {self._most:,} bytes (RAG_MAX_FILE_BYTES), and this has more.")
+        if self.count > self._max_bytes:
+            raise DocumentTooLarge(
+                f"A file may have {self._max_bytes:,} bytes (RAG_MAX_FILE_BYTES), and this one has more."
+            )
         self.sha256.update(data)
         return data
 
     def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
-        while data := self.read(chunk_size or PIECE):
+        while data := self.read(chunk_size or READ_BYTES):
             yield data
 
     def seekable(self) -> bool:
@@ -139,5 +159,5 @@ def _translated() -> Iterator[Any]:
         raise StorageFailed(_LOST, is_retryable=False) from error
     except Exception as error:
         if isinstance(error, OSError) or type(error).__module__.startswith(_BUCKET_LIBRARIES):
-            raise StorageFailed("The storage of files does not answer. Try again in a moment.") from error
+            raise StorageFailed("The file storage does not answer. Try again in a moment.") from error
         raise

@@ -37,7 +37,7 @@ def test_pieces_come_with_the_same_vectors_each_once_and_without_punctuation(emb
 
 def test_windows_of_a_long_text_are_equal_and_whole() -> None:
     for length in (0, 1, 253, 254, 255, 508, 509, 3000):
-        windows = local._windows(list(range(length)), 254)
+        windows = local._split_evenly(list(range(length)), 254)
         assert [piece for window in windows for piece in window] == list(range(length))
         assert len(windows) == max(1, -(-length // 254))
         sizes = {len(window) for window in windows}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from rag.errors import EmbeddingFailed
-from rag.providers.http.openai_client import retry_after
+from rag.providers.http.openai_client import parse_retry_after
 from tests.providers.test_embedders import remote
 from tests.support.provider_server import ProviderServer
 
@@ -104,7 +104,7 @@ def test_retry_after_in_every_spelling() -> None:
         ({"retry-after": "soon"}, None),
     ):
         expected = None if seconds is None else pytest.approx(seconds, abs=2 if seconds == 60 else 0.001)
-        assert retry_after(headers) == expected, headers
+        assert parse_retry_after(headers) == expected, headers
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -20,7 +20,7 @@ from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
 from accounts.models import User
-from accounts.sign_in.jwt_keys import KeyRing, key_id
+from accounts.sign_in.jwt_keys import MultiKeyTokenBackend, key_id
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import registry
@@ -95,9 +95,9 @@ def test_session_cookies_are_for_https_and_out_of_reach_of_scripts() -> None:
 # Tokens.
 
 
-def ring(key: str, *old: str) -> KeyRing:
+def ring(key: str, *old: str) -> MultiKeyTokenBackend:
     given: Any = SimpleNamespace(SIGNING_KEY=key, AUDIENCE="ragsite", ISSUER="ragsite", LEEWAY=0)
-    return KeyRing(given, [*old])
+    return MultiKeyTokenBackend(given, [*old])
 
 
 def accepted(world: World, token: str) -> bool:
@@ -180,7 +180,7 @@ def test_weak_keys_are_an_error_of_a_deployment(settings: Any) -> None:
 
 
 def test_the_ring_is_what_is_used() -> None:
-    assert isinstance(state.token_backend, KeyRing)
+    assert isinstance(state.token_backend, MultiKeyTokenBackend)
     assert key_id(api_settings.SIGNING_KEY) == jwt.get_unverified_header(state.token_backend.encode({}))["kid"]
 
 
@@ -205,15 +205,15 @@ PRIVATE = [
 def test_private_addresses_in_every_spelling(url: str, settings: Any) -> None:
     settings.RAG_ALLOWED_PRIVATE_HOSTS = []
     with pytest.raises(outbound.ForbiddenAddress, match="RAG_ALLOWED_PRIVATE_HOSTS"):
-        outbound.require_allowed(url)
+        outbound.check_allowed(url)
 
 
 def test_public_addresses_and_what_the_operator_allows(settings: Any) -> None:
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["10.1.0.0/16", "localhost"]
     for url in ("http://93.184.215.14/", "http://[2606:4700::1]/", "http://10.1.2.3/", "http://localhost:11434/v1"):
-        outbound.require_allowed(url)
+        outbound.check_allowed(url)
     with pytest.raises(outbound.ForbiddenAddress):
-        outbound.require_allowed("http://10.2.0.1/")
+        outbound.check_allowed("http://10.2.0.1/")
 
 
 def remote(provider: ProviderServer, **fields: Any) -> EmbeddingModel:

@@ -13,17 +13,18 @@ from ragsite.postgres.models import UUIDModel
 
 from .originals import Original
 
-# A B-tree entry holds at most 2,704 bytes; `path` is in a unique index.
+# A B-tree entry has at most 2,704 bytes, and `path` is in a unique index.
 MAX_PATH_BYTES = 2000
 
 
 def content_hash(text: str) -> str:
-    """What stands in for a client's hash: SHA-256 of the text, in hexadecimal."""
+    """Return the hash of a document whose client sent none: SHA-256 of the text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class DocumentQuerySet(SourceContentQuerySet):
     def live(self) -> "DocumentQuerySet":
+        """Documents that are not deleted."""
         return self.filter(deleted_at=None)
 
     def matching(self, filters: Filters) -> "DocumentQuerySet":
@@ -33,37 +34,37 @@ class DocumentQuerySet(SourceContentQuerySet):
         )
 
     def unpurged(self) -> "DocumentQuerySet":
-        """Deleted, and their chunks may still be there."""
+        """Deleted documents that may still have chunks."""
         return self.filter(deleted_at__isnull=False, chunk_count__gt=0)
 
 
 class Document(UUIDModel):
-    """A deleted one is found by nobody; its row stays for a while to say that its path was deleted, and when."""
+    """A document of a data source. The row of a deleted one stays for a while, as a record of when it was deleted."""
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="documents")
     path = models.TextField()
     title = models.TextField()
     uri = models.TextField(blank=True)
-    # Effective: as it was given, else the MIME type that it is read as.
+    # As it was submitted, otherwise the MIME type that it was parsed as.
     content_type = models.CharField(max_length=200)
-    # Effective: the document's own if it has one, else its source's.
+    # As it was submitted, otherwise the source's.
     source_type = models.CharField("type", max_length=10, choices=SourceType.choices)
     lang = models.CharField("language", max_length=20, blank=True)
     tags = ArrayField(models.TextField(), default=list, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     date = models.DateTimeField(null=True, blank=True)
-    # What was read from it: searched, shown and cited.
+    # The parsed text, which is searched, shown and cited.
     text = models.TextField()
     original = models.ForeignKey(Original, models.SET_NULL, null=True, blank=True, related_name="documents")
     content_hash = models.CharField(max_length=200)
-    # How its chunks were made: a repeat with other options is a change.
+    # The options of its chunks: submitting it again with other options is a change.
     chunk_size = models.PositiveIntegerField()
     chunk_overlap = models.PositiveIntegerField()
     chunk_count = models.PositiveIntegerField()
-    # What it counts in its organisation's quota: its text as UTF-8, and its original.
+    # What it counts in the quota: its text in UTF-8, and its uploaded file.
     bytes = models.PositiveBigIntegerField(default=0)
-    # The submission that wrote this version, or the deletion that ended it. UUIDv7: an older submission that finishes
-    # later changes nothing.
+    # The submission that wrote this version, or the deletion. UUIDv7: an older submission that finishes later changes
+    # nothing.
     revision = models.UUIDField()
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -79,7 +80,7 @@ class Document(UUIDModel):
             ),
         )
         indexes = (
-            # Every search asks which documents these are; nearly always there is none.
+            # Every search reads the ids of these documents; there are rarely any.
             models.Index(
                 fields=["id"], condition=Q(deleted_at__isnull=False, chunk_count__gt=0), name="document_unpurged"
             ),

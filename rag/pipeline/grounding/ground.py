@@ -10,7 +10,7 @@ from rag.errors import GenerationFailed, GroundingFailed
 from rag.pipeline.retrieval.standout_score import standout_score_alone
 from rag.providers import registry
 from rag.providers.base import LanguageModel
-from rag.providers.http.bounded import storable
+from rag.providers.http.bounded import remove_unstorable
 from rag.text.words import query_language
 from rag.types import Context, Grounding, Message, Passage
 
@@ -102,7 +102,7 @@ def _assess_with_model(model: LanguageModel, context: Context, local: Grounding)
         reply = model.complete([Message("system", _JUDGE), Message("user", context.prompt)], temperature=0)
         verdict = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
         score = min(1.0, max(0.0, float(verdict["score"])))
-        gaps = tuple(storable(str(gap))[:200] for gap in list(verdict.get("gaps", []))[:20])
+        gaps = tuple(remove_unstorable(str(gap))[:200] for gap in list(verdict.get("gaps", []))[:20])
         is_groundable = bool(verdict["groundable"])
     except GenerationFailed as error:
         raise GroundingFailed(

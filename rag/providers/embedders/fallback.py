@@ -11,7 +11,7 @@ logger = structlog.get_logger(__name__)
 
 
 class FallbackEmbedder:
-    """Asks the second embedder for what the first one fails to embed."""
+    """Embeds with the second embedder what the first one fails to embed."""
 
     def __init__(self, first: Embedder, second: Embedder) -> None:
         """Both must embed with the same model."""

@@ -232,4 +232,5 @@ def _pooled(windows: Sequence[_Window], vectors: Vectors, texts: int) -> Vectors
     total = np.zeros((texts, vectors.shape[1]), np.float32)
     lengths = np.array([max(len(window.ids), 1) for window in windows], np.float32)
     np.add.at(total, [window.text_index for window in windows], vectors * lengths[:, None])
-    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+    normalized: Vectors = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+    return normalized

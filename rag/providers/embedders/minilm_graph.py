@@ -1,9 +1,9 @@
-"""The network of all-MiniLM-L6-v2 as an ONNX graph, made from its weights: no torch, no download.
+"""The network of all-MiniLM-L6-v2 as an ONNX graph, built from its weights without torch or a download.
 
 BERT with six layers (Devlin et al. 2019), mean pooling and L2 norm (Reimers & Gurevych 2019) in the graph. The
 fused operators of onnxruntime (com.microsoft) are written directly. Inputs: input_ids, attention_mask, int64
-(batch, pieces). Outputs: embedding, float32 (batch, 384), and hidden, float32 (batch, pieces, 384): what the last layer
-says of each piece, before it is pooled. An output that is not asked for costs nothing.
+(batch, tokens). Outputs: embedding, float32 (batch, 384), and hidden, float32 (batch, tokens, 384): the last layer
+before pooling. An output that is not requested costs nothing.
 """
 
 import json
@@ -54,7 +54,7 @@ def build(folder: Path) -> bytes:
         hidden = _layer(graph, weights, f"encoder.layer.{layer}.", hidden, mask, config)
     graph.node("Identity", hidden, output="hidden")
     _pool(graph, hidden)
-    return _model(graph, config["hidden_size"]).SerializeToString()
+    return bytes(_model(graph, config["hidden_size"]).SerializeToString())
 
 
 def _embeddings(graph: _Graph, weights: dict[str, Any], epsilon: float) -> str:
@@ -106,7 +106,7 @@ def _layer(graph: _Graph, weights: dict[str, Any], name: str, hidden: str, mask:
 
 
 def _pool(graph: _Graph, hidden: str) -> None:
-    """Sum over the real pieces, then norm: dividing by their number would cancel out."""
+    """Sum over the real tokens, then normalize: dividing by their number would cancel out."""
     mask = graph.node("Unsqueeze", graph.node("Cast", "attention_mask", to=TensorProto.FLOAT), graph.ints(-1))
     total = graph.node("ReduceSum", graph.node("Mul", hidden, mask), graph.ints(1), keepdims=0)
     norm = graph.node("Clip", graph.node("ReduceL2", total, axes=[1], keepdims=1), graph.constant(np.float32(1e-12)))

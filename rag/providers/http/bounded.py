@@ -1,5 +1,5 @@
-"""What an outside service sends, read with bounds: it may trickle, never end, point elsewhere, or send what nobody can
-store."""
+"""Reads responses of external services within limits: they may be slow, endless, redirect, or contain text that cannot
+be stored."""
 
 import contextlib
 import time
@@ -10,23 +10,25 @@ import httpx2
 
 from . import outbound
 
-# Of one answer, and of one line of a stream.
-MOST_BYTES = 8 * 1024 * 1024
-MOST_LINE_BYTES = 1024 * 1024
+# Of one response, and of one line of a stream.
+MAX_BYTES = 8 * 1024 * 1024
+MAX_LINE_BYTES = 1024 * 1024
 
 
-class Client(httpx2.Client):
-    """Follows no redirect, whatever is usual: questions, passages and keys go to the configured endpoint and nowhere
-    else. Closed with whoever used it."""
+class BoundedClient(httpx2.Client):
+    """An HTTP client that follows no redirects: questions, passages and keys go to the configured endpoint only.
+
+    It is closed when it is garbage collected.
+    """
 
     def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
-        """guarded: connects to nothing within private networks (rag.providers.http.outbound)."""
+        """guarded: refuse to connect to private networks (rag.providers.http.outbound)."""
         self._guarded = guarded
         super().__init__(timeout=timeout, follow_redirects=False)
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
         if self._guarded:
-            options["transport"] = outbound.Transport()
+            options["transport"] = outbound.GuardedTransport()
         return super()._init_transport(*args, **options)
 
     def __del__(self) -> None:
@@ -34,42 +36,58 @@ class Client(httpx2.Client):
             self.close()
 
 
-class TooMuch(ValueError):
-    """More than any answer has."""
+class ResponseTooLarge(ValueError):
+    """A response exceeds the limit."""
 
 
-def until(deadline: float, parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The parts as they come. deadline: of time.monotonic(). Raises TimeoutError once it has passed."""
+def read_until(deadline: float, parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts as they arrive.
+
+    Args:
+        deadline: A value of time.monotonic().
+        parts: Of a response's body.
+
+    Raises:
+        TimeoutError: The deadline has passed.
+    """
     for part in parts:
         if time.monotonic() > deadline:
             raise TimeoutError
         yield part
 
 
-def whole(parts: Iterable[bytes]) -> bytes:
-    """All of it. Raises TooMuch beyond MOST_BYTES."""
+def read_all(parts: Iterable[bytes]) -> bytes:
+    """Return the whole body.
+
+    Raises:
+        ResponseTooLarge: It has more than MAX_BYTES.
+    """
     content = bytearray()
     for part in parts:
         content += part
-        if len(content) > MOST_BYTES:
-            raise TooMuch
+        if len(content) > MAX_BYTES:
+            raise ResponseTooLarge
     return bytes(content)
 
 
-async def events_as_they_come(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """The data of server-sent events, each of one line, as JSON is sent. Raises TooMuch beyond MOST_LINE_BYTES."""
-    rest = bytearray()
+async def read_events(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield the data of server-sent events of one line each, as JSON is sent.
+
+    Raises:
+        ResponseTooLarge: A line has more than MAX_LINE_BYTES.
+    """
+    buffer = bytearray()
     async for part in parts:
-        rest += part
+        buffer += part
         if b"\n" in part:
-            *lines, rest = rest.split(b"\n")
+            *lines, buffer = buffer.split(b"\n")
             for line in lines:
                 if line.startswith(b"data:"):
                     yield bytes(line[5:]).strip()
-        if len(rest) > MOST_LINE_BYTES:
-            raise TooMuch
+        if len(buffer) > MAX_LINE_BYTES:
+            raise ResponseTooLarge
 
 
-def storable(text: str) -> str:
-    """The text without NUL and half characters, which JSON can write and neither PostgreSQL nor UTF-8 can."""
+def remove_unstorable(text: str) -> str:
+    """Return the text without NUL and lone surrogates, which JSON allows and PostgreSQL and UTF-8 do not."""
     return text.encode(errors="replace").decode().replace("\0", "")

@@ -1,4 +1,4 @@
-"""How many requests of a process may wait for a model at a time: one that hangs must not take every thread with it."""
+"""Limits how many requests of a process wait for a model at a time: one that hangs must not occupy every thread."""
 
 import contextlib
 import threading
@@ -9,27 +9,35 @@ from django.conf import settings
 from rag.errors import ProviderFailed
 
 
-class Turns:
-    """Of one kind of model."""
+class ConcurrencyLimiter:
+    """Counts the calls of one kind of model that are in progress."""
 
     def __init__(self) -> None:
-        self._taken = 0
-        self._changing = threading.Lock()
+        self._count = 0
+        self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def one(self, model: str, failure: type[ProviderFailed]) -> Iterator[None]:
-        """Raises the failure if RAG_MAX_MODEL_CALLS wait already."""
-        with self._changing:
-            if self._taken >= settings.RAG_MAX_MODEL_CALLS:
+    def slot(self, model: str, failure: type[ProviderFailed]) -> Iterator[None]:
+        """Count a call for the block.
+
+        Args:
+            model: The model's name, for the message.
+            failure: The exception to raise.
+
+        Raises:
+            ProviderFailed: As `failure`, if RAG_MAX_MODEL_CALLS calls are in progress already.
+        """
+        with self._lock:
+            if self._count >= settings.RAG_MAX_MODEL_CALLS:
                 raise failure(
                     f"Too many requests wait for {model} already. Try again in a moment.", is_rate_limited=True
                 )
-            self._taken += 1
+            self._count += 1
         try:
             yield
         finally:
-            with self._changing:
-                self._taken -= 1
+            with self._lock:
+                self._count -= 1
 
 
-LANGUAGE_MODELS, EMBEDDERS = Turns(), Turns()
+LANGUAGE_MODEL_CALLS, EMBEDDER_CALLS = ConcurrencyLimiter(), ConcurrencyLimiter()

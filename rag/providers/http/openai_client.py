@@ -1,4 +1,4 @@
-"""The openai client library as all providers use it: opened, closed, and its exceptions as ours."""
+"""The openai client library for all providers: creates its clients and translates its exceptions."""
 
 import email.utils
 import math
@@ -17,39 +17,48 @@ if TYPE_CHECKING:
 Failure = TypeVar("Failure", bound=ProviderFailed)
 
 
-# 502, 503 and 504 speak of the server; 500 may be about one text that it cannot work on.
-_FAILED_OF_IT = 500
-# Local servers ask for no key, but the client library insists on one.
+# 502, 503 and 504 are about the server; 500 may be about one text that it cannot process.
+_INTERNAL_ERROR = 500
+# Local servers need no key, but the client library requires one.
 NO_KEY = "none"
 
 
-def opened(*, api_key: str, base_url: str, guarded: bool = False, **options: Any) -> "openai.OpenAI":
-    """A client whose answers are bounded (rag.providers.http.bounded). base_url: empty for OpenAI's own.
+def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options: Any) -> "openai.OpenAI":
+    """Create a client that follows no redirects.
 
-    guarded: the address was not written by the operator (rag.providers.http.outbound).
+    Args:
+        api_key: Empty for none.
+        base_url: Empty for OpenAI's own.
+        guarded: Refuse private networks, because the operator did not set the address (rag.providers.http.outbound).
+        **options: Of openai.OpenAI.
     """
     import openai  # seconds of import, paid only where it is used
 
-    http_client = bounded.Client(timeout=options.get("timeout"), guarded=guarded)
+    http_client = bounded.BoundedClient(timeout=options.get("timeout"), guarded=guarded)
     return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
-def opened_asynchronously(*, api_key: str, base_url: str, **options: Any) -> "openai.AsyncOpenAI":
+def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai.AsyncOpenAI":
+    """Create an asynchronous client that follows no redirects, likewise."""
     import openai
 
-    # Questions and passages go to the configured endpoint, and not to wherever it points.
     http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=options.get("timeout"))
     return openai.AsyncOpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
-def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> Failure:
-    """The failure to raise, saying whether another try may help.
+def translate_error(error: "openai.APIError", model: str, failure: type[Failure]) -> Failure:
+    """Translate an exception of the library into one of ours, which says whether a retry may help.
 
-    The provider's own words are dropped: they may quote what was sent.
+    The provider's message is dropped: it may quote the request.
+
+    Args:
+        error: What the library raised.
+        model: The model's name, for the message.
+        failure: The class of the result.
     """
     import openai
 
-    wait = retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
+    wait = parse_retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
     match error:
         case openai.APITimeoutError():
             return failure(f"{model} did not answer in time.", is_timeout=True)
@@ -60,8 +69,8 @@ def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> 
         case openai.RateLimitError():
             return failure(f"{model} refuses more requests for now.", is_rate_limited=True, retry_after=wait)
         case openai.InternalServerError():
-            said = f"{model} answered with an error of its own ({error.status_code})."
-            return failure(said, retry_after=wait, may_be_request_fault=error.status_code == _FAILED_OF_IT)
+            message = f"{model} answered with a server error ({error.status_code})."
+            return failure(message, retry_after=wait, may_be_request_fault=error.status_code == _INTERNAL_ERROR)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return failure(f"{model} does not accept the API key.", is_retryable=False)
         case openai.NotFoundError():
@@ -71,29 +80,29 @@ def translated(error: "openai.APIError", model: str, failure: type[Failure]) -> 
         case openai.APIStatusError():
             return failure(f"{model} refused the request ({error.status_code}).", is_retryable=False)
         case _:
-            return failure(f"{model} answered something that is not understood.")
+            return failure(f"{model} answered with something that cannot be read.")
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an answer asks to wait, from Retry-After (seconds, or an HTTP date) or Retry-After-Ms."""
-    milliseconds, written = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait, from Retry-After (RFC 9110, 10.2.3: seconds or an HTTP date) or Retry-After-Ms."""
+    milliseconds, value = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
     seconds = _number(milliseconds)
-    seconds = seconds / 1000 if seconds is not None else _number(written)
-    if seconds is None and (date := email.utils.parsedate_tz(written)):
-        seconds = _until(date)
+    seconds = seconds / 1000 if seconds is not None else _number(value)
+    if seconds is None and (date := email.utils.parsedate_tz(value)):
+        seconds = _seconds_until(date)
     return max(0.0, seconds) if seconds is not None else None
 
 
-def _number(written: str) -> float | None:
+def _number(value: str) -> float | None:
     try:
-        number = float(written)
+        number = float(value)
     except ValueError:
         return None
     return number if math.isfinite(number) else None
 
 
-def _until(date: tuple[Any, ...]) -> float | None:
+def _seconds_until(date: tuple[Any, ...]) -> float | None:
     try:
         return email.utils.mktime_tz(date) - time.time()
-    except (ValueError, OverflowError):  # no such day
+    except (ValueError, OverflowError):  # not a day of the calendar
         return None

@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK: a model of any OpenAI-compatible endpoint that may call tools before it answers."""
+"""Agent runs with the OpenAI Agents SDK: a model of any OpenAI-compatible endpoint may call tools before it answers."""
 
 import asyncio
 import contextvars
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from django.db import connections
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.providers.http.bounded import storable
-from rag.providers.http.concurrency import LANGUAGE_MODELS
-from rag.providers.http.openai_client import opened_asynchronously, translated
+from rag.providers.http.bounded import remove_unstorable
+from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
+from rag.providers.http.openai_client import open_async_client, translate_error
 from rag.types import AgentTool
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import openai
 
 _RETRIES = 2
-# Calls of the model in one run, and of tools: a model that asks for ever costs no more than this.
+# The most calls of the model, and of tools, in one run.
 MAX_TURNS = 8
 MAX_TOOL_CALLS = 16
 
 
 class AgentLoop:
-    """One model of one endpoint. A run ends within `timeout` seconds, whatever endpoint and tools do."""
+    """One model of one endpoint. A run ends within `timeout` seconds."""
 
     def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float) -> None:
         self.name = name
@@ -35,25 +35,38 @@ class AgentLoop:
         self._timeout = timeout
 
     def run(self, *, instructions: str, text: str, tools: Sequence[AgentTool]) -> str:
-        """The final answer, never empty. Raises GenerationFailed, and what a tool raises (but see AgentTool)."""
-        import agents  # seconds of import, paid only where it is used
+        """Let the model answer, with calls of the tools.
+
+        Args:
+            instructions: The system prompt.
+            text: The user's message.
+            tools: What the model may call.
+
+        Returns:
+            The final answer, never empty.
+
+        Raises:
+            GenerationFailed: The model did not answer in time, or not in text.
+            Exception: What a tool raises, except for InvalidRequest, which the model is told.
+        """
+        import agents  # takes seconds to import
         import openai
 
         calls = _ToolCalls()
         try:
-            with LANGUAGE_MODELS.one(self.name, GenerationFailed):
+            with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed):
                 answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
         except Exception as error:
             if calls.failure is not None:
                 raise calls.failure from calls.failure.__cause__
             match error:
                 case TimeoutError():
-                    late = f"{self.name} did not come to an answer within {self._timeout:g} s."
-                    raise GenerationFailed(late, is_timeout=True) from error
+                    message = f"{self.name} did not answer within {self._timeout:g} s."
+                    raise GenerationFailed(message, is_timeout=True) from error
                 case openai.APIError():
-                    raise translated(error, self.name, GenerationFailed) from error
+                    raise translate_error(error, self.name, GenerationFailed) from error
                 case agents.MaxTurnsExceeded():
-                    raise GenerationFailed(f"{self.name} did not come to an answer in {MAX_TURNS} turns.") from error
+                    raise GenerationFailed(f"{self.name} did not answer within {MAX_TURNS} turns.") from error
                 case (
                     agents.AgentsException()
                     | ValueError()
@@ -62,7 +75,7 @@ class AgentLoop:
                     | LookupError()
                     | RecursionError()
                 ):
-                    raise GenerationFailed(f"{self.name} answered something that is not understood.") from error
+                    raise GenerationFailed(f"{self.name} answered with something that cannot be read.") from error
             raise
         finally:
             calls.close()
@@ -78,52 +91,55 @@ class AgentLoop:
                 name="ragsite",
                 instructions=instructions,
                 model=agents.OpenAIChatCompletionsModel(self.name, client),
-                model_settings=agents.ModelSettings(),  # the SDK's own defaults suit OpenAI's models only
+                model_settings=agents.ModelSettings(),  # the SDK's defaults suit OpenAI's models only
                 tools=[_function_tool(tool, calls) for tool in tools],
             )
-            # Traces would go to OpenAI, whatever the endpoint.
+            # Traces would be sent to OpenAI, whatever the endpoint.
             config = agents.RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
             result = await agents.Runner.run(agent, text, max_turns=MAX_TURNS, run_config=config)
-        return storable(str(result.final_output or ""))
+        return remove_unstorable(str(result.final_output or ""))
 
     def _client(self) -> "openai.AsyncOpenAI":
-        return opened_asynchronously(
+        return open_async_client(
             api_key=self._api_key, base_url=self._base_url, timeout=self._timeout, max_retries=_RETRIES
         )
 
 
 class _ToolCalls:
-    """Runs the tools of one run, one call at a time, in a thread of its own: Django's database layer refuses to work
-    inside an event loop. failure: what ended the run."""
+    """Calls the tools of one run, one at a time, in a thread: Django's database layer refuses to work in an event loop.
+
+    Attributes:
+        failure: The exception of a tool that ended the run.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="agent-tools")
-        self._made = 0
+        self._count = 0
         self.failure: Exception | None = None
 
     async def call(self, tool: AgentTool, arguments: str) -> str:
-        """The tool's result as JSON."""
-        self._made += 1
-        if self._made > MAX_TOOL_CALLS:
-            return _complaint("No more tools can be called. Answer from what you have.")
+        """Return the tool's result as JSON, or a JSON object with an error that the model may correct."""
+        self._count += 1
+        if self._count > MAX_TOOL_CALLS:
+            return _error_json("No more tools can be called. Answer from what you have.")
         try:
             values = json.loads(arguments or "{}")
         except ValueError:
             values = None
         if not isinstance(values, dict):
-            return _complaint("The arguments must be one JSON object.")
+            return _error_json("The arguments must be one JSON object.")
         context = contextvars.copy_context()  # the log's request id
         try:
             result = await asyncio.get_running_loop().run_in_executor(self._thread, context.run, tool.call, values)
         except InvalidRequest as error:
-            return _complaint(error.message)
+            return _error_json(error.message)
         except Exception as error:
             self.failure = error
             raise
         return json.dumps(result)
 
     def close(self) -> None:
-        """Returns at once; a call that is still running is not waited for."""
+        """Return at once, without waiting for a call that is still running."""
         self._thread.submit(connections.close_all)
         self._thread.shutdown(wait=False)
 
@@ -139,9 +155,9 @@ def _function_tool(tool: AgentTool, calls: _ToolCalls) -> "agents.FunctionTool":
         description=tool.description,
         params_json_schema=dict(tool.input_schema),
         on_invoke_tool=invoke,
-        strict_json_schema=False,  # not every endpoint knows strict schemas; the tools check what they are given
+        strict_json_schema=False,  # not every endpoint knows strict schemas; the tools validate their arguments
     )
 
 
-def _complaint(message: str) -> str:
+def _error_json(message: str) -> str:
     return json.dumps({"error": message})

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's POST /chat/completions: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
+"""Any endpoint with OpenAI's POST /chat/completions: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
 
 import asyncio
 import contextlib
@@ -13,23 +13,23 @@ import httpx2
 
 from rag.errors import GenerationFailed
 from rag.providers.http import bounded
-from rag.providers.http.concurrency import LANGUAGE_MODELS
-from rag.providers.http.openai_client import opened, opened_asynchronously, translated
+from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
+from rag.providers.http.openai_client import open_async_client, open_client, translate_error
 from rag.types import Message
 
-from .aside import aside
+from .async_iteration import iterate_async
 
 if TYPE_CHECKING:
     import openai
 
-_ATTEMPTS = 3
-# Of one answer: more than models write.
-_MOST_CHARACTERS = 1_000_000
+_MAX_ATTEMPTS = 3
+# Of one answer: more than models generate.
+_MAX_CHARACTERS = 1_000_000
 Reply = TypeVar("Reply")
 
 
 class OpenAILanguageModel:
-    """One model of one endpoint. A call ends within `timeout` seconds, whatever the endpoint does."""
+    """One model of one endpoint. A call ends within `timeout` seconds."""
 
     def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float) -> None:
         self.name = name
@@ -38,58 +38,58 @@ class OpenAILanguageModel:
         self._timeout = timeout
 
     def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
-        _ = self._client  # imported and made before the time runs
-        with LANGUAGE_MODELS.one(self.name, GenerationFailed):
+        _ = self._client  # imported and created before the time starts
+        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed):
             deadline = time.monotonic() + self._timeout
-            return self._attempts(deadline, lambda: self._complete_once(messages, temperature, deadline))
+            return self._retry(deadline, lambda: self._complete_once(messages, temperature, deadline))
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        import openai  # noqa: F401  # seconds, before the time runs
+        import openai  # noqa: F401  # takes seconds, before the time starts
 
-        with LANGUAGE_MODELS.one(self.name, GenerationFailed):
-            yield from aside(lambda: self._speak(messages, temperature))
+        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed):
+            yield from iterate_async(lambda: self._generate(messages, temperature))
 
-    async def _speak(self, messages: Sequence[Message], temperature: float | None) -> AsyncIterator[str]:
+    async def _generate(self, messages: Sequence[Message], temperature: float | None) -> AsyncIterator[str]:
         length = 0
-        with self._reading():
+        with self._translated_reading_errors():
             async with (
                 asyncio.timeout(self._timeout),
-                self._asynchronous() as client,
-                await self._opened(client, messages, temperature) as reply,
+                self._async_client() as client,
+                await self._start_stream(client, messages, temperature) as reply,
             ):
-                async for data in bounded.events_as_they_come(reply.response.aiter_bytes()):
+                async for data in bounded.read_events(reply.response.aiter_bytes()):
                     if data == b"[DONE]":
                         return
-                    piece = _piece(data)
-                    length += len(piece)
-                    if length > _MOST_CHARACTERS:
-                        raise bounded.TooMuch
-                    if piece:
-                        yield piece
+                    delta = _parse_delta(data)
+                    length += len(delta)
+                    if length > _MAX_CHARACTERS:
+                        raise bounded.ResponseTooLarge
+                    if delta:
+                        yield delta
 
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
         request = self._request(messages, temperature, deadline)
-        # Read piece by piece: a server that trickles must not keep us beyond the deadline.
+        # Read in parts: a server that sends slowly must not delay the caller beyond the deadline.
         with (
             self._client.chat.completions.with_streaming_response.create(**request) as response,
-            self._reading(),
+            self._translated_reading_errors(),
         ):
-            content = bounded.whole(bounded.until(deadline, response.iter_bytes()))
+            content = bounded.read_all(bounded.read_until(deadline, response.iter_bytes()))
             text = json.loads(content)["choices"][0]["message"]["content"]
-        text = bounded.storable(text) if isinstance(text, str) else ""
+        text = bounded.remove_unstorable(text) if isinstance(text, str) else ""
         if not text.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
         return text
 
-    async def _opened(
+    async def _start_stream(
         self, client: "openai.AsyncOpenAI", messages: Sequence[Message], temperature: float | None
     ) -> Any:
-        """Tried again only until the first word: what was sent on cannot be taken back."""
+        """Open the stream, with retries. There are none later: text that was passed on cannot be taken back."""
         import openai
 
         deadline = time.monotonic() + self._timeout
         request = self._request(messages, temperature, deadline)
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             try:
                 return await client.chat.completions.create(**request, stream=True)
             except openai.APIError as error:
@@ -100,16 +100,16 @@ class OpenAILanguageModel:
     def _request(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> dict[str, Any]:
         request: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": each.role, "content": each.content} for each in messages],
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
             "timeout": max(0.1, deadline - time.monotonic()),
         }
         return request if temperature is None else {**request, "temperature": temperature}
 
-    def _attempts(self, deadline: float, call: Callable[[], Reply]) -> Reply:
-        """The call's result; after a passing failure another try, as long as there is time. Raises GenerationFailed."""
+    def _retry(self, deadline: float, call: Callable[[], Reply]) -> Reply:
+        """Return the call's result; retry temporary failures while there is time. Raises GenerationFailed."""
         import openai
 
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             try:
                 return call()
             except openai.APIError as error:
@@ -118,16 +118,16 @@ class OpenAILanguageModel:
         raise AssertionError  # the last attempt returns or raises
 
     def _pause(self, error: "openai.APIError", attempt: int, deadline: float) -> float:
-        """Seconds until the next attempt. Raises GenerationFailed if there is to be none."""
-        failure = translated(error, self.name, GenerationFailed)
+        """Return the seconds until the next attempt. Raises GenerationFailed if there is none."""
+        failure = translate_error(error, self.name, GenerationFailed)
         pause = _retry_after(error) or 0.25 * 2**attempt * random.uniform(1, 1.5)
-        if not failure.is_retryable or attempt == _ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
+        if not failure.is_retryable or attempt == _MAX_ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
             raise failure from error
         return pause
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        """What can go wrong with an answer that has begun, as GenerationFailed."""
+    def _translated_reading_errors(self) -> Iterator[None]:
+        """Translate errors while an answer is read into GenerationFailed."""
         try:
             yield
         except (TimeoutError, httpx2.TimeoutException) as error:
@@ -135,28 +135,28 @@ class OpenAILanguageModel:
                 f"{self.name} did not answer within {self._timeout:g} s.", is_timeout=True
             ) from error
         except httpx2.HTTPError as error:
-            raise GenerationFailed(f"{self.name} did not come to the end of its answer.") from error
+            raise GenerationFailed(f"{self.name} broke off its answer.") from error
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise GenerationFailed(f"{self.name} answered something that is not understood.") from error
+            raise GenerationFailed(f"{self.name} answered with something that cannot be read.") from error
 
     @functools.cached_property
     def _client(self) -> "openai.OpenAI":
-        return opened(api_key=self._api_key, base_url=self._base_url, max_retries=0)
+        return open_client(api_key=self._api_key, base_url=self._base_url, max_retries=0)
 
-    def _asynchronous(self) -> "openai.AsyncOpenAI":
-        """For one stream: its connection is closed with it."""
-        return opened_asynchronously(
-            api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout
-        )
+    def _async_client(self) -> "openai.AsyncOpenAI":
+        """Create a client for one stream: its connection is closed with it."""
+        return open_async_client(api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout)
 
 
-def answers(base_url: str, api_key: str) -> bool:
-    """Whether the endpoint answers, within three seconds. GET /models costs nothing; an endpoint that does not know it
-    or is busy answers, one that refuses the key does not."""
+def is_reachable(base_url: str, api_key: str) -> bool:
+    """Return whether the endpoint answers and accepts the key, within three seconds.
+
+    GET /models costs nothing. An endpoint that does not know it, or is busy, counts as reachable.
+    """
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         with (
-            httpx2.Client(timeout=1.5) as client,  # once for connecting, once for the answer
+            httpx2.Client(timeout=1.5) as client,  # each for connecting and for the answer
             client.stream("GET", base_url.rstrip("/") + "/models", headers=headers) as response,
         ):
             return response.status_code < 500 and response.status_code not in (401, 403)
@@ -164,18 +164,18 @@ def answers(base_url: str, api_key: str) -> bool:
         return False
 
 
-def _piece(data: bytes) -> str:
-    """The text in one event of a stream; many have none."""
+def _parse_delta(data: bytes) -> str:
+    """Return the text of one event of a stream; many have none."""
     event = json.loads(data)
     if "error" in event:
         raise ValueError
-    return bounded.storable(event["choices"][0]["delta"].get("content") or "") if event.get("choices") else ""
+    return bounded.remove_unstorable(event["choices"][0]["delta"].get("content") or "") if event.get("choices") else ""
 
 
 def _retry_after(error: "openai.APIError") -> float:
-    """The pause in seconds that the endpoint asks for, 0 if it does not."""
+    """Return the pause in seconds that the endpoint requests, or 0."""
     headers = getattr(getattr(error, "response", None), "headers", {})
     try:
         return max(0.0, float(headers.get("retry-after", 0)))
-    except ValueError:  # a date: rare, and the ordinary pause will do
+    except ValueError:  # a date, which is rare: the default pause will do
         return 0.0

@@ -1,5 +1,5 @@
-"""Any endpoint that speaks Cohere's POST /rerank, or nearly: Cohere, Jina, Voyage, vLLM, llama.cpp, and Text Embeddings
-Inference in a dialect of its own."""
+"""Any endpoint with Cohere's POST /rerank or a similar one: Cohere, Jina, Voyage, vLLM, llama.cpp, and Text Embeddings
+Inference (TEI), whose requests differ."""
 
 import functools
 import json
@@ -14,16 +14,23 @@ from rag.errors import RerankFailed
 from rag.providers.http import bounded
 from rag.types import Passage
 
-_MOST_CHARACTERS = 8_000
-# What Text Embeddings Inference takes in one request unless its operator allows more.
-_MOST_TEXTS = 32
+_MAX_CHARACTERS = 8_000
+# What TEI accepts in one request unless its operator allows more.
+_MAX_TEI_TEXTS = 32
 
 
 class CohereReranker:
-    def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float, is_tei: bool = False) -> None:
-        """base_url: with the version, for example https://api.cohere.com/v2. timeout: seconds for all calls together.
+    """Scores passages with an endpoint."""
 
-        is_tei: the endpoint is Text Embeddings Inference.
+    def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float, is_tei: bool = False) -> None:
+        """Configure an endpoint.
+
+        Args:
+            name: The model.
+            base_url: With the version, for example https://api.cohere.com/v2.
+            api_key: Empty for none.
+            timeout: In seconds, for all requests together.
+            is_tei: The endpoint is TEI.
         """
         self.name = name
         self._address = base_url.rstrip("/") + "/rerank"
@@ -32,13 +39,12 @@ class CohereReranker:
         self._is_tei = is_tei
 
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        # Voyage refuses empty texts.
-        texts = [f"{passage.title}\n{passage.text}"[:_MOST_CHARACTERS].strip() or "-" for passage in passages]
+        # Voyage rejects empty texts.
+        texts = [f"{passage.title}\n{passage.text}"[:_MAX_CHARACTERS].strip() or "-" for passage in passages]
         deadline = time.monotonic() + self._timeout
         try:
-            return _shares(
-                [score for request in self._requests(query, texts) for score in self._ask(request, deadline)]
-            )
+            scores = [score for request in self._requests(query, texts) for score in self._send(request, deadline)]
+            return _to_probabilities(scores)
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise RerankFailed(f"{self.name} did not answer in time.", is_timeout=True) from error
         except httpx2.HTTPStatusError as error:
@@ -47,36 +53,36 @@ class CohereReranker:
         except httpx2.HTTPError as error:
             raise RerankFailed(f"{self.name} cannot be reached.") from error
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise RerankFailed(f"{self.name} answered something that is not understood.") from error
+            raise RerankFailed(f"{self.name} answered with something that cannot be read.") from error
 
     def _requests(self, query: str, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """All texts are to be judged, so none says how many: the field is called top_n, or top_k, and Voyage refuses
-        what it does not know."""
+        """No request limits the number of results, which are all needed: that field is top_n or top_k, and Voyage
+        rejects fields that it does not know."""
         if not self._is_tei:
             yield {"model": self.name, "query": query, "documents": texts}
             return
-        for start in range(0, len(texts), _MOST_TEXTS):
-            yield {"query": query, "texts": texts[start : start + _MOST_TEXTS], "truncate": True}
+        for start in range(0, len(texts), _MAX_TEI_TEXTS):
+            yield {"query": query, "texts": texts[start : start + _MAX_TEI_TEXTS], "truncate": True}
 
-    def _ask(self, request: dict[str, Any], deadline: float) -> list[float]:
-        """The scores in the order of the texts."""
+    def _send(self, request: dict[str, Any], deadline: float) -> list[float]:
+        """Return the scores in the order of the texts."""
         with self._client.stream("POST", self._address, json=request, headers=self._headers) as response:
             response.raise_for_status()
-            reply = json.loads(bounded.whole(bounded.until(deadline, response.iter_bytes())))
+            reply = json.loads(bounded.read_all(bounded.read_until(deadline, response.iter_bytes())))
         if self._is_tei:
             scores = {int(row["index"]): float(row["score"]) for row in reply}
             return [scores[index] for index in range(len(request["texts"]))]
-        rows = reply["data" if "data" in reply else "results"]  # Voyage's word, and everybody else's
+        rows = reply["data" if "data" in reply else "results"]  # Voyage's key, and everyone else's
         scores = {int(row["index"]): float(row["relevance_score"]) for row in rows}
         return [scores[index] for index in range(len(request["documents"]))]
 
     @functools.cached_property
-    def _client(self) -> bounded.Client:
-        return bounded.Client(timeout=self._timeout)
+    def _client(self) -> bounded.BoundedClient:
+        return bounded.BoundedClient(timeout=self._timeout)
 
 
-def _shares(scores: Sequence[float]) -> list[float]:
-    """0…1 in the same order. Some servers give what the model says as it is: then its logistic function."""
+def _to_probabilities(scores: Sequence[float]) -> list[float]:
+    """Return scores of 0...1 in the same order. Some servers return logits: then their logistic function."""
     if not all(math.isfinite(score) for score in scores):
         raise ValueError
     if all(0 <= score <= 1 for score in scores):

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from rag.errors import StorageFailed, UnknownSource
 from rag.models import DataSource, Document, IngestionDocument, Original
-from rag.models.content.originals import place
+from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 
 logger = structlog.get_logger(__name__)
@@ -85,7 +85,7 @@ def _create_rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Orig
         Original(source=source, name=file.name, content_type=file.content_type, size=0, sha256="") for file in files
     ]
     for original in originals:
-        original.file.name, original.check_at = place(original), timezone.now() + _UPLOAD_TIMEOUT
+        original.file.name, original.check_at = storage_path(original), timezone.now() + _UPLOAD_TIMEOUT
     with transaction.atomic(durable=True):
         source.lock_for_write(any_model=True)
         return Original.objects.bulk_create(originals)
@@ -94,7 +94,7 @@ def _create_rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Orig
 def _write_files(originals: Sequence[Original], files: Sequence[IncomingFile]) -> None:
     for original, file in zip(originals, files, strict=True):
         with file.open_content() as content:
-            written = file_storage.write(place(original), content, most=settings.RAG_MAX_FILE_BYTES)
+            written = file_storage.write(storage_path(original), content, max_bytes=settings.RAG_MAX_FILE_BYTES)
         original.size, original.sha256 = written.size, written.sha256
     if _save_sizes(originals) < len(originals):
         raise UnknownSource  # the source was deleted and purged before the files were complete
@@ -140,7 +140,7 @@ def purge_unused(*, deadline: float) -> None:
     """
     while time.monotonic() < deadline and _purge_batch():
         pass
-    file_storage.forget_copies()
+    file_storage.delete_expired_copies()
 
 
 def delete_batch_of_source(source_id: uuid.UUID) -> bool:
@@ -190,7 +190,7 @@ def _delete(originals: Sequence[Original]) -> bool:
     removed_ids = []
     try:
         for original in originals:
-            file_storage.remove(place(original))
+            file_storage.delete(storage_path(original))
             removed_ids.append(original.pk)
     except StorageFailed as error:
         logger.warning("originals_not_removed", cause=type(error.__cause__).__name__)

@@ -35,7 +35,7 @@ def check_agent_components() -> dict[str, bool | None]:
     database = _database()
     store = database and _vector_index()
     return {
-        "language_model": registry.language_model_answers(),
+        "language_model": registry.is_language_model_reachable(),
         "vector_store": store,
         "retrieval": store and _embedding_model(),
     }

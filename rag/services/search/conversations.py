@@ -139,18 +139,18 @@ def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: qu
     question = turn.question
     assert question is not None
     earlier = query_rewriting.earlier_questions(messages)
-    if not earlier or not query_rewriting.may_depend(question.text):
+    if not earlier or not query_rewriting.may_be_follow_up(question.text):
         return question
     timeout_seconds = min(_REWRITING_TIMEOUT_SECONDS, settings.LLM_TIMEOUT)
     model = registry.language_model(turn.generation.model, timeout=timeout_seconds)
-    rewritten = query_rewriting.rewritten(question.text, messages, model) if model else ""
+    rewritten = query_rewriting.rewrite(question.text, messages, model) if model else ""
     if not rewritten:
-        if not query_rewriting.depends(question.text):
+        if not query_rewriting.is_follow_up(question.text):
             return question
         earlier_title, own_title = (
             _best_title(dataclasses.replace(question, text=text), selection) for text in (earlier, question.text)
         )
-        rewritten = query_rewriting.expanded(question.text, earlier, earlier_title=earlier_title, own_title=own_title)
+        rewritten = query_rewriting.expand(question.text, earlier, earlier_title=earlier_title, own_title=own_title)
     return dataclasses.replace(question, text=rewritten)
 
 

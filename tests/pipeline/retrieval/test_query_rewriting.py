@@ -18,12 +18,12 @@ TURNS = [*SAID, Message("user", "And in winter?")]
     "question", ["And in winter?", "What about dogs?", "Can I take them there?", "Helmets too?", "Und im Winter?", "?"]
 )
 def test_what_says_too_little_alone(question: str) -> None:
-    assert query_rewriting.depends(question)
+    assert query_rewriting.is_follow_up(question)
 
 
 def test_most_of_our_own_follow_ups_are_known_and_hardly_a_question_that_stands_alone_is_taken_for_one() -> None:
     dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
-    found = {alone: [query_rewriting.depends(each["asks"]) for each in dialogues if bool(each.get("alone")) is alone]
+    found = {alone: [query_rewriting.is_follow_up(each["asks"]) for each in dialogues if bool(each.get("alone")) is alone]
              for alone in (True, False)}  # fmt: skip
     assert sum(found[False]) >= 0.9 * len(found[False]) >= 40
     assert sum(found[True]) <= 2
@@ -34,7 +34,7 @@ def test_words_of_the_titles_say_what_it_is_about() -> None:
     assert earlier == "When does the pool open in summer?"
 
     def expanded(question: str, earlier_title: str, own_title: str = "Fish") -> str:
-        return query_rewriting.expanded(question, earlier, earlier_title=earlier_title, own_title=own_title)
+        return query_rewriting.expand(question, earlier, earlier_title=earlier_title, own_title=own_title)
 
     assert expanded("And in winter?", "Swimming pools") == "And in winter? pool"
     assert expanded("And in winter?", "p-17.md") == "And in winter? pool open summer"
@@ -58,7 +58,7 @@ def test_a_rewriting_is_one_line_about_the_conversation_or_none(
 ) -> None:
     provider.replies = [reply]
     model = OpenAILanguageModel(name="test-model", base_url=provider.base_url, api_key="", timeout=5)
-    assert query_rewriting.rewritten("And in winter?", TURNS, model) == used
+    assert query_rewriting.rewrite("And in winter?", TURNS, model) == used
     assert "When does the pool open in summer?" in provider.requests[0]["messages"][1]["content"]
     provider.fail(400)
-    assert query_rewriting.rewritten("And in winter?", TURNS, model) == ""
+    assert query_rewriting.rewrite("And in winter?", TURNS, model) == ""

@@ -22,7 +22,7 @@ def vectors() -> Vectors:
     random = np.random.default_rng(7)
     topics = random.standard_normal((30, 384))
     points = topics[random.integers(0, 30, CHUNKS)] + 0.6 * random.standard_normal((CHUNKS, 384))
-    return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True), np.float32)
 
 
 def fill(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[uuid.UUID, list[uuid.UUID]]:

@@ -49,7 +49,7 @@ def add_missing(signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:
             "FOR KEY SHARE OF chunk SKIP LOCKED ON CONFLICT DO NOTHING",
             [list(signatures), [rows.tobytes() for rows in signatures.values()]],
         )
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def next_without(source_id: uuid.UUID, *, after: uuid.UUID, limit: int) -> tuple[list[uuid.UUID], uuid.UUID | None]:

@@ -143,7 +143,7 @@ def delete_next(
     chunks = Chunk.objects.filter(source=source_id)
     if after:
         chunks = chunks.filter(pk__gt=after)
-    ids = list(chunks.order_by("pk").values_list("pk", flat=True)[:limit])
+    ids: list[uuid.UUID] = list(chunks.order_by("pk").values_list("pk", flat=True)[:limit])
     if not ids:
         return None
     vectors = EMBEDDING_TABLES[model.dimensions].objects.filter(chunk__in=ids, model=model)

@@ -1,0 +1,72 @@
+"""Iterates an asynchronous generator from synchronous code that can stop waiting for it."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+
+# The caller gets control at least this often.
+POLL_SECONDS = 1.0
+
+
+def iterate_async(generate: Callable[[], AsyncIterator[str]]) -> Iterator[str]:
+    """Run the generator in a thread with an event loop, and yield its values.
+
+    Closing this iterator cancels the generator wherever it waits, and closes its connections. A thread that reads a
+    socket synchronously could not be cancelled.
+
+    Args:
+        generate: Creates the generator. Its exceptions are raised here.
+
+    Yields:
+        Its values as they arrive, and "" after each second without one.
+    """
+    running = _RunningGenerator(generate)
+    thread = threading.Thread(target=running.run, name="language-model", daemon=True)
+    thread.start()
+    try:
+        while (value := running.next()) is not None:
+            yield value
+    finally:
+        running.stop()
+        thread.join(POLL_SECONDS)  # with a limit: a DNS lookup cannot be cancelled
+
+
+class _RunningGenerator:
+    def __init__(self, generate: Callable[[], AsyncIterator[str]]) -> None:
+        self._generate = generate
+        self._values: queue.SimpleQueue[str | Exception | None] = queue.SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+        self._task = self._loop.create_task(self._collect())
+
+    def run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.get_loop().run_until_complete(self._task)
+
+    def next(self) -> str | None:
+        """Return the next value, "" if there is none for a second, None at the end."""
+        try:
+            value = self._values.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            return ""
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    def stop(self) -> None:
+        if not self._loop.is_closed():
+            try:
+                self._loop.call_soon_threadsafe(self._task.cancel)
+            except RuntimeError:  # the loop has ended meanwhile
+                return
+
+    async def _collect(self) -> None:
+        try:
+            async for value in self._generate():
+                self._values.put(value)
+        except asyncio.CancelledError:
+            return
+        except Exception as error:
+            self._values.put(error)
+            return
+        self._values.put(None)
