@@ -150,7 +150,7 @@ def _submodules(folder: Path) -> Iterator[str]:
 
 # How Python, the shell and make read a variable of the environment.
 _READ = re.compile(
-    r"""(?:env\.\w+|environ\.get|environ\.setdefault|environ\.pop|getenv|_ORIGINAL_ENVIRONMENT\.get)\(\s*["']([A-Z][A-Z0-9_]+)["']"""
+    r"""(?:env\.\w+|environ\.(?:get|setdefault|pop)|getenv|_ORIGINAL_ENVIRONMENT\.get)\(\s*["']([A-Z][A-Z0-9_]+)["']"""
     r"""|environ\[["']([A-Z][A-Z0-9_]+)["']\]|["']([A-Z]+_API_KEY)["']:"""
 )
 _SHELL = re.compile(r"\$[{(]{0,2}([A-Z][A-Z0-9_]+)|^([A-Z][A-Z0-9_]+) *[?:]?=", re.MULTILINE)
