@@ -24,7 +24,7 @@ def main(datasets: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from rag.providers.embedders.local import WINDOW, LocalEmbedder, _Window, _windows
+    from rag.providers.embedders.local import WINDOW, LocalEmbedder, _split_evenly, _Window
 
     cache = Path(os.environ["RAGSITE_DATA"]) / "models"
     embedder = LocalEmbedder(cache=cache, threads=2)
@@ -36,7 +36,7 @@ def main(datasets: Path) -> None:
         def embed(texts: list[str]) -> np.ndarray:
             rows = []
             for text in texts:
-                parts = _windows(_pieces(embedder, text), size)
+                parts = _split_evenly(_pieces(embedder, text), size)
                 weights = np.array([len(part) for part in parts], np.float32)
                 rows.append((of_windows(parts) * weights[:, None]).sum(axis=0))
             return _unit(np.stack(rows))
@@ -63,7 +63,7 @@ def _pieces(embedder: Any, text: str) -> list[int]:
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str, float]]]:

@@ -44,7 +44,10 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         ("/agent/respond", lambda question: {"query": question}),
         ("/api/v1/search", lambda question: {"query": question}),
     ):
-        http, bare, sql, words = [], [], [], []
+        http: list[float] = []
+        bare: list[float] = []
+        sql: list[float] = []
+        words: list[float] = []
         for question in questions[:10] + questions:  # the first ten warm both processes
             http.append(_timed(setting.post, path.split()[0], body(question))[0])
             seconds, vector = _timed(embed, question)
@@ -103,7 +106,7 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
 
 
 def _fill(setting: Setting, count: int, texts: list[str]) -> None:
-    """Chunks of random words, as frequent as they are in the texts, with random vectors and pieces."""
+    """Chunks of random words, as frequent as they are in the texts, with random vectors and token signatures."""
     from django.db import transaction
 
     from rag.models import Document

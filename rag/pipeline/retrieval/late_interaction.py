@@ -69,8 +69,8 @@ def max_similarities(query: TokenVectors, passages: Sequence[TokenSignatures]) -
     """
     starts = np.cumsum([0, *(len(passage) for passage in passages[:-1])])
     similarities = _scaled_similarities(query, np.concatenate(passages))
-    best: Vectors = np.maximum.reduceat(similarities, starts, axis=0) / np.sqrt(query.shape[1])
-    return best.astype(np.float32, copy=False)
+    best = np.maximum.reduceat(similarities, starts, axis=0) / np.sqrt(query.shape[1])
+    return np.asarray(best, np.float32)
 
 
 def token_similarities(query: TokenVectors, passage: TokenSignatures) -> TokenVectors:

@@ -128,7 +128,10 @@ class ChunkStore(Protocol):
     call each at most once per transaction and towards its end.
     """
 
-    dimensions: Sequence[int]
+    @property
+    def dimensions(self) -> Sequence[int]:
+        """The lengths of vectors that the store can keep."""
+        ...
 
     # --- Writing
 

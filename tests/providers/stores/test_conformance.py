@@ -387,7 +387,7 @@ def test_vectors_of_a_second_model(store: ChunkStore, world: World, second_model
     assert set(found.dense_ids) == set(chunk_ids[:2])
     assert store.delete_vectors(source.pk, second_model, after=None, limit=1) == chunk_ids[0]
     assert store.count_chunks_without_vector(source.pk, second_model) == 1
-    position = chunk_ids[0]
+    position: uuid.UUID | None = chunk_ids[0]
     while position := store.delete_vectors(source.pk, second_model, after=position, limit=1):
         pass
     assert search(store, "", vectors[0], within, mode=Mode.DENSE).dense_ids == ()
