@@ -88,7 +88,7 @@ def _events(user: User) -> Iterator[dict[str, Any]]:
         yield {**values, "by_themselves": is_actor, **({"address": event.address} if is_actor else {})}
 
 
-def _iterate(rows: QuerySet[Any, dict[str, Any]]) -> Iterable[dict[str, Any]]:
+def _iterate(rows: QuerySet[Any, Any]) -> Iterable[dict[str, Any]]:
     return rows.iterator(chunk_size=_ROWS_PER_QUERY)
 
 
