@@ -26,20 +26,20 @@ admin.site.unregister([TOTPDevice, StaticDevice])
 admin.site.unregister(Group)
 
 
-class UserCreationForm(AdminUserCreationForm):
+class UserCreationForm(AdminUserCreationForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     class Meta:
         model = User
         fields = ("email", "name")
 
 
-class UserForm(UserChangeForm):
+class UserForm(UserChangeForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     class Meta:
         model = User
         fields = "__all__"
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin):
+class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     form: Any = UserForm
     add_form: Any = UserCreationForm
     ordering = ("email",)
@@ -60,7 +60,8 @@ class UserAdmin(DjangoUserAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         devices = TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True)
-        return super().get_queryset(request).annotate(second_factor=Exists(devices))
+        users: QuerySet[User] = super().get_queryset(request).annotate(second_factor=Exists(devices))
+        return users
 
     @admin.display(description="second factor", boolean=True)
     def has_second_factor(self, user: Any) -> bool:
@@ -73,7 +74,7 @@ class UserAdmin(DjangoUserAdmin):
 
 
 @admin.register(AccessAttempt)
-class FailedSignInAdmin(admin.ModelAdmin):
+class FailedSignInAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Failures to sign in that still count, and the locks that follow from them. Deleting one releases it."""
 
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "is_locked")

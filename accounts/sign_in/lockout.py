@@ -26,7 +26,7 @@ logger = structlog.get_logger(__name__)
 _WHY = "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
 
 
-class LockoutHandler(AxesDatabaseHandler):
+class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped library
     """With a limit of its own for an address, and a reset that a guesser cannot use."""
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
@@ -38,7 +38,7 @@ class LockoutHandler(AxesDatabaseHandler):
     def reset_user_attempts(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
         """Those for this account only: a guesser with an account of his own must not begin anew by signing in there."""
         of_account, _ = self.filter_user_attempts(request, credentials)
-        return of_account.delete()[0]
+        return int(of_account.delete()[0])
 
     def seconds_left(self, request: Any, credentials: dict[str, Any]) -> int:
         of_account, of_address = self.get_user_attempts(request, credentials)

@@ -25,12 +25,12 @@ CODE_REQUIRED = "This account has a second factor: give the code of your authent
 
 
 def is_enabled() -> bool:
-    return settings.RAG_STAFF_OTP != "off"
+    return bool(settings.RAG_STAFF_OTP != "off")
 
 
 def has_second_factor(user: User) -> bool:
     """Whether this user has confirmed a device."""
-    return TOTPDevice.objects.filter(user=user, confirmed=True).exists()
+    return bool(TOTPDevice.objects.filter(user=user, confirmed=True).exists())
 
 
 def is_required_to_sign_in(user: User) -> bool:

@@ -30,7 +30,8 @@ class PeopleAdmin(ScopedAdmin):
     """Rows of one organisation, shown and chosen only within the organisations that the user manages."""
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.model._default_manager.filter(organization__in=manageable_organizations(request))
+        queryset: QuerySet[Any] = self.model._default_manager.all()
+        return queryset.filter(organization__in=manageable_organizations(request))
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
         organizations = manageable_organizations(request)
@@ -82,7 +83,9 @@ class OrganizationAdmin(ScopedAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return request.user.is_active and request.user.is_superuser
 
-    def save_model(self, request: HttpRequest, obj: Organization, form: ModelForm, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Organization, form: "ModelForm[Organization]", change: bool
+    ) -> None:
         super().save_model(request, obj, form, change)
         if not change:
             Role.objects.bulk_create(
@@ -99,7 +102,7 @@ def _not_held(actor: User, organization: Organization, permissions: set[str]) ->
     return {permission for permission in permissions if (organization.pk, permission) not in held}
 
 
-class RoleForm(forms.ModelForm):
+class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text="What it allows."
     )
@@ -137,7 +140,7 @@ class TeamAdmin(PeopleAdmin):
         return team.memberships.count()
 
 
-class MembershipForm(forms.ModelForm):
+class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     actor: User
 
     def clean(self) -> dict[str, Any]:

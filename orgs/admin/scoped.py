@@ -23,7 +23,9 @@ def organizations_with_permission(request: HttpRequest, permission: Permission) 
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
     """The sidebar offers what the page's forms may offer, and no name from elsewhere."""
 
-    def field_choices(self, field: Any, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, Any]]:
+    def field_choices(
+        self, field: Any, request: HttpRequest, model_admin: "admin.ModelAdmin[Any]"
+    ) -> list[tuple[str, Any]]:
         rows = (
             model_admin.selectable_rows(request, field.remote_field.model)
             if isinstance(model_admin, ScopedAdmin)
@@ -34,7 +36,7 @@ class ScopedRelatedFilter(admin.RelatedFieldListFilter):
         return [(str(row.pk), str(row)) for row in rows[:200]]
 
 
-class ScopedAdmin(admin.ModelAdmin):
+class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Subclasses say which rows are visible, which rows of other models may be chosen, and who may come in at all.
 
     Django's own model permissions are not asked: what somebody may do follows from their roles in organisations.

@@ -77,7 +77,8 @@ class SourceContentAdmin(ScopedAdmin):
     """The admin of data sources and of models with a `source`, for users who may manage the source."""
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.model.objects.visible_to(get_caller(request), Action.MANAGE)
+        rows: QuerySet[Any] = self.model.objects.visible_to(get_caller(request), Action.MANAGE)
+        return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
         return managed_organizations(request).exists()

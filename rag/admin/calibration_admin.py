@@ -12,7 +12,7 @@ _PLOT_SIZE, _MARGIN = 220, 40
 
 
 @admin.register(Calibration)
-class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):
+class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     list_display = ("model", "mode", "questions", "error", "high", "medium", "at")
     list_select_related = ("model",)
     fields = (

@@ -1,5 +1,7 @@
 """The action "Parse again" of documents and of data sources."""
 
+from typing import Any
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -15,7 +17,7 @@ _NOTHING_QUEUED = (
 )
 
 
-def reparse(page: admin.ModelAdmin, request: HttpRequest, documents: QuerySet[Document]) -> None:
+def reparse(page: "admin.ModelAdmin[Any]", request: HttpRequest, documents: QuerySet[Document]) -> None:
     """Parse documents again from their stored originals or texts, where the user may send documents."""
     try:
         jobs = reparsing.reparse_documents(get_caller(request), documents)

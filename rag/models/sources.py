@@ -2,7 +2,7 @@
 
 from functools import reduce
 from operator import or_
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import connection, models
@@ -154,7 +154,7 @@ class DataSource(TrackedModelMixin, UUIDModel):
             raise ModelChanged
 
 
-class SourceContentQuerySet(TrackedQuerySet):
+class SourceContentQuerySet(TrackedQuerySet[Any]):
     """Rows that belong to a data source: they are visible to whoever sees the source."""
 
     def visible_to(self, caller: Caller, action: Action) -> Self:

@@ -97,7 +97,8 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
     prefixed, embedder = model.query_prefix + text, registry.embedder(model)
     if embedder is registry.token_embedder(model):
         return _embed_locally(prefixed)[0]
-    return embedder.embed([prefixed])[0]
+    vector: Vectors = embedder.embed([prefixed])[0]
+    return vector
 
 
 def question_token_vectors(text: str) -> TokenVectors:

@@ -96,7 +96,7 @@ class SpooledUploadHandler(FileUploadHandler):
         self.file.write(raw_data)
         self._end += len(raw_data)
 
-    def file_complete(self, file_size: int) -> UploadedFile:
+    def file_complete(self, file_size: int) -> "UploadedFile[bytes]":
         self._complete += 1
         part: Any = _Part(self.file, self._start, file_size)
         return UploadedFile(part, self.file_name, self.content_type, file_size, self.charset, self.content_type_extra)

@@ -52,7 +52,7 @@ _TRANSFER_ENCODING = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
 _TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
-class Connection(TConn):
+class Connection(TConn):  # type: ignore[misc]  # untyped library
     """A client connection and the part of its next request that the event loop has read.
 
     Attributes:
@@ -117,18 +117,18 @@ class Body:
 
     def read(self, *size: int | None) -> bytes:
         try:
-            return self._body.read(*size)
+            return bytes(self._body.read(*size))
         except errors.ParseException as error:
             raise OSError("invalid chunk in the request body") from error
 
     def readline(self, *size: int | None) -> bytes:
         try:
-            return self._body.readline(*size)
+            return bytes(self._body.readline(*size))
         except errors.ParseException as error:
             raise OSError("invalid chunk in the request body") from error
 
 
-class Worker(ThreadWorker):
+class Worker(ThreadWorker):  # type: ignore[misc]  # untyped library
     """gunicorn's threaded worker, with requests read by the event loop."""
 
     pending_conns: deque[Any]

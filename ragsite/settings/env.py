@@ -10,7 +10,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = Path(os.environ.get("RAGSITE_DATA") or BASE_DIR / "var" / "run").resolve()
 
 
-class RecordingEnv(environ.Env):
+class RecordingEnv(environ.Env):  # type: ignore[misc]  # untyped library
     """An environment that records which variables the settings read.
 
     Attributes:

@@ -13,7 +13,7 @@ from rag.models import GoldenQuestion
 from rag.services.evaluation import golden_questions, quality
 
 
-class GoldenQuestionForm(forms.ModelForm):
+class GoldenQuestionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     class Meta:
         model = GoldenQuestion
         fields = ("source", "question", "path", "passage", "active")

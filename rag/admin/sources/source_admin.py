@@ -43,7 +43,8 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
         live = Count("documents", filter=Q(documents__deleted_at=None))
-        return super().get_queryset(request).annotate(document_count=live)
+        sources: QuerySet[DataSource] = super().get_queryset(request).annotate(document_count=live)
+        return sources
 
     def get_urls(self) -> list[URLPattern]:
         """Adds the pages of a data source that are not Django's own."""

@@ -15,7 +15,7 @@ from rag.admin.base import selectable_rows
 from rag.models import DataSource, EmbeddingModel, Grant
 
 
-class SourceForm(forms.ModelForm):
+class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     class Meta:
         model = DataSource
         fields = (
@@ -51,7 +51,7 @@ def _organization(source: DataSource) -> Organization | None:
     return source.organization if source.organization_id else None
 
 
-class GrantFormSet(forms.BaseInlineFormSet):
+class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Rejects grants that would have no effect: of another organisation, or not for the source's visibility."""
 
     def clean(self) -> None:
@@ -66,7 +66,7 @@ class GrantFormSet(forms.BaseInlineFormSet):
             if form.has_changed() and form not in self.deleted_forms and not form.errors:
                 self._check(form)
 
-    def _check(self, form: forms.ModelForm) -> None:
+    def _check(self, form: "forms.ModelForm[Grant]") -> None:
         grantees = [(kind, form.cleaned_data[kind]) for kind in Grant.COUNTS_FOR if form.cleaned_data.get(kind)]
         if len(grantees) != 1:
             form.add_error(None, "Choose exactly one user, role or team in each row.")
@@ -89,7 +89,7 @@ class GrantFormSet(forms.BaseInlineFormSet):
             form.add_error(kind, message)
 
 
-class GrantInline(admin.TabularInline):
+class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscriptable at runtime
     model = Grant
     formset = GrantFormSet
     extra = 1

@@ -129,7 +129,7 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
         raise _UploadRejected(400, error.message) from error
 
 
-def _paths(request: HttpRequest, files: list[UploadedFile]) -> list[str]:
+def _paths(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> list[str]:
     """The paths of the files in the dragged folder, from the page's script; without the script their names."""
     names = [file.name or "" for file in files]
     try:

@@ -53,7 +53,7 @@ class Link(Text):
         return value
 
 
-class Anything(serializers.Field):
+class Anything(serializers.Field):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Accepts any JSON value; the serializer validates it."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -84,7 +84,7 @@ class Tags(BoundedList):
             raise ValidationError(_first_message(error.detail)) from None
 
 
-class Metadata(serializers.Field):
+class Metadata(serializers.Field):  # type: ignore[type-arg]  # not subscriptable at runtime
     """A JSON object that PostgreSQL can store as jsonb."""
 
     def __init__(self, name: str, **options: Any) -> None:

@@ -81,7 +81,8 @@ def _stream_rest(events: AnswerEvents[Result], sources: Callable[[Retrieval], An
         try:
             event = next(events)
         except StopIteration as end:
-            return end.value
+            result: Result = end.value
+            return result
         finally:
             connection.close()  # generating checked access again; release the connection until the next check
         yield _render_event(event, sources)

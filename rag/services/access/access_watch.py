@@ -50,6 +50,7 @@ def watch_access(events: AnswerEvents[Result], caller: Caller) -> AnswerEvents[R
     """
     source_ids: set[UUID] = set()
     checked_at = time.monotonic()
+    result: Result
     with closing(events):
         while True:
             try:

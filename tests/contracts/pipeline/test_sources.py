@@ -222,7 +222,7 @@ def rows_of(source: DataSource) -> int:
     tables: list[Any] = [Chunk, Document, IngestionJob, Grant, *EMBEDDING_TABLES.values()]
     count = sum(table.objects.filter(source=source.pk).count() for table in tables)
     jobs = IngestionDocument.objects.filter(job__source=source.pk).count()
-    return count + jobs + DataSource.objects.filter(pk=source.pk).count()
+    return int(count + jobs + DataSource.objects.filter(pk=source.pk).count())
 
 
 def test_a_deleted_source_is_gone_at_once_and_purged_afterwards(

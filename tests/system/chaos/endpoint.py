@@ -19,13 +19,13 @@ class Endpoint(ProviderServer):
         self._opened = threading.Event()
         self._reached = threading.Event()
         self.latency = 0.0  # seconds
-        self.answered: list[int] = []  # texts of each answered request since the last `hold`
+        self.answered_batch_sizes: list[int] = []  # texts of each answered request since the last `hold`
 
     def hold(self, word: str) -> None:
         """Delay requests with this word in a text until `release`."""
         self._opened.clear()
         self._reached.clear()
-        self.answered.clear()
+        self.answered_batch_sizes.clear()
         self._word = word
 
     def reached(self) -> bool:
@@ -43,11 +43,11 @@ class Endpoint(ProviderServer):
             self._reached.set()
             self._opened.wait(25)
         time.sleep(self.latency)
-        self.answered.append(len(texts))
+        self.answered_batch_sizes.append(len(texts))
         return super().answer(path, body)
 
     def _vector(self, text: str) -> np.ndarray:
-        return np.sum([_direction(word, self.dimensions) for word in text.split() or [""]], axis=0).round(2)
+        return np.asarray(np.sum([_direction(word, self.dimensions) for word in text.split() or [""]], axis=0).round(2))
 
 
 def _ignore(*_: object) -> None:

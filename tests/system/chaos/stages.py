@@ -108,7 +108,9 @@ def after_parsing(scenario: Scenario) -> None:
 def in_the_middle_of_embedding(scenario: Scenario) -> None:
     """The document has several batches of chunks; the marker is in the last batch."""
     with scenario.embedding_blocked():
-        scenario.require(max(scenario.run.endpoint.answered, default=0) >= 128, "no batch of it was answered")
+        scenario.require(
+            max(scenario.run.endpoint.answered_batch_sizes, default=0) >= 128, "no batch of it was answered"
+        )
         scenario.require(scenario.is_old(), "it is written already")
         scenario.run.site.kill_worker()
 

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.http import QueryDict
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import action
@@ -47,7 +48,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
             response_example(examples.QUEUED_JOB, "Job", status=202),
         ],
     )
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> HttpResponseBase:
         values = _validate_submission(request)
         source = lookup.get_source_to_ingest(
             get_caller(request), values["dataSourceId"], organization=organization_to_write(request)
