@@ -18,9 +18,11 @@ _MAX_CHUNKS_WITH_SIGNATURES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedTexts:
-    """Attributes:
-    vectors: float16 (texts, dimensions), as they are stored.
-    signatures: Of each text; empty if the model's chunks have none.
+    """The vectors of texts, and their token signatures.
+
+    Attributes:
+        vectors: float16 (texts, dimensions), as they are stored.
+        signatures: Of each text; empty if the model's chunks have none.
     """
 
     vectors: HalfVectors

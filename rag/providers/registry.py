@@ -45,6 +45,7 @@ def token_embedder(model: EmbeddingModel) -> TokenEmbedder | None:
 
 @functools.cache
 def local_embedder() -> LocalEmbedder:
+    """Return the embedder of this machine's CPU, one per process."""
     return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=settings.RAG_EMBEDDING_THREADS)
 
 

@@ -1,4 +1,4 @@
-"""Step: answer and context -> does the context support the answer? (agent contract, GroundingValidatorTool)"""
+"""Step: answer and context -> does the context support the answer (agent contract, GroundingValidatorTool)."""
 
 import re
 from collections.abc import Sequence

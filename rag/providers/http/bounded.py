@@ -1,5 +1,7 @@
-"""Reads responses of external services within limits: they may be slow, endless, redirect, or contain text that cannot
-be stored."""
+"""Reads responses of external services within limits.
+
+They may be slow, endless, redirect, or contain text that cannot be stored.
+"""
 
 import contextlib
 import time

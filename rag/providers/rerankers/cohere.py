@@ -1,5 +1,7 @@
-"""Any endpoint with Cohere's POST /rerank or a similar one: Cohere, Jina, Voyage, vLLM, llama.cpp, and Text Embeddings
-Inference (TEI), whose requests differ."""
+"""Rerankers behind Cohere's POST /rerank or a similar endpoint.
+
+Cohere, Jina, Voyage, vLLM and llama.cpp share the format of requests; Text Embeddings Inference (TEI) has its own.
+"""
 
 import functools
 import json
@@ -56,8 +58,11 @@ class CohereReranker:
             raise RerankFailed(f"{self.name} answered with something that cannot be read.") from error
 
     def _requests(self, query: str, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """No request limits the number of results, which are all needed: that field is top_n or top_k, and Voyage
-        rejects fields that it does not know."""
+        """Return the bodies of the requests.
+
+        None limits the number of results, which are all needed: that field is top_n or top_k, and Voyage rejects
+        unknown fields.
+        """
         if not self._is_tei:
             yield {"model": self.name, "query": query, "documents": texts}
             return

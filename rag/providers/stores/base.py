@@ -55,8 +55,11 @@ class MetadataUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ScopeQuery:
-    """A query in one scope. vector: float32 (dimensions,), of length 1, of the scope's model; None searches by words
-    alone."""
+    """A query in one scope.
+
+    Attributes:
+        vector: float32 (dimensions,), of length 1, of the scope's model. None searches by words alone.
+    """
 
     scope: Scope
     vector: Vectors | None

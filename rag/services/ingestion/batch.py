@@ -42,6 +42,7 @@ class ParsedWork:
 
     @property
     def source(self) -> DataSource:
+        """The data source of the document."""
         return self.row.job.source
 
 

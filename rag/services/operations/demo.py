@@ -21,6 +21,8 @@ DOCS = Path(settings.BASE_DIR) / "docs"
 
 @dataclass(frozen=True)
 class Account:
+    """A demo account: roles and teams are of its organisation."""
+
     email: str
     name: str
     organization: str
@@ -39,6 +41,8 @@ ACCOUNTS = (
 
 @dataclass(frozen=True)
 class Source:
+    """A demo data source: role, team and user are whom it is granted to, according to its visibility."""
+
     organization: str
     slug: str
     name: str

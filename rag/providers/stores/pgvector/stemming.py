@@ -75,8 +75,10 @@ class Stemmer:
         return cache
 
     def _stems(self, words: set[str], config: str) -> dict[str, str]:
-        """The stem of each word, empty for stop words. Words with digits or underscores are not stemmed, as in
-        PostgreSQL."""
+        """Return the stem of each word, empty for stop words.
+
+        Words with digits or underscores are not stemmed, as in PostgreSQL.
+        """
         stems = {word: word for word in words if _IS_CODE.search(word)}
         letters = words - stems.keys()
         ascii_words = {word for word in letters if word.isascii()}

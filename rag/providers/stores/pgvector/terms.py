@@ -168,6 +168,6 @@ def _array_bytes(terms: Sequence[int]) -> bytes:
 
 
 def _sparse_bytes(terms: Sequence[int], weights: Sequence[float]) -> bytes:
-    """pgvector's binary format of a sparse vector."""
+    """Pgvector's binary format of a sparse vector."""
     header = struct.pack(">iii", TERM_DIMENSIONS, len(terms), 0)
     return header + np.array(terms, ">i4").tobytes() + np.array(weights, ">f4").tobytes()

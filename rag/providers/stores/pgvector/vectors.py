@@ -94,8 +94,10 @@ def update_filters(document: Document) -> None:
 
 
 def chunks_without_vector(source_id: uuid.UUID, model: EmbeddingModel) -> QuerySet[Chunk]:
-    """Return the source's chunks that need a vector of the model: not those of deleted documents, which no search
-    finds."""
+    """Return the source's chunks that need a vector of the model.
+
+    Chunks of deleted documents need none: no search returns them.
+    """
     vectors = EMBEDDING_TABLES[model.dimensions].objects.filter(chunk=OuterRef("pk"), model=model)
     return Chunk.objects.filter(~Exists(vectors), source=source_id, document__deleted_at=None)
 
