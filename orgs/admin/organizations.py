@@ -212,12 +212,12 @@ class ApiKeyAdmin(PeopleAdmin):
         lists = (("sources", key.source_ids), ("networks", key.networks))
         return ", ".join(f"{name}: {len(each)}" for name, each in lists if each is not None) or "—"
 
-    @admin.action(description="Revoke the chosen keys", permissions=["view"])
+    @admin.action(description="Revoke the selected keys", permissions=["view"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         number = service.revoke(keys)
         messages.success(request, f"Revoked: {number}. There is no way back.")
 
-    @admin.action(description="End the chosen keys in 24 hours, for their users to replace them", permissions=["view"])
+    @admin.action(description="Expire the selected keys in 24 hours", permissions=["view"])
     def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
         """No successor is made here: whoever makes one reads it."""
         number = service.expire_by(keys, timezone.now() + service.DEFAULT_OVERLAP)
