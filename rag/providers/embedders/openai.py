@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio, TEI, a gateway."""
+"""Any endpoint that speaks OpenAI's embeddings API: OpenAI, Ollama, vLLM, LM Studio, TEI, a gateway."""
 
 import functools
 import json

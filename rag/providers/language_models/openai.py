@@ -1,4 +1,4 @@
-"""Any endpoint with OpenAI's POST /chat/completions: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
+"""Any endpoint with OpenAI's chat completions API: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
 
 import asyncio
 import contextlib
@@ -151,7 +151,7 @@ class OpenAILanguageModel:
 def is_reachable(base_url: str, api_key: str) -> bool:
     """Return whether the endpoint answers and accepts the key, within three seconds.
 
-    GET /models costs nothing. An endpoint that does not know it, or is busy, counts as reachable.
+    Listing the models costs nothing. An endpoint that does not know it, or is busy, counts as reachable.
     """
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:

@@ -1,4 +1,4 @@
-"""Rerankers behind Cohere's POST /rerank or a similar endpoint.
+"""Rerankers behind Cohere's rerank API or a similar endpoint.
 
 Cohere, Jina, Voyage, vLLM and llama.cpp share the format of requests; Text Embeddings Inference (TEI) has its own.
 """
