@@ -86,7 +86,7 @@ def test_rows_show_themselves_to_whom_they_are_open(world: oracle.World) -> None
 
 def open_sources(action: str) -> list[uuid.UUID]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT rag_open_sources(%s)", [action])
+        cursor.execute("SELECT rag_visible_sources(%s)", [action])
         return list(cursor.fetchone()[0])
 
 

@@ -1,5 +1,6 @@
--- Whoever migrates owns the tables and becomes these roles; if that is no superuser, it needs CREATEROLE, or somebody
--- makes the roles beforehand (docs/operations/install.md). Roles are the whole cluster's: another database may have made them.
+-- The database roles of the application. The role that migrates owns the tables and may switch to these. If it is not a
+-- superuser it needs CREATEROLE, or an administrator creates the roles first (docs/operations/install.md). Roles belong
+-- to the whole cluster: another database of it may have created them.
 DO $$
 DECLARE name text;
 BEGIN
@@ -8,7 +9,7 @@ BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', name);
             END IF;
-        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;  -- at this very moment
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;  -- created concurrently
         END;
         IF NOT pg_has_role(current_user, name, 'SET') THEN
             EXECUTE format('GRANT %I TO CURRENT_USER WITH INHERIT FALSE', name);

@@ -1,95 +1,100 @@
--- Which sources are open to the transaction's user, by the transaction's key if there is one: the access rule of
--- docs/contracts/access.md, from the rows as they are now. wanted: query, ingest, manage, write (either of the two) or view
--- (any of the three).
-CREATE FUNCTION rag_open_sources(wanted text) RETURNS uuid[]
+-- The access rule (docs/contracts/access.md) in SQL: the data sources that the transaction's user, restricted by the
+-- transaction's API key if it has one, may perform an action on. The action is query, ingest, manage, write (ingest or
+-- manage) or view (any of the three).
+CREATE FUNCTION rag_visible_sources(action text) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    me uuid := nullif(current_setting('rag.user', true), '');
-    by_key uuid := nullif(current_setting('rag.key', true), '');
-    only_these uuid[];
-    only_scopes text[];
-    to_query boolean;
-    to_ingest boolean;
-    to_manage boolean;
+    caller_id uuid := nullif(current_setting('rag.user', true), '');
+    key_id uuid := nullif(current_setting('rag.key', true), '');
+    key_sources uuid[];
+    key_scopes text[];
+    may_query boolean;
+    may_ingest boolean;
+    may_manage boolean;
 BEGIN
-    IF me IS NULL THEN
+    IF caller_id IS NULL THEN
         RETURN '{}';
     END IF;
-    IF by_key IS NOT NULL THEN
-        SELECT source_ids, scopes INTO only_these, only_scopes FROM orgs_apikey AS key
+    IF key_id IS NOT NULL THEN
+        SELECT source_ids, scopes INTO key_sources, key_scopes FROM orgs_apikey AS key
             JOIN orgs_organization AS organization ON organization.id = key.organization_id AND organization.is_active
             JOIN orgs_membership AS membership ON membership.organization_id = key.organization_id
                 AND membership.user_id = key.user_id AND membership.is_active
-            WHERE key.id = by_key AND key.user_id = me AND key.revoked_at IS NULL
+            WHERE key.id = key_id AND key.user_id = caller_id AND key.revoked_at IS NULL
                 AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp());
         IF NOT FOUND THEN
             RETURN '{}';
         END IF;
     END IF;
-    -- To VIEW, a key needs no scope in particular.
-    to_query := wanted = 'view' OR (wanted = 'query' AND coalesce('query' = ANY(only_scopes), true));
-    to_ingest := wanted = 'view' OR (wanted IN ('ingest', 'write') AND coalesce('ingest' = ANY(only_scopes), true));
-    to_manage := wanted = 'view' OR (wanted IN ('manage', 'write') AND coalesce('manage' = ANY(only_scopes), true));
+    -- Viewing needs no particular scope of the key.
+    may_query := action = 'view' OR (action = 'query' AND coalesce('query' = ANY(key_scopes), true));
+    may_ingest := action = 'view' OR (action IN ('ingest', 'write') AND coalesce('ingest' = ANY(key_scopes), true));
+    may_manage := action = 'view' OR (action IN ('manage', 'write') AND coalesce('manage' = ANY(key_scopes), true));
     RETURN ARRAY(
-        WITH RECURSIVE mine AS (
+        WITH RECURSIVE memberships AS (
             SELECT membership.id, membership.organization_id FROM orgs_membership AS membership
             JOIN orgs_organization AS organization ON organization.id = membership.organization_id
             JOIN accounts_user AS person ON person.id = membership.user_id
-            WHERE person.id = me AND person.is_active AND membership.is_active AND organization.is_active
-        ), held AS (
-            SELECT role.id, role.organization_id, role.permissions FROM mine
-            JOIN orgs_membership_roles AS holding ON holding.membership_id = mine.id
-            JOIN orgs_role AS role ON role.id = holding.role_id AND role.organization_id = mine.organization_id
-        ), joined AS (
-            SELECT team.id, team.organization_id, team.parent_id FROM mine
-            JOIN orgs_membership_teams AS joining ON joining.membership_id = mine.id
-            JOIN orgs_team AS team ON team.id = joining.team_id AND team.organization_id = mine.organization_id
+            WHERE person.id = caller_id AND person.is_active AND membership.is_active AND organization.is_active
+        ), held_roles AS (
+            SELECT role.id, role.organization_id, role.permissions FROM memberships
+            JOIN orgs_membership_roles AS membership_role ON membership_role.membership_id = memberships.id
+            JOIN orgs_role AS role ON role.id = membership_role.role_id
+                AND role.organization_id = memberships.organization_id
+        ), joined_teams AS (
+            SELECT team.id, team.organization_id, team.parent_id FROM memberships
+            JOIN orgs_membership_teams AS membership_team ON membership_team.membership_id = memberships.id
+            JOIN orgs_team AS team ON team.id = membership_team.team_id
+                AND team.organization_id = memberships.organization_id
             UNION
-            SELECT above.id, above.organization_id, above.parent_id FROM joined
-            JOIN orgs_team AS above ON above.id = joined.parent_id AND above.organization_id = joined.organization_id
-        ), granted AS (
+            SELECT parent_team.id, parent_team.organization_id, parent_team.parent_id FROM joined_teams
+            JOIN orgs_team AS parent_team ON parent_team.id = joined_teams.parent_id
+                AND parent_team.organization_id = joined_teams.organization_id
+        ), active_grants AS (
             SELECT source_id, user_id, role_id, team_id FROM rag_grant
             WHERE expires_at IS NULL OR expires_at > statement_timestamp()
         )
         SELECT source.id FROM rag_datasource AS source
         WHERE source.deleted_at IS NULL
-        AND (only_these IS NULL OR source.id = ANY(only_these))
+        AND (key_sources IS NULL OR source.id = ANY(key_sources))
         AND (
-            (to_query AND source.organization_id IN (SELECT organization_id FROM mine) AND (
+            (may_query AND source.organization_id IN (SELECT organization_id FROM memberships) AND (
                 source.visibility = 'public'
-                OR (source.visibility = 'personal' AND source.owner_id = me)
+                OR (source.visibility = 'personal' AND source.owner_id = caller_id)
                 OR (source.visibility = 'private'
-                    AND EXISTS (SELECT FROM granted WHERE source_id = source.id AND user_id = me))
+                    AND EXISTS (SELECT FROM active_grants WHERE source_id = source.id AND user_id = caller_id))
                 OR (source.visibility = 'role' AND EXISTS (
-                    SELECT FROM granted JOIN held ON held.id = granted.role_id
-                    WHERE source_id = source.id AND held.organization_id = source.organization_id))
+                    SELECT FROM active_grants JOIN held_roles ON held_roles.id = active_grants.role_id
+                    WHERE source_id = source.id AND held_roles.organization_id = source.organization_id))
                 OR (source.visibility = 'team' AND EXISTS (
-                    SELECT FROM granted JOIN joined ON joined.id = granted.team_id
-                    WHERE source_id = source.id AND joined.organization_id = source.organization_id))
+                    SELECT FROM active_grants JOIN joined_teams ON joined_teams.id = active_grants.team_id
+                    WHERE source_id = source.id AND joined_teams.organization_id = source.organization_id))
             ))
-            OR (to_ingest AND (
-                (source.owner_id = me AND source.organization_id IN (SELECT organization_id FROM mine))
+            OR (may_ingest AND (
+                (source.owner_id = caller_id AND source.organization_id IN (SELECT organization_id FROM memberships))
                 OR source.organization_id IN
-                    (SELECT organization_id FROM held WHERE 'sources.ingest' = ANY(permissions))
+                    (SELECT organization_id FROM held_roles WHERE 'sources.ingest' = ANY(permissions))
             ))
-            OR (to_manage AND (
-                source.organization_id IN (SELECT organization_id FROM held WHERE 'sources.manage' = ANY(permissions))
-                OR (EXISTS (SELECT FROM accounts_user WHERE id = me AND is_active AND is_superuser)
+            OR (may_manage AND (
+                source.organization_id IN
+                    (SELECT organization_id FROM held_roles WHERE 'sources.manage' = ANY(permissions))
+                OR (EXISTS (SELECT FROM accounts_user WHERE id = caller_id AND is_active AND is_superuser)
                     AND EXISTS (SELECT FROM orgs_organization WHERE id = source.organization_id AND is_active))
             ))
         )
     );
 END $$;
 
--- Where the user may make sources; by a restricted key nowhere.
-CREATE FUNCTION rag_creating_in() RETURNS uuid[]
+-- The organisations in which the user may create data sources; none with a key that is restricted to data sources.
+CREATE FUNCTION rag_source_creation_organizations() RETURNS uuid[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT ARRAY(
         SELECT membership.organization_id FROM orgs_membership AS membership
         JOIN orgs_organization AS organization ON organization.id = membership.organization_id
         JOIN accounts_user AS person ON person.id = membership.user_id
-        JOIN orgs_membership_roles AS holding ON holding.membership_id = membership.id
-        JOIN orgs_role AS role ON role.id = holding.role_id AND role.organization_id = membership.organization_id
+        JOIN orgs_membership_roles AS membership_role ON membership_role.membership_id = membership.id
+        JOIN orgs_role AS role ON role.id = membership_role.role_id
+            AND role.organization_id = membership.organization_id
         WHERE person.id = nullif(current_setting('rag.user', true), '')::uuid
         AND person.is_active AND membership.is_active AND organization.is_active
         AND 'sources.create' = ANY(role.permissions)

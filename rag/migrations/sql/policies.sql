@@ -3,11 +3,13 @@
 DO $$
 DECLARE
     -- Uncorrelated subqueries, so that PostgreSQL evaluates the access functions once per statement.
-    viewable CONSTANT text := $sql$(SELECT rag_open_sources('view'))::uuid[]$sql$;
-    writable CONSTANT text := $sql$(SELECT rag_open_sources('write'))::uuid[]$sql$;
+    viewable CONSTANT text := $sql$(SELECT rag_visible_sources('view'))::uuid[]$sql$;
+    writable CONSTANT text := $sql$(SELECT rag_visible_sources('write'))::uuid[]$sql$;
     -- Chunks and vectors: what the transaction declared, to query or to write.
     declared CONSTANT text :=
-        $sql$(SELECT rag_open_sources(coalesce(nullif(current_setting('rag.action', true), ''), 'query')))::uuid[]$sql$;
+        $sql$(SELECT rag_visible_sources(
+            coalesce(nullif(current_setting('rag.action', true), ''), 'query')
+        ))::uuid[]$sql$;
     caller CONSTANT text := $sql$(SELECT nullif(current_setting('rag.user', true), '')::uuid)$sql$;
     protected record;
 BEGIN
@@ -55,5 +57,5 @@ BEGIN
         'CREATE POLICY readers_delete ON rag_datasource FOR DELETE TO ragsite_reader USING (id = ANY(%s))', viewable
     );
     CREATE POLICY readers_insert ON rag_datasource FOR INSERT TO ragsite_reader
-        WITH CHECK (organization_id = ANY((SELECT rag_creating_in())::uuid[]));
+        WITH CHECK (organization_id = ANY((SELECT rag_source_creation_organizations())::uuid[]));
 END $$;
