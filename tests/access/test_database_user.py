@@ -25,15 +25,15 @@ from django.db import connection
 from orgs.models import Membership, Organization
 from accounts.models import User
 from rag.models import DataSource, EmbeddingModel
-from ragsite import identity
-from tests.factories import put
+from ragsite.postgres import identity
+from tests.support.factories import ingest_text
 home = Organization.objects.create(name="home", slug="home")
 user = User.objects.create_user("reader@home.example", "x")
 Membership.objects.create(user=user, organization=home)
 source = DataSource.objects.create(
     organization=home, slug="s", name="s", embedding_model=EmbeddingModel.objects.default()
 )
-put(source, "a", "Zebras have stripes.")
+ingest_text(source, "a", "Zebras have stripes.")
 with connection.cursor() as cursor:
     cursor.execute("SELECT current_user, session_user")
     print(*cursor.fetchone())
