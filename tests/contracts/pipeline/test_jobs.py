@@ -1,4 +1,4 @@
-"""the pipeline contract, sub-contract 1, over HTTP with a real worker."""
+"""The pipeline contract, sub-contract 1, over HTTP with a real worker."""
 
 import base64
 from collections.abc import Callable
@@ -147,7 +147,9 @@ def test_files_that_cannot_be_read_fail_alone(api: Api, live_world: World) -> No
     alone = editor.post(
         "/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(BROKEN, "application/pdf")]}
     ).body
-    factories.process_documents(ids=list(IngestionDocument.objects.filter(job=alone["jobId"]).values_list("pk", flat=True)))
+    factories.process_documents(
+        ids=list(IngestionDocument.objects.filter(job=alone["jobId"]).values_list("pk", flat=True))
+    )
     alone = editor.get(f"/api/rag/ingest/{alone['jobId']}").body
     assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)
 
@@ -236,7 +238,7 @@ def test_chunk_size_and_overlap(api: Api, live_world: World) -> None:
     assert len(sizes("d", chunkSize=64, chunkOverlap=32)) > len(small) > len(usual)
 
 
-def test_a_body_for_both_contracts_is_told_so(api: Api) -> None:
+def test_a_body_for_both_contracts_is_rejected(api: Api) -> None:
     """RESOLUTION: "A body with both `documents` and `text` is a 400 that says so"."""
     reply = api("editor").post("/api/rag/ingest", {"documents": [{"text": "a"}], "text": "b"})
     assert reply.status == 400
