@@ -105,7 +105,7 @@ def test_of_several_organisations_the_strictest_counts(world: World, settings: A
 
 
 def test_every_night_what_is_too_old_is_forgotten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_retention, "_BATCH", 2)
+    monkeypatch.setattr(history_retention, "_BATCH_SIZE", 2)
     ingest_text(world.source(), "a", "Zebras graze.")
     keep(world, days=10)
     for _ in range(3):

@@ -265,7 +265,7 @@ def test_what_is_spent_or_not_ones_own_is_not_replaced(world: World, made_by: Ca
 def test_the_limit_of_live_keys_holds_for_replacing_too(
     world: World, made_by: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "MOST_LIVE_KEYS", 1)
+    monkeypatch.setattr(service, "MAX_LIVE_KEYS", 1)
     key = world.key("editor").key
     assert made_by("editor", {}, f"/{key.pk}/rotate").status_code == 400
     key.refresh_from_db()

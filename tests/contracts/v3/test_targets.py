@@ -16,7 +16,7 @@ def test_a_10_kb_document_is_searchable_when_its_request_returns(api: Api) -> No
     document = {"source": "zoo", "path": "/zebras", "title": "Zebras", "text": "".join(sentences)[:10_000]}
     reply = editor.post("/api/rag/ingest", document)
     assert reply.status == 200
-    assert reply.body["chunksCreated"] > 5
+    assert reply.body["chunkCount"] > 5
     assert editor.post("/api/rag/search", {"query": "Which zebra has stripes?"}).body["results"]
 
 
