@@ -9,9 +9,9 @@ from rag.contracts.common.base import http_status, render_error
 from rag.errors import (
     DatabaseUnavailable,
     EmbeddingFailed,
+    ErrorKind,
     GroundingFailed,
     IndexUnavailable,
-    ErrorKind,
     NotGrounded,
     RagError,
     RerankFailed,

@@ -16,7 +16,7 @@ MAX_SELECTED_TEXT_CHARACTERS = 20_000
 
 
 class RespondIn(serializers.Serializer[Any]):
-    """The body of a request. `check_lengths` checks the lengths of the texts."""
+    """`query`: 3 to 2,000 characters. `user_selected_text`: at most 20,000 characters. Other lengths are a 422."""
 
     query = fields.Text("query", allow_blank=True)
     user_selected_text = fields.Text("user_selected_text", required=False, allow_null=True, allow_blank=True)

@@ -13,7 +13,7 @@ from rag.contracts.common.rate_limits import AGENT_REQUESTS
 from rag.services.operations import health
 from rag.services.search import agent, queries
 from rag.types import Question
-from ragsite.http.openapi import response_example, request_example
+from ragsite.http.openapi import request_example, response_example
 
 from . import errors, examples
 from .serializers import ErrorBody, HealthOut, RespondIn, RespondOut, check_lengths, health_out, respond_out

@@ -15,7 +15,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.services.search import queries
 from rag.types import ConfidentAnswer, GenerationOptions
-from ragsite.http.openapi import response_example, request_example
+from ragsite.http.openapi import request_example, response_example
 
 from . import answer_serializers, errors, examples, serializers
 
@@ -32,8 +32,8 @@ class Search(RetrievalViewSet):
     @extend_schema(
         operation_id="retrievalSearch",
         summary="Search chunks",
-        description="The chunks most similar to the query by cosine similarity, from data sources that the caller may "
-        "query.",
+        description="With `query_text`: the chunks most similar to it, by descending cosine similarity, from data "
+        "sources that the caller may query.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
         examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Chunks")],

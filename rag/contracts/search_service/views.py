@@ -10,7 +10,7 @@ from rag.contracts.common.base import ContractViewSet, get_caller, organization,
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services.search import history, queries
-from ragsite.http.openapi import response_example, request_example
+from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
 from . import errors, examples, serializers

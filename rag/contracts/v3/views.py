@@ -14,7 +14,7 @@ from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.services.ingestion import synchronous
 from rag.services.search import conversations, queries
 from rag.services.sources import lookup
-from ragsite.http.openapi import COMMON_STATUSES, response_example, request_example
+from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 
 from . import chat_serializers, errors, examples, serializers
 
@@ -30,7 +30,7 @@ class Ingest(V3ViewSet):
     @extend_schema(
         operation_id="v3Ingest",
         summary="Ingest one document",
-        description="Synchronous: the document is searchable once this responds.",
+        description="With `text`: ingests one document, which is searchable once this responds.",
         request=serializers.IngestIn,
         responses={200: serializers.IngestOut},
         examples=[request_example(examples.DOCUMENT, "Document"), response_example(examples.INGESTED, "Document")],
@@ -51,7 +51,7 @@ class Search(V3ViewSet):
     @extend_schema(
         operation_id="v3Search",
         summary="Search passages",
-        description="The passages most similar to the query, by descending cosine similarity.",
+        description="With `query`: the passages most similar to it, by descending cosine similarity.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
         examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Passages")],

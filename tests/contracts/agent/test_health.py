@@ -39,15 +39,15 @@ def test_healthy_without_a_language_model(api: Api) -> None:
         }
 
 
-def test_a_credential_is_asked_for(api: Api, provider: ProviderServer) -> None:
-    """Security: "All requests must include proper authentication headers". Nobody else causes calls of the model."""
+def test_a_credential_is_required(api: Api, provider: ProviderServer) -> None:
+    """Security: "All requests must include proper authentication headers". Anonymous requests do not call the model."""
     reply = api().get("/agent/health")
     assert reply.status == 401
     assert set(reply.body["error"]) == {"type", "message", "details", "timestamp"}
     assert provider.requests == []
 
 
-def test_a_configured_model_that_answers(api: Api, provider: ProviderServer) -> None:
+def test_a_configured_model_that_responds(api: Api, provider: ProviderServer) -> None:
     reply = api("member").get("/agent/health")
     assert (reply.status, reply.body["openai_connected"]) == (200, True)
     assert provider.requests == [{"path": "/v1/models", "key": "Bearer k"}]
@@ -56,7 +56,7 @@ def test_a_configured_model_that_answers(api: Api, provider: ProviderServer) -> 
 @pytest.mark.parametrize(
     ("status", "connected"), [(404, True), (429, True), (401, False), (403, False), (500, False), (503, False)]
 )
-def test_what_counts_as_an_answer(api: Api, provider: ProviderServer, status: int, connected: bool) -> None:
+def test_which_statuses_count_as_connected(api: Api, provider: ProviderServer, status: int, connected: bool) -> None:
     provider.fail(status)
     reply = api("member").get("/agent/health")
     assert reply.body["openai_connected"] is connected
@@ -64,7 +64,7 @@ def test_what_counts_as_an_answer(api: Api, provider: ProviderServer, status: in
     assert reply.body["qdrant_connected"] is True
 
 
-def test_asking_often_does_not_reach_the_model_often(api: Api, provider: ProviderServer) -> None:
+def test_frequent_checks_do_not_call_the_model_each_time(api: Api, provider: ProviderServer) -> None:
     member = api("member")
     for _ in range(5):
         assert member.get("/agent/health").status == 200
@@ -72,21 +72,21 @@ def test_asking_often_does_not_reach_the_model_often(api: Api, provider: Provide
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "not an address"])
-def test_a_configured_model_that_is_not_there(api: Api, settings: Any, address: str) -> None:
+def test_a_configured_model_that_is_unreachable(api: Api, settings: Any, address: str) -> None:
     settings.LLM_MODEL, settings.LLM_BASE_URL = "test-model", address
     reply = api("member").get("/agent/health")
     assert (reply.status, reply.body["status"], reply.body["openai_connected"]) == (503, "unhealthy", False)
 
 
-def test_a_model_that_keeps_silent_is_not_waited_for_long(api: Api, provider: ProviderServer) -> None:
+def test_a_model_that_does_not_respond_times_out(api: Api, provider: ProviderServer) -> None:
     member = api("member")
     provider.stall.clear()
-    begun = datetime.datetime.now(datetime.UTC)
+    started_at = datetime.datetime.now(datetime.UTC)
     assert member.get("/agent/health").status == 503
-    assert (datetime.datetime.now(datetime.UTC) - begun).total_seconds() < 5
+    assert (datetime.datetime.now(datetime.UTC) - started_at).total_seconds() < 5
 
 
-def test_retrieval_that_does_not_work(api: Api, live_world: World, settings: Any) -> None:
+def test_retrieval_that_fails(api: Api, live_world: World, settings: Any) -> None:
     settings.RAG_EMBEDDING_MODEL = "unknown"
     EmbeddingModel.objects.filter(name="unknown").delete()
     reply = api("member").get("/agent/health")
@@ -94,7 +94,7 @@ def test_retrieval_that_does_not_work(api: Api, live_world: World, settings: Any
     assert reply.body["qdrant_connected"] is True
 
 
-def test_a_database_that_does_not_answer_while_the_caller_is_looked_up() -> None:
+def test_a_database_outage_during_authentication() -> None:
     response = Agent(action="health").handle_exception(OperationalError("the server closed the connection"))
     assert response.status_code == 503
     assert (response.data["status"], response.data["qdrant_connected"]) == ("unhealthy", False)

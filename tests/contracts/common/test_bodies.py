@@ -1,4 +1,4 @@
-"""Bodies that are no JSON, too deep or in an odd charset: the client's error on every contract's path."""
+"""Bodies that are not JSON, too deeply nested or in an unusual charset are client errors in every contract."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebr
     ids=["nothing", "cut", "array", "string", "null", "bytes", "NaN", "deep", "surrogate"],
 )
 @pytest.mark.parametrize("path", ["/api/rag/ingest", "/api/rag/search", "/api/rag/retrieve"])
-def test_malformed_bodies_are_the_clients_error(api: Api, path: str, body: bytes) -> None:
+def test_malformed_bodies_are_client_errors(api: Api, path: str, body: bytes) -> None:
     reply = api("editor").post(path, body)
     assert reply.status == 400
     assert set(reply.body) == {"error", "message", "details"}
@@ -28,13 +28,13 @@ def test_malformed_bodies_are_the_clients_error(api: Api, path: str, body: bytes
 
 @pytest.mark.parametrize("charset", ["punycode", "utf-16", "nonsense"])
 def test_every_body_is_read_as_utf_8(api: Api, charset: str) -> None:
-    """Python has codecs that are no text and one that takes quadratic time; a charset must not choose them."""
+    """A charset must not select Python codecs that are not text encodings or take quadratic time."""
     odd = api().with_headers(Content_Type=f"application/json; charset={charset}")
     assert odd.post("/api/auth/token", b"-" + b"a" * 60_000).status == 400
 
 
 @pytest.mark.parametrize("charset", ["zlib", "hex", "punycode"])
-def test_a_charset_that_is_no_text_is_not_looked_at(charset: str) -> None:
+def test_a_charset_that_is_no_text_encoding_is_ignored(charset: str) -> None:
     environ = RequestFactory().get("/healthz?a=1").environ | {"CONTENT_TYPE": f"text/plain; charset={charset}"}
     statuses: list[str] = []
 
@@ -46,7 +46,7 @@ def test_a_charset_that_is_no_text_is_not_looked_at(charset: str) -> None:
 
 
 @pytest.mark.parametrize("depth", [30, 300, 930, 940, 990])
-def test_deep_metadata_is_the_clients_error(api: Api, depth: int) -> None:
+def test_deep_metadata_is_a_client_error(api: Api, depth: int) -> None:
     nested = '{"a":' * depth + "1" + "}" * depth
     body = json.dumps({**DOCUMENT, "metadata": "HERE"}).replace('"HERE"', nested)
     assert api("editor").post("/api/rag/ingest", body.encode()).status == 400

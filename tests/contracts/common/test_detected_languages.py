@@ -1,4 +1,4 @@
-"""Documents whose client names no language: the filters by language find them all the same, over HTTP."""
+"""Documents without a language from the client: language filters find them by the detected language."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ FRENCH = "Les vélos sont garés dans la cour, derrière la cuisine. Les clés s
 
 
 def ingest(client: Client, path: str, text: str, **fields: str) -> None:
-    """A job of one document, and a worker's part of it."""
+    """Send a job with one document and process it."""
     document = {"path": path, "text": text, **fields}
     reply = client.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [document]})
     assert reply.status == 202, reply
@@ -23,38 +23,38 @@ def ingest(client: Client, path: str, text: str, **fields: str) -> None:
     assert job.status == IngestionJob.Status.COMPLETED
 
 
-def found(client: Client, lang: str) -> list[tuple[str, str]]:
+def list_documents(client: Client, lang: str) -> list[tuple[str, str]]:
     body = {"query": "Fahrräder", "topK": 10, "filters": [{"field": "lang", "value": lang}]}
     reply = client.post("/api/rag/retrieve", body)
-    return [(each["path"], each["lang"]) for each in reply.body["documents"]] if reply.status == 200 else []
+    return [(document["path"], document["lang"]) for document in reply.body["documents"]] if reply.status == 200 else []
 
 
-def test_a_detected_language_is_filtered_by_and_stays_on_a_repeat(api: Api, live_world: World) -> None:
+def test_a_detected_language_can_be_filtered_and_survives_repeated_ingestion(api: Api, live_world: World) -> None:
     """The pipeline contract, sub-contract 2: the filter by `lang`."""
     live_world.source()
     editor = api("editor")
     ingest(editor, "hof", GERMAN)
     ingest(editor, "cour", FRENCH)
     ingest(editor, "code", "x = 4711")
-    ingest(editor, "said", GERMAN + " Ende.", lang="de-AT")
-    assert found(editor, "de") == [("hof", "de")]
-    assert found(editor, "fr") == [("cour", "fr")]
-    assert found(editor, "de-AT") == [("said", "de-AT")], "what the client wrote stays as it is"
+    ingest(editor, "stated", GERMAN + " Ende.", lang="de-AT")
+    assert list_documents(editor, "de") == [("hof", "de")]
+    assert list_documents(editor, "fr") == [("cour", "fr")]
+    assert list_documents(editor, "de-AT") == [("stated", "de-AT")], "the client's value is kept"
     assert Document.objects.get(path="code").lang == ""
     before = Document.objects.get(path="hof")
     ingest(editor, "hof", GERMAN)
     repeated = Document.objects.get(path="hof")
     assert (repeated.lang, repeated.revision > before.revision) == ("de", True)
-    assert found(editor, "de") == [("hof", "de")]
+    assert list_documents(editor, "de") == [("hof", "de")]
     # A client may say so later, and new content is looked at anew.
     ingest(editor, "hof", GERMAN, lang="de-CH")
-    assert found(editor, "de-CH") == [("hof", "de-CH")]
+    assert list_documents(editor, "de-CH") == [("hof", "de-CH")]
     ingest(editor, "hof", FRENCH)
-    assert found(editor, "de-CH") == []
-    assert ("hof", "fr") in found(editor, "fr")
+    assert list_documents(editor, "de-CH") == []
+    assert ("hof", "fr") in list_documents(editor, "fr")
 
 
-def test_text_that_is_searchable_at_once_has_its_language_too(api: Api, live_world: World) -> None:
+def test_synchronous_ingestion_detects_the_language_too(api: Api, live_world: World) -> None:
     """The v3 contract, 2.1."""
     live_world.source()
     editor = api("editor")
@@ -63,4 +63,4 @@ def test_text_that_is_searchable_at_once_has_its_language_too(api: Api, live_wor
             editor.post("/api/rag/ingest", {"source": "library", "text": GERMAN, "title": "Hof", "path": "hof"}).status
             == 200
         )
-        assert [lang for _, lang in found(editor, "de")] == ["de"]
+        assert [lang for _, lang in list_documents(editor, "de")] == ["de"]

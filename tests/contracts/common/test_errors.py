@@ -1,4 +1,4 @@
-"""One envelope everywhere, in the shape of the contract whose path was called (docs/contracts/errors.md)."""
+"""Every error has the format of the contract whose path was called (docs/contracts/errors.md)."""
 
 import contextlib
 import datetime
@@ -66,8 +66,8 @@ SEARCH_SERVICE = {
 NAMES = {"v3": TITLES, "retrieval": TITLES, "pipeline": PIPELINE, "agent": AGENT, "search service": SEARCH_SERVICE}
 
 
-def told(contract: str, body: Any) -> tuple[str, str, dict[str, Any]]:
-    """What an error says: its name, message and details. Its shape is the contract's, with nothing more."""
+def parse_error(contract: str, body: Any) -> tuple[str, str, dict[str, Any]]:
+    """The name, message and details of an error; checks that it has exactly the contract's fields."""
     if contract == "agent":
         assert set(body) == {"error"}
         error = body["error"]
@@ -84,7 +84,7 @@ def told(contract: str, body: Any) -> tuple[str, str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Path:
-    """A path of a contract that is answered, and one below the same prefix that is not."""
+    """A path of a contract, and an unknown path with the same prefix."""
 
     contract: str
     known: str
@@ -108,7 +108,7 @@ def client(live_server: LiveServer, live_world: World, settings: Settings) -> Cl
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.known)
-def test_everything_is_answered_in_the_contracts_shape(
+def test_every_error_has_the_contracts_format(
     client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     for module, name in ((queries, "retrieve"), (lookup, "get_or_build_source")):
@@ -134,7 +134,7 @@ def test_everything_is_answered_in_the_contracts_shape(
     replies["unknown path, too large"] = (413, client.post(path.unknown, {"query": "x" * 200}))
     for kind, (status, reply) in replies.items():
         assert reply.status == status, kind
-        name, message, details = told(path.contract, reply.body)
+        name, message, details = parse_error(path.contract, reply.body)
         assert name == NAMES[path.contract][status], kind
         assert message, kind
         assert "hunter2" not in str(reply.body), kind
@@ -151,17 +151,17 @@ def failing(exception: Exception) -> Callable[..., Any]:
     return fail
 
 
-def test_a_shared_path_fails_in_the_shape_of_the_contract_that_was_chosen(
+def test_errors_of_a_shared_path_have_the_selected_contracts_format(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lookup, "get_source_to_ingest", failing(RuntimeError()))
     job = {"dataSourceId": "a", "documents": [{"text": "a"}]}
-    assert told("pipeline", client.post("/api/rag/ingest", job).body)[0] == "INTERNAL_ERROR"
-    assert told("pipeline", client.get("/api/rag/ingest/x").body)[0] == "JOB_NOT_FOUND"
-    assert told("v3", client.post("/api/rag/ingest", b"{").body)[0] == "Validation error"
+    assert parse_error("pipeline", client.post("/api/rag/ingest", job).body)[0] == "INTERNAL_ERROR"
+    assert parse_error("pipeline", client.get("/api/rag/ingest/x").body)[0] == "JOB_NOT_FOUND"
+    assert parse_error("v3", client.post("/api/rag/ingest", b"{").body)[0] == "Validation error"
 
 
-def test_a_database_that_does_not_answer(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_outage(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Retrieval and agent state 500 for it; pipeline's INDEX_UNAVAILABLE is its "Vector DB down"."""
     monkeypatch.setattr(queries, "retrieve", failing(OperationalError("host=10.0.0.7 refused")))
     for contract, path, name in (
@@ -169,8 +169,8 @@ def test_a_database_that_does_not_answer(client: Client, monkeypatch: pytest.Mon
         ("pipeline", "/api/rag/retrieve", "INDEX_UNAVAILABLE"),
     ):
         reply = client.post(path, {"query": "x"})
-        assert (reply.status, told(contract, reply.body)[0], reply.headers["retry-after"]) == (503, name, "2")
-        assert told(contract, reply.body)[2]["request_id"] == reply.headers["x-request-id"]
+        assert (reply.status, parse_error(contract, reply.body)[0], reply.headers["retry-after"]) == (503, name, "2")
+        assert parse_error(contract, reply.body)[2]["request_id"] == reply.headers["x-request-id"]
         assert "10.0.0.7" not in str(reply.body)
     for contract, status, name in (
         ("retrieval", 500, "Internal server error"),
@@ -179,26 +179,26 @@ def test_a_database_that_does_not_answer(client: Client, monkeypatch: pytest.Mon
     ):
         response = HANDLERS[contract](OperationalError("x"), {})
         assert response is not None
-        assert (response.status_code, told(contract, response.data)[0]) == (status, name)
+        assert (response.status_code, parse_error(contract, response.data)[0]) == (status, name)
         assert ("Retry-After" in response.headers) == (status == 503)
 
 
 @contextlib.contextmanager
 def locked(table: str) -> Iterator[None]:
-    """As by somebody who changes the table and does not come to an end."""
-    own = connections.create_connection("default")
+    """Holds an exclusive lock on the table, like a long schema change."""
+    database = connections.create_connection("default")
     try:
-        with own.cursor() as cursor:
-            own.set_autocommit(False)
+        with database.cursor() as cursor:
+            database.set_autocommit(False)
             cursor.execute("SET idle_in_transaction_session_timeout = '10s'")  # so that a request that waits is seen
             cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
             yield
     finally:
-        own.close()
+        database.close()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_locked_holds_no_thread_for_ever(
+def test_a_locked_table_does_not_block_a_thread_forever(
     live_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """docs/operations/settings.md: RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS. A job waits in its COMMIT, not in a
@@ -214,7 +214,7 @@ def test_what_is_locked_holds_no_thread_for_ever(
         assert browser.get(path).status_code == 200
         with identity.run_as(identity.OWNER), locked("rag_document"):
             replies = [browser.get(path), browser.post("/api/rag/ingest", job, content_type="application/json")]
-        assert [(each.status_code, each.headers.get("Retry-After")) for each in replies] == [(503, "2")] * 2
+        assert [(reply.status_code, reply.headers.get("Retry-After")) for reply in replies] == [(503, "2")] * 2
         assert not IngestionJob.objects.exists()
         assert browser.get(path).status_code == 200
     finally:
@@ -230,21 +230,21 @@ def test_what_is_locked_holds_no_thread_for_ever(
         (errors.GenerationFailed("x", is_retryable=False), None),
     ],
 )
-def test_a_503_says_when_to_try_again(failure: errors.GenerationFailed, wait: str | None) -> None:
-    """What the model asked for, within an hour; nothing where another try will not help."""
+def test_a_503_has_retry_after(failure: errors.GenerationFailed, wait: str | None) -> None:
+    """The provider's Retry-After, at most an hour; no header if a retry cannot help."""
     response = HANDLERS["v3"](failure, {})
     assert response is not None
     assert (response.status_code, response.headers.get("Retry-After")) == (503, wait)
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml;q=0.9", "image/*", "nonsense", ""])
-def test_a_client_never_fails_because_of_what_it_accepts(client: Client, accept: str) -> None:
+def test_no_accept_header_makes_a_request_fail(client: Client, accept: str) -> None:
     reply = client.with_headers(Accept=accept).get("/api/rag/sources?format=xml")
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
     assert client.with_headers(Accept=accept).post("/agent/respond", {}).status == 400
 
 
-def test_methods_that_no_contract_has_are_no_failures(client: Client) -> None:
+def test_unknown_methods_are_client_errors(client: Client) -> None:
     for path in (*(path.known for path in PATHS), "/api/rag/sources", "/api/nowhere", "/agent"):
         assert client.send("OPTIONS", path).status in (200, 404), path
         assert Client(client.address).send("OPTIONS", path).status in (401, 404), path
@@ -253,27 +253,27 @@ def test_methods_that_no_contract_has_are_no_failures(client: Client) -> None:
         assert (head.status, head.body) in ((200, None), (404, None), (405, None)), path
 
 
-def test_a_clients_request_id_is_not_believed(client: Client) -> None:
-    """It would be written into the log; every answer has one of ours."""
+def test_the_request_id_of_a_client_is_ignored(client: Client) -> None:
+    """It would be written to the log. Every response has a generated id."""
     sent = "x" * 300
     replies = [client.with_headers(X_Request_ID=sent).get(path) for path in ("/healthz", "/api/nowhere")]
     assert len({reply.headers["x-request-id"] for reply in replies} - {sent}) == 2
 
 
 def preflight(client: Client, path: str, origin: str = "https://app.example") -> Reply:
-    asked = {"Origin": origin, "Access_Control_Request_Method": "POST"}
-    return Client(client.address).with_headers(**asked).send("OPTIONS", path)
+    headers = {"Origin": origin, "Access_Control_Request_Method": "POST"}
+    return Client(client.address).with_headers(**headers).send("OPTIONS", path)
 
 
 @pytest.mark.parametrize("path", ["/functions/v1/rag-search", "/api/rag/search", "/agent/respond", "/api/v1/search"])
-def test_pages_of_every_origin_may_call_the_contracts(client: Client, path: str) -> None:
+def test_all_origins_may_call_the_contracts(client: Client, path: str) -> None:
     """Retrieval, "CORS": all origins, `authorization, x-client-info, apikey, content-type`."""
-    asked = preflight(client, path)
-    assert (asked.status, asked.headers["access-control-allow-origin"]) == (200, "*")
-    allowed = set(asked.headers["access-control-allow-headers"].split(", "))
+    response = preflight(client, path)
+    assert (response.status, response.headers["access-control-allow-origin"]) == (200, "*")
+    allowed = set(response.headers["access-control-allow-headers"].split(", "))
     assert {"authorization", "x-client-info", "apikey", "content-type", "x-api-key"} <= allowed
-    assert "POST" in asked.headers["access-control-allow-methods"]
-    assert "access-control-allow-credentials" not in asked.headers
+    assert "POST" in response.headers["access-control-allow-methods"]
+    assert "access-control-allow-credentials" not in response.headers
     page = client.with_headers(Origin="https://app.example")
     for reply in (page.post(path, {}), Client(client.address, {"Origin": "https://app.example"}).post(path, {})):
         assert reply.headers["access-control-allow-origin"] == "*"
@@ -281,14 +281,14 @@ def test_pages_of_every_origin_may_call_the_contracts(client: Client, path: str)
         assert {"x-ratelimit-remaining", "ratelimit-reset", "retry-after", "x-request-id"} <= set(exposed.split(", "))
 
 
-def test_origins_can_be_named(client: Client, settings: Settings) -> None:
+def test_origins_can_be_restricted(client: Client, settings: Settings) -> None:
     settings.CORS_ALLOW_ALL_ORIGINS, settings.CORS_ALLOWED_ORIGINS = False, ["https://app.example"]
     named, other = (preflight(client, "/api/rag/search", origin) for origin in ("https://app.example", "https://evil"))
     assert named.headers["access-control-allow-origin"] == "https://app.example"
     assert "access-control-allow-origin" not in other.headers
 
 
-def test_no_other_page_reads_the_admin_or_health(client: Client) -> None:
+def test_the_admin_and_health_have_no_cors_headers(client: Client) -> None:
     for path in ("/admin/login/", "/healthz", "/agentless"):
         request = urllib.request.Request(client.address + path, headers={"Origin": "https://app.example"})
         try:
@@ -334,7 +334,7 @@ RENDERED = {
 
 
 def kinds_of(error: type[errors.RagError]) -> set[type[errors.RagError]]:
-    return {error}.union(*(kinds_of(each) for each in error.__subclasses__()))
+    return {error}.union(*(kinds_of(subclass) for subclass in error.__subclasses__()))
 
 
 # The root and what providers' errors have in common are never raised themselves.
@@ -342,7 +342,7 @@ KINDS = sorted(kinds_of(errors.RagError) - {errors.RagError, errors.ProviderFail
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_error_of_the_core_has_its_place_in_every_contract(kind: type[errors.RagError]) -> None:
+def test_every_rag_error_is_rendered_by_every_contract(kind: type[errors.RagError]) -> None:
     common, of_retrieval, of_agent, agent_type, service_code = RENDERED[kind.__name__]
     error = kind("A sentence.", **({"field": "top_k"} if kind is errors.InvalidRequest else {}))
     expected = {
@@ -355,14 +355,14 @@ def test_every_error_of_the_core_has_its_place_in_every_contract(kind: type[erro
     for contract, handle in HANDLERS.items():
         response = handle(error, {})
         assert response is not None
-        name, message, details = told(contract, response.data)
+        name, message, details = parse_error(contract, response.data)
         assert (response.status_code, name) == expected[contract], contract
         assert message == "A sentence."
         assert ("request_id" in details) == (response.status_code >= 500)
 
 
 @pytest.mark.parametrize("kind", [errors.EmbeddingFailed, errors.GenerationFailed])
-def test_retrieval_answers_503_for_a_provider_that_is_busy(kind: type[errors.ProviderFailed]) -> None:
+def test_retrieval_responds_503_for_a_busy_provider(kind: type[errors.ProviderFailed]) -> None:
     """Retrieval: "Handle 429 from AI Gateway gracefully → return 503"; "500: … LLM timeout"."""
     for error, status in ((kind("x", is_rate_limited=True), 503), (kind("x", is_timeout=True), 500)):
         response = retrieval.handle_exception(error, {})
@@ -370,7 +370,7 @@ def test_retrieval_answers_503_for_a_provider_that_is_busy(kind: type[errors.Pro
         assert response.status_code == status
 
 
-def test_the_search_service_tells_a_wrong_query_from_another_wrong_field() -> None:
+def test_the_search_service_distinguishes_an_invalid_query_from_other_fields() -> None:
     """ "`invalid_query`: Query is empty or otherwise invalid"."""
     for field, code in (("query", "invalid_query"), ("top_k", "invalid_request")):
         response = search_service.handle_exception(errors.InvalidRequest("x", field=field), {})

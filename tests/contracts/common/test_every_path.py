@@ -1,4 +1,4 @@
-"""RESOLUTION: what holds for every path of the five contracts, and those beside them, alike."""
+"""RESOLUTION: what holds for every path of the five contracts and for the additional paths."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ OPERATIONS = [
     for path, operations in get_schema()["paths"].items()
     for method in operations
 ]
-# Every path at which sources are searched, the status and the name of an index that is down there, and a question.
+# Every path that searches: a body, and the status and error name of an index outage.
 SEARCHES = [
     ("/api/rag/search", {"query": "zebra"}, 503, "Service unavailable"),
     ("/api/chat", {"messages": [{"role": "user", "content": "zebra"}], "useRag": True}, 503, "Service unavailable"),
@@ -37,8 +37,8 @@ SEARCHES = [
 ]
 
 
-def test_the_paths_are_those_of_the_contracts() -> None:
-    """RESOLUTION, the table of paths, and those beside them."""
+def test_the_paths_are_exactly_the_documented_ones() -> None:
+    """RESOLUTION, the table of paths, and the additional paths."""
     assert {(method, path.replace(UNKNOWN, "{}")) for method, path in OPERATIONS} == {
         ("POST", "/api/rag/ingest"), ("POST", "/api/rag/search"), ("POST", "/api/chat"),
         ("POST", "/api/rag/answer"), ("POST", "/functions/v1/rag-search"), ("POST", "/functions/v1/rag-answer"),
@@ -59,26 +59,26 @@ def test_the_paths_are_those_of_the_contracts() -> None:
     }  # fmt: skip
 
 
-def test_every_path_answers_with_and_without_a_slash_and_asks_who_is_calling(api: Api) -> None:
+def test_every_path_works_with_and_without_a_slash_and_requires_authentication(api: Api) -> None:
     """RESOLUTION: "with and without a trailing slash, and never by a redirect on POST"; 401: `WWW-Authenticate`."""
-    nobody, owner = api(), api("owner")
+    anonymous_client, owner = api(), api("owner")
     for method, path in OPERATIONS:
-        anonymous = [nobody.send(method, each, b"{}") for each in (path, path + "/")]
+        anonymous = [anonymous_client.send(method, url, b"{}") for url in (path, path + "/")]
         if path.startswith("/api/auth/token"):
             assert [reply.status for reply in anonymous] == [400, 400], path
             continue
         for reply in anonymous:
             assert reply.status == 401, (method, path)
             assert reply.headers["www-authenticate"].startswith("Bearer"), (method, path)
-        plain, slashed = (owner.send(method, each, b"{}") for each in (path, path + "/"))
+        plain, slashed = (owner.send(method, url, b"{}") for url in (path, path + "/"))
         assert plain.status == slashed.status, (method, path)
         assert plain.status in (200, 400, 404), (method, path, plain)
     for path in ("/healthz", "/readyz", "/api/schema"):
-        assert [nobody.get(each).status for each in (path, path + "/")] == [200, 200], path
+        assert [anonymous_client.get(url).status for url in (path, path + "/")] == [200, 200], path
 
 
 def scope_of(method: str, path: str) -> str:
-    """What a key must hold for it; empty if nothing in particular."""
+    """The scope that a key needs; empty if it needs none."""
     if path.startswith("/api/rag/ingest"):
         return "ingest"
     if path.endswith(("/access", "/explain")):
@@ -88,7 +88,7 @@ def scope_of(method: str, path: str) -> str:
     return "query"
 
 
-def test_every_path_asks_a_key_for_its_scope(api: Api, live_world: World) -> None:
+def test_every_path_requires_its_scope_of_a_key(api: Api, live_world: World) -> None:
     """RESOLUTION: "has scopes (`query`, `ingest`, `manage`)"."""
     clients = {scope: api().with_headers(X_API_Key=live_world.key("owner", scope).secret) for scope in Scope.values}
     for method, path in OPERATIONS:
@@ -99,7 +99,7 @@ def test_every_path_asks_a_key_for_its_scope(api: Api, live_world: World) -> Non
         assert allowed == ({needed} if needed else set(Scope.values)), (method, path)
 
 
-def test_a_session_of_the_admin_is_no_credential(live_world: World, client: Browser) -> None:
+def test_an_admin_session_is_not_a_credential(live_world: World, client: Browser) -> None:
     """RESOLUTION: "Session login serves the admin and the playground only"."""
     client.force_login(live_world.users["owner"])
     for method, path in OPERATIONS:
@@ -108,7 +108,7 @@ def test_a_session_of_the_admin_is_no_credential(live_world: World, client: Brow
             assert reply.status_code == 401, (method, path)
 
 
-def test_an_index_that_is_down_has_its_words_in_every_contract(api: Api, live_world: World) -> None:
+def test_an_index_outage_is_rendered_by_every_contract(api: Api, live_world: World) -> None:
     """Pipeline: `INDEX_UNAVAILABLE`, "Vector database down"; RESOLUTION, "Errors": 503, and 500 in retrieval and agent.
     v3, 5: "503 Service Unavailable - Vector store … unavailable"."""
     ingest_text(live_world.source(), "a", "Zebras have stripes.")
@@ -128,7 +128,7 @@ def test_an_index_that_is_down_has_its_words_in_every_contract(api: Api, live_wo
     assert member.post("/api/rag/retrieve", {"query": "zebra"}).status == 200
 
 
-def test_an_embedding_model_that_fails_has_its_words_in_every_contract(
+def test_an_embedding_failure_is_rendered_by_every_contract(
     api: Api, live_world: World, settings: Settings, provider: ProviderServer
 ) -> None:
     """Pipeline: `EMBEDDING_FAILED`, "Cannot embed query"; retrieval: "500: Embedding API failure"; its 429 is a 503."""
@@ -140,18 +140,18 @@ def test_an_embedding_model_that_fails_has_its_words_in_every_contract(
         (401, [503, 503, 500, 500, 500, 500, 503, 503, 500, 503]),
         (429, [503, 503, 503, 503, 503, 503, 503, 503, 500, 503]),
     ):
-        found = []
+        statuses = []
         for path, body, *_ in SEARCHES:
             provider.fail(status)
             reply = member.post(path, body)
-            assert "as the test asked" not in str(reply.body), "the provider's own words"
-            found.append(reply.status)
-        assert found == expected
+            assert "as the test asked" not in str(reply.body), "the provider's message must not leak"
+            statuses.append(reply.status)
+        assert statuses == expected
     provider.fail(401)
     assert member.post("/api/rag/query", {"query": "zebra"}).body["error"] == "EMBEDDING_FAILED"
 
 
-def test_what_is_wrong_is_said_with_the_fields_name_and_what_to_do(api: Api) -> None:
+def test_messages_name_the_field_and_what_to_do(api: Api) -> None:
     """RESOLUTION: "`message` is for people"."""
     owner = api("owner")
     long = {"query_text": "x" * 501}

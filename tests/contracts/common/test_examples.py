@@ -20,18 +20,18 @@ EXPECT, REMEMBER = "expect", re.compile(r"(\w+)=\$\(field (\w+)\)")
 
 
 def examples() -> Iterator[str]:
-    """The script's own part with the examples, one after the other."""
+    """The commands of the script, one by one."""
     part = SCRIPT.read_text().partition("# The examples begin here.\n")[2].partition("# The examples end here.")[0]
     yield from part.strip().split("\n\n")
 
 
 def words(command: str) -> list[str]:
-    """As the shell splits them; variables stay as they are."""
+    """Split a command like the shell, without expanding variables."""
     return shlex.split(command.replace("\\\n", " "))
 
 
 def send(client: Client, command: list[str], variables: dict[str, str]) -> tuple[int, object]:
-    """What curl would send. Raises for a flag that is not known here."""
+    """Send the request that curl would send. Raises for an unknown flag."""
     method, address, headers, data = "GET", "", {}, None
     rest = iter([Template(word).substitute(variables) if "$" in word else word for word in command])
     assert next(rest) == "curl"
@@ -51,36 +51,38 @@ def send(client: Client, command: list[str], variables: dict[str, str]) -> tuple
     return reply.status, reply.body
 
 
-def test_every_contracts_examples_are_answered_as_it_says(api: Callable[..., Client], live_world: World) -> None:
+def test_every_contract_example_gets_its_documented_status(api: Callable[..., Client], live_world: World) -> None:
     client = api()
     variables = {"ADDRESS": client.address, "TOKEN": live_world.key("owner").secret}
-    asked = set()
+    contracts = set()
     for example in examples():
         match = REMEMBER.search(example)
         expect, status, name, *command = words(REMEMBER.sub("", example))
         assert expect == EXPECT
-        answered, body = send(client, command, variables)
-        assert answered == int(status), (name, body)
-        asked.add(name.partition(":")[0])
+        status_code, body = send(client, command, variables)
+        assert status_code == int(status), (name, body)
+        contracts.add(name.partition(":")[0])
         if match:
             assert isinstance(body, dict)
             variables[match[1]] = body[match[2]]
-    assert asked == {"v3", "retrieval", "pipeline", "agent", "search service"}
+    assert contracts == {"v3", "retrieval", "pipeline", "agent", "search service"}
 
 
-def test_the_handbook_shows_the_same_commands() -> None:
+def test_the_documentation_shows_the_same_commands() -> None:
     sent = [words(REMEMBER.sub("", example)) for example in examples()]  # expect, status, name, command…
     page = (ROOT / "docs" / "contracts" / "README.md").read_text()
     section = page.partition("## Can I try the contracts' own examples?")[2]
     block = section.partition("```sh\n# v3: ingestion")[2].partition("```")[0]
-    shown = ("# v3: ingestion" + block).strip().split("\n\n")
-    assert [each.partition("\n")[0] for each in shown] == [f"# {name}: {status}" for _, status, name, *_ in sent]
-    assert [words(each.partition("\n")[2]) for each in shown] == [each[3:] for each in sent]
+    documented = ("# v3: ingestion" + block).strip().split("\n\n")
+    assert [example.partition("\n")[0] for example in documented] == [
+        f"# {name}: {status}" for _, status, name, *_ in sent
+    ]
+    assert [words(example.partition("\n")[2]) for example in documented] == [example[3:] for example in sent]
 
 
 @pytest.mark.parametrize("status", ["200", "000"])
-def test_a_wrong_status_is_told_and_ends_with_1(tmp_path: Path, status: str) -> None:
-    """With a curl that always gets the same status: not every example expects that one."""
+def test_a_wrong_status_is_reported_with_exit_code_1(tmp_path: Path, status: str) -> None:
+    """With a fake curl that always reports the same status, which not every example expects."""
     stub = tmp_path / "curl"
     stub.write_text(
         f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho \'{{"jobId": "1"}}\' > "$2"\nprintf {status}\n'

@@ -1,4 +1,4 @@
-"""A language model whose words nobody can store or send: every contract answers, and none with an error of its own."""
+"""A language model whose output cannot be stored or sent as is: no contract responds with a 500."""
 
 import json
 import urllib.request
@@ -31,7 +31,7 @@ def member(api: Api, live_world: World, settings: Any) -> Client:
     return api("member")
 
 
-def test_half_characters_and_nul_from_a_model(member: Client, language_model: ProviderServer) -> None:
+def test_surrogates_and_nul_in_model_output(member: Client, language_model: ProviderServer) -> None:
     for path, body in ASKED.items():
         language_model.replies = [HOSTILE]
         reply = member.post(path, body)
@@ -42,8 +42,8 @@ def test_half_characters_and_nul_from_a_model(member: Client, language_model: Pr
         language_model.replies = [HOSTILE]
         events = member.stream(path, {**body, "stream": True})
         assert events[-1][0] == "done", path
-    kept = ConversationMessage.objects.filter(role="assistant").values_list("content", flat=True)
-    assert set(kept) == {"Bicycles are parked in? the yard. [1]"}
+    stored = ConversationMessage.objects.filter(role="assistant").values_list("content", flat=True)
+    assert set(stored) == {"Bicycles are parked in? the yard. [1]"}
 
 
 @pytest.mark.parametrize(
@@ -55,16 +55,18 @@ def test_half_characters_and_nul_from_a_model(member: Client, language_model: Pr
         '{"a": ' + "[" * 50_000 + "}",
     ],
 )
-def test_a_judge_that_raves(member: Client, language_model: ProviderServer, settings: Any, verdict: str) -> None:
-    """GROUNDING_FAILED is a 503; a 500 would be this side's mistake."""
+def test_a_judge_with_invalid_output(
+    member: Client, language_model: ProviderServer, settings: Any, verdict: str
+) -> None:
+    """GROUNDING_FAILED is a 503, not a 500."""
     settings.RAG_GROUNDING = "model"
     language_model.replies = [verdict, "In the yard. [1]"]
     reply = member.post("/api/rag/query", {"query": QUESTION})
     assert reply.status == 200 or (reply.status, reply.body["error"]) == (503, "GROUNDING_FAILED")
 
 
-def test_a_client_that_leaves_ends_the_model_s_work(member: Client, settings: Any) -> None:
-    """Else everybody who closes a page leaves a model writing, and a thread and a connection waiting for it."""
+def test_a_disconnected_client_stops_the_model(member: Client, settings: Any) -> None:
+    """Otherwise each closed page would keep the model, a thread and a connection busy."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
     token = b'data: {"choices": [{"delta": {"content": "word "}}]}\n\n'
     with Upstream().running() as upstream:
@@ -76,4 +78,4 @@ def test_a_client_that_leaves_ends_the_model_s_work(member: Client, settings: An
         with urllib.request.urlopen(request, timeout=10) as response:
             assert b"word" in response.read(100)
         assert upstream.gone.wait(10)
-    assert not ConversationMessage.objects.exists(), "what nobody saw to its end is not kept"
+    assert not ConversationMessage.objects.exists(), "an incomplete answer is not stored"

@@ -1,6 +1,6 @@
-"""Every endpoint by every role with every kind of credential: allowed, unknown, unseen or forbidden.
+"""Every endpoint for every role with every kind of credential: allowed, 401, 404 or 403.
 
-A row an endpoint. One that has no row fails here: say who may call it before it is there.
+One row for each endpoint. An endpoint without a row fails the test: declare who may call it first.
 """
 
 import json
@@ -28,7 +28,7 @@ ROLES = ("owner", "admin", "editor", "member", "outsider")
 SINGLE = tuple(Scope.values)
 DEAD = ("expired key", "revoked key")
 KINDS = ("token", *SINGLE, "every scope", "another source", *DEAD)
-# The other kinds are told apart before anything is looked for.
+# The other kinds are rejected before any object is looked up.
 ON_CLOSED = ("token", "every scope", "another source")
 CLASSES = {"A": "allowed", "F": "403", "N": "404"}
 EVERYBODY = "AAAAA"
@@ -36,11 +36,11 @@ EVERYBODY = "AAAAA"
 
 @dataclass(frozen=True)
 class Row:
-    """scope: what a key needs; None: no key will do. opened, closed: what comes of it for ROLES with an access token (A
-    allowed, F 403, N 404), on a public source, and on a private one that was opened to nobody.
+    """scope: what a key needs; None: keys are not accepted. opened, closed: the outcomes for ROLES with an access token
+    (A allowed, F 403, N 404) on a public source and on a private source without grants.
 
-    elsewhere: what it is to those whom it is A or F to, by a key that is restricted to another source; empty: the same.
-    public: it asks nobody who they are.
+    elsewhere: the outcome for keys restricted to another source, where it differs; empty: the same.
+    public: needs no authentication.
     """
 
     method: str
@@ -74,10 +74,10 @@ ROWS = (
     Row("DELETE", SOURCE + "/documents?path=a", "ingest", "AAAFN", "AAANN", "N"),
     Row("GET", SOURCE + "/documents/{document}", "", "AAAAN", "AAANN", "N"),
     Row("DELETE", SOURCE + "/documents/{document}", "ingest", "AAAFN", "AAANN", "N"),
-    # Querying is by visibility alone: what was opened to nobody, nobody queries.
+    # Querying depends on visibility only: nobody may query a private source without grants.
     Row("POST", "/api/rag/retrieve", "query", "AAAAN", "NNNNN", "N", ASKED),
     Row("POST", "/api/rag/query", "query", "AAAAN", "NNNNN", "N", ASKED),
-    # These search in whatever their caller may query: asked for nothing, they answer 400 to whom they answer at all.
+    # These search what the caller may query: an empty request is a 400 for everybody who is authenticated.
     Row("POST", "/api/rag/search", "query"),
     Row("POST", "/api/rag/answer", "query"),
     Row("POST", "/functions/v1/rag-search", "query"),
@@ -119,31 +119,31 @@ def class_of(status: int) -> str:
     return str(status) if status in (401, 403, 404) else "allowed"
 
 
-def test_every_endpoint_answers_every_role_with_every_credential_as_declared(world: World) -> None:
-    targets = made(world)
+def test_every_endpoint_treats_every_role_and_credential_as_declared(world: World) -> None:
+    targets = create_targets(world)
     callers = [("anonymous", "none", {}), *credentials(world)]
     wrong = []
-    client = Client()  # one: each new one reads all middleware again
+    client = Client()  # one client: each new one loads all middleware
     for row, (classes, known) in product(ROWS, zip(("opened", "closed"), targets, strict=True)):
         for role, kind, headers in callers:
             if not (declared := getattr(row, classes)) or (classes == "closed" and kind not in ON_CLOSED):
                 continue
-            want, found = expected(row, role, kind, declared), class_of(status(client, row, known, headers))
-            if found != want:
-                wrong.append(f"{row.method} {row.path}, {role}, {kind}: {found} instead of {want}")
+            want, outcome = expected(row, role, kind, declared), class_of(status(client, row, known, headers))
+            if outcome != want:
+                wrong.append(f"{row.method} {row.path}, {role}, {kind}: {outcome} instead of {want}")
     assert not wrong, "\n".join(wrong)
 
 
 def test_every_endpoint_has_its_row() -> None:
-    """Read from the URL configuration itself: what the reference does not list counts as well."""
+    """Endpoints are read from the URL configuration, so undocumented ones count too."""
     rows = [(row.method, resolve(row.path.split("?")[0]).route) for row in ROWS]
     assert len(rows) == len(set(rows))
     assert set(rows) == set(endpoints())
 
 
 def endpoints() -> Iterator[tuple[str, str]]:
-    """(method, route) of whatever answers below the API's paths. HEAD is as GET (test_narrow_credentials)."""
-    for route, pattern in flattened(get_resolver().url_patterns):
+    """(method, route) of every endpoint of the API. HEAD behaves like GET (test_narrow_credentials)."""
+    for route, pattern in flatten_patterns(get_resolver().url_patterns):
         if route.startswith("admin/") or pattern.name in BESIDE:
             continue
         callback: Any = pattern.callback
@@ -153,18 +153,18 @@ def endpoints() -> Iterator[tuple[str, str]]:
         yield from ((name.upper(), route) for name in methods if name != "head")
 
 
-def flattened(patterns: Any, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
-    for each in patterns:
-        own = str(each.pattern)
-        route = prefix + (own.removeprefix("^") if prefix else own)  # as Django's resolver joins them
-        if isinstance(each, URLPattern):
-            yield route, each
+def flatten_patterns(patterns: Any, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for pattern in patterns:
+        pattern_text = str(pattern.pattern)
+        route = prefix + (pattern_text.removeprefix("^") if prefix else pattern_text)  # as Django's resolver joins them
+        if isinstance(pattern, URLPattern):
+            yield route, pattern
         else:
-            yield from flattened(each.url_patterns, route)
+            yield from flatten_patterns(pattern.url_patterns, route)
 
 
-def made(world: World) -> tuple[dict[str, str], dict[str, str]]:
-    """What the paths name, on a public source and on one that was opened to nobody."""
+def create_targets(world: World) -> tuple[dict[str, str], dict[str, str]]:
+    """The objects that paths name, on a public source and on a private source without grants."""
     sources = [world.source("open"), world.source("closed", visibility=Visibility.PRIVATE)]
     world.source("other")
     fill(sources)
@@ -184,12 +184,12 @@ def made(world: World) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def credentials(world: World) -> list[tuple[str, str, dict[str, str]]]:
-    """(role, kind, headers). Tokens are signed here: no password is hashed for them."""
+    """(role, kind, headers). Tokens are signed directly, without password hashing."""
     world.users["outsider"] = world.users["foreigner"]
     world.users["deactivated"] = User.objects.create(email="former@home.example")
     add_member(user=world.users["deactivated"], organization=world.home, roles=("member",))
     elsewhere = {"home": DataSource.objects.get(slug="other"), "abroad": world.source("b", organization=world.abroad)}
-    found = []
+    callers = []
     for role in (*ROLES, "deactivated"):
         home = world.abroad if role == "outsider" else world.home
         keys: dict[str, dict[str, Any]] = {
@@ -200,28 +200,30 @@ def credentials(world: World) -> list[tuple[str, str, dict[str, str]]]:
             "revoked key": {},
         }
         token = AccessToken.for_user(world.users[role])
-        found.append((role, "token", {"Authorization": f"Bearer {token}"}))
+        callers.append((role, "token", {"Authorization": f"Bearer {token}"}))
         if role == "deactivated":
             keys = {"every scope": {}}
         for kind, fields in keys.items():
             secret = world.key(role, organization=home, **{"name": kind, **fields}).secret
-            found.append((role, kind, {"X-API-Key": secret}))
-    assert {kind for _, kind, _ in found} == set(KINDS)
+            callers.append((role, kind, {"X-API-Key": secret}))
+    assert {kind for _, kind, _ in callers} == set(KINDS)
     ApiKey.objects.filter(name="revoked key").update(revoked_at=timezone.now())
     User.objects.filter(pk=world.users["deactivated"].pk).update(is_active=False)
-    return found
+    return callers
 
 
 def status(client: Client, row: Row, known: dict[str, str], headers: dict[str, str]) -> int:
-    """Of an answer whose traces are taken back."""
+    """The status of a response; the changes of the request are rolled back."""
 
-    def named(text: str) -> str:
+    def resolve_names(text: str) -> str:
         for name, value in known.items():
             text = text.replace(f"{{{name}}}", value)
         return text
 
     with transaction.atomic():
-        body = named(json.dumps(row.body or {}))
-        reply = client.generic(row.method, named(row.path), body, content_type="application/json", headers=headers)
+        body = resolve_names(json.dumps(row.body or {}))
+        reply = client.generic(
+            row.method, resolve_names(row.path), body, content_type="application/json", headers=headers
+        )
         transaction.set_rollback(True)
     return reply.status_code

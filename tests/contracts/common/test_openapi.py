@@ -1,4 +1,4 @@
-"""/api/schema and /api/docs: what the API says of itself is true, whole, and does not change unnoticed."""
+"""/api/schema and /api/docs: the OpenAPI document is correct, complete and matches its snapshot."""
 
 import json
 import re
@@ -26,10 +26,10 @@ def operations() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{method.upper()} {path}", operation
 
 
-def test_the_schema_does_not_change_unnoticed() -> None:
-    kept = json.loads(SNAPSHOT.read_text())
+def test_the_schema_matches_its_snapshot() -> None:
+    snapshot = json.loads(SNAPSHOT.read_text())
     served = json.loads(json.dumps(get_schema()))
-    changed = sorted(_differences(kept, served))
+    changed = sorted(_differences(snapshot, served))
     assert not changed, "the API's schema has changed; if it is meant to, run `make schema`:\n" + "\n".join(
         changed[:40]
     )
@@ -38,18 +38,18 @@ def test_the_schema_does_not_change_unnoticed() -> None:
 def _differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         for name in old.keys() | new.keys():
-            where = f"{path}/{name}"
+            location = f"{path}/{name}"
             if name not in new:
-                yield f"- {where}"
+                yield f"- {location}"
             elif name not in old:
-                yield f"+ {where}"
+                yield f"+ {location}"
             else:
-                yield from _differences(old[name], new[name], where)
+                yield from _differences(old[name], new[name], location)
     elif old != new:
         yield f"! {path}: {json.dumps(old)[:100]} → {json.dumps(new)[:100]}"
 
 
-def test_it_is_openapi_3_1_and_made_without_a_warning(tmp_path: Path) -> None:
+def test_it_is_openapi_3_1_and_generated_without_warnings(tmp_path: Path) -> None:
     file = tmp_path / "openapi.json"
     options: dict[str, Any] = {"format": "openapi-json", "file": str(file), "validate": True, "fail_on_warn": True}
     call_command("spectacular", **options)
@@ -59,7 +59,7 @@ def test_it_is_openapi_3_1_and_made_without_a_warning(tmp_path: Path) -> None:
     assert made == json.loads(json.dumps(get_schema()))
 
 
-def test_it_is_open_to_everybody(api: Api) -> None:
+def test_it_needs_no_authentication(api: Api) -> None:
     for path in ("/api/schema", "/api/schema/"):
         for client in (api(), api().with_headers(Authorization="Bearer expired")):
             reply = client.get(path)
@@ -68,7 +68,7 @@ def test_it_is_open_to_everybody(api: Api) -> None:
 
 
 @pytest.mark.django_db
-def test_the_page_loads_nothing_from_elsewhere_and_has_no_inline_script(client: Any) -> None:
+def test_the_page_has_no_external_resources_and_no_inline_script(client: Any) -> None:
     for path in ("/api/docs", "/api/docs/"):
         page = client.get(path)
         assert page.status_code == 200
@@ -83,7 +83,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_has_no_inline_script(client: 
     assert b"SwaggerUIBundle" in script.content
 
 
-def test_every_operation_reads_well_and_has_examples() -> None:
+def test_every_operation_has_a_summary_and_examples() -> None:
     names = [operation["operationId"] for _, operation in operations()]
     assert len(names) == len(set(names))
     for name, operation in operations():
@@ -99,13 +99,13 @@ def test_every_operation_reads_well_and_has_examples() -> None:
             assert answer.get("examples"), f"{name} lacks an example of {status}"
 
 
-def test_paths_are_the_contracts_own() -> None:
+def test_paths_are_written_like_in_the_contracts() -> None:
     for path in get_schema()["paths"]:
         assert not path.endswith("/")
         assert re.fullmatch(r"(/([a-z0-9-]+|\{[A-Za-z_]+\}))+", path), path
 
 
-def test_examples_are_as_their_schema_says() -> None:
+def test_examples_match_their_schema() -> None:
     components = {"components": get_schema()["components"]}
     for name, operation in operations():
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
@@ -115,7 +115,7 @@ def test_examples_are_as_their_schema_says() -> None:
                 assert not errors, f"{name}, {label}: {errors[0].message}"
 
 
-def test_only_signing_in_needs_no_credential() -> None:
+def test_only_sign_in_needs_no_credential() -> None:
     without = {name for name, operation in operations() if {} in operation.get("security", [{}])}
     assert without <= {
         "POST /api/auth/token", "POST /api/auth/token/refresh", "POST /api/auth/token/verify",
@@ -123,8 +123,8 @@ def test_only_signing_in_needs_no_credential() -> None:
     }  # fmt: skip
 
 
-def test_an_answer_outside_of_the_schema_is_noticed() -> None:
-    """The check that every reply of these tests goes through is itself awake."""
+def test_a_response_that_violates_the_schema_is_detected() -> None:
+    """Tests the check that every response in these tests passes."""
     good = b'{"status": "created", "documentId": "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", "chunkCount": 1}'
     json_headers = {"content-type": "application/json"}
     conformance.check_response("POST", "/api/rag/ingest/", 200, json_headers, good)

@@ -30,5 +30,5 @@ def test_a_citation_names_the_page(api: Callable[..., Client], live_world: World
     assert ", page 2\n" in answer["prompt"]
     best = answer["documents"][0]
     assert ("yard" in best["text"], best["metadata"]["page"]) == (True, 2)
-    found = member.post("/api/rag/search", {"query_text": "Where is tea made?"}).body["results"][0]
-    assert found["meta"]["page"] == 3
+    result = member.post("/api/rag/search", {"query_text": "Where is tea made?"}).body["results"][0]
+    assert result["meta"]["page"] == 3

@@ -1,4 +1,4 @@
-"""INDEX_FULL, "Storage quota exceeded": 507 at once, or on the job's document; nothing of what is refused is stored."""
+"""INDEX_FULL, "Storage quota exceeded": a 507, or an error of the job's document; nothing rejected is stored."""
 
 import threading
 from collections.abc import Callable
@@ -18,8 +18,8 @@ Api = Callable[..., Client]
 LONG = "Zebras have stripes. " * 300
 
 
-def limit(world: World, most: int | None) -> None:
-    world.home.max_chunks = most
+def set_quota(world: World, max_chunks: int | None) -> None:
+    world.home.max_chunks = max_chunks
     world.home.save()
 
 
@@ -27,8 +27,8 @@ def job_body(*documents: tuple[str, str]) -> dict[str, Any]:
     return {"dataSourceId": "library", "documents": [{"path": path, "text": text} for path, text in documents]}
 
 
-def test_v3_is_told_at_once(api: Api, live_world: World) -> None:
-    limit(live_world, 1)
+def test_v3_responds_507(api: Api, live_world: World) -> None:
+    set_quota(live_world, 1)
     editor = api("editor")
     document = {"source": "library", "path": "a", "title": "A", "text": LONG}
     reply = editor.post("/api/rag/ingest", document)
@@ -36,18 +36,18 @@ def test_v3_is_told_at_once(api: Api, live_world: World) -> None:
     assert reply.body["details"]["maxChunks"] == 1
     assert not DataSource.objects.exists(), "not even the new source"
     assert editor.post("/api/rag/ingest", {**document, "text": "Short."}).status == 200
-    # Full now: what is there may stay, shrink or change in place, and nothing comes in.
+    # The quota is used up: existing documents may stay, shrink or change; new ones are rejected.
     assert editor.post("/api/rag/ingest", {**document, "text": "Short."}).body["status"] == "unchanged"
     assert editor.post("/api/rag/ingest", {**document, "text": "Other."}).body["status"] == "updated"
     assert editor.post("/api/rag/ingest", {**document, "text": LONG}).status == 507
     assert editor.post("/api/rag/ingest", {**document, "path": "b", "text": "Short."}).status == 507
     assert Document.objects.get().text == "Other."
-    limit(live_world, None)
+    set_quota(live_world, None)
     assert editor.post("/api/rag/ingest", {**document, "text": LONG}).status == 200
 
 
-def test_a_document_of_a_job_is_refused_and_the_others_go_on(api: Api, live_world: World) -> None:
-    limit(live_world, 2)
+def test_one_document_of_a_job_is_rejected_and_the_others_continue(api: Api, live_world: World) -> None:
+    set_quota(live_world, 2)
     live_world.source()
     editor = api("editor")
     job = editor.post("/api/rag/ingest", job_body(("a", "Alpha."), ("b", LONG), ("c", "Gamma."))).body["jobId"]
@@ -61,11 +61,11 @@ def test_a_document_of_a_job_is_refused_and_the_others_go_on(api: Api, live_worl
     assert IngestionJob.objects.count() == 1
 
 
-def test_what_is_deleted_makes_room_at_once_and_others_have_their_own(api: Api, live_world: World) -> None:
+def test_deleting_frees_quota_at_once_and_each_organisation_has_its_own(api: Api, live_world: World) -> None:
     source, abroad = live_world.source(), live_world.source(organization=live_world.abroad)
     for path in ("a", "b", "c"):
         ingest_text(abroad, path, "Alpha.")
-    limit(live_world, 1)
+    set_quota(live_world, 1)
     ingest_text(source, "a", "Alpha.")
     deletion.delete_source(source)
     live_world.source()
@@ -75,9 +75,9 @@ def test_what_is_deleted_makes_room_at_once_and_others_have_their_own(api: Api, 
 
 
 @pytest.mark.parametrize("round_", range(3))
-def test_the_last_place_is_given_once(live_world: World, round_: int) -> None:
-    """However many ask for it at the same moment, in however many sources."""
-    limit(live_world, 2)
+def test_concurrent_writes_do_not_exceed_the_quota(live_world: World, round_: int) -> None:
+    """Several writers in several sources at the same time."""
+    set_quota(live_world, 2)
     sources = [live_world.source(f"source-{number}") for number in range(6)]
     ready, full = threading.Barrier(len(sources)), []
 

@@ -1,4 +1,4 @@
-"""Rate limits (docs/contracts/limits.md): counted exactly, by all processes, and never in the way."""
+"""Rate limits (docs/contracts/limits.md): exact across all processes; requests are served if Redis is down."""
 
 import os
 import socket
@@ -38,7 +38,7 @@ def limited(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def steady_id(*, period: int = 60, seconds: float) -> uuid.UUID:
-    """Of a user whose window of this period lasts that long from now: no test runs over its end."""
+    """A user id whose current window still lasts this long, so that no test runs past its end."""
     while True:
         key = uuid.uuid4()
         if _get_window(f"user {key}", period) - time.time() > seconds:
@@ -70,7 +70,7 @@ def limit_headers(reply: Reply, prefix: str = "x-") -> tuple[int, int, int]:
 QUERY: dict[str, Any] = {}
 
 
-def test_the_sixtieth_is_served_and_the_next_is_not(caller: Caller) -> None:
+def test_the_sixtieth_request_is_served_and_the_next_is_not(caller: Caller) -> None:
     """Retrieval, "Rate Limiting": 60 a minute per user, 429 with X-RateLimit-*; v3, pipeline and retrieval share it."""
     client = caller()
     paths = ["/api/rag/search", "/api/rag/retrieve", "/functions/v1/rag-search"] * 20
@@ -93,7 +93,7 @@ def test_the_sixtieth_is_served_and_the_next_is_not(caller: Caller) -> None:
 
 @pytest.fixture
 def gunicorn(live_world: World, tmp_path: Path, eventually: Callable[..., object]) -> Iterator[str]:
-    """The web server as it is started in production, with its two worker processes, on the test database."""
+    """The production web server with two worker processes, on the test database."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -121,7 +121,7 @@ def gunicorn(live_world: World, tmp_path: Path, eventually: Callable[..., object
         server.wait(20)
 
 
-def test_several_processes_share_one_budget_and_count_exactly(
+def test_several_processes_share_one_exact_counter(
     caller: Caller, gunicorn: str, live_world: World, live_server: LiveServer
 ) -> None:
     """200 requests at once through three processes: exactly 60 are served."""
@@ -134,10 +134,10 @@ def test_several_processes_share_one_budget_and_count_exactly(
     assert sorted(limit_headers(reply)[1] for reply in served) == list(range(60))
 
 
-def test_every_answer_of_the_path_says_what_is_left(
+def test_every_response_of_the_path_has_the_headers(
     caller: Caller, live_server: LiveServer, live_world: World, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    """Also those that were not counted: they show the whole budget."""
+    """Requests that were not counted show the whole limit."""
     client, anonymous = caller(), Client(live_server.url)
     assert limit_headers(client.send("PUT", "/api/rag/search", b"{}"))[1] == 59
     assert limit_headers(client.post("/api/rag/search", b"{"))[1] == 58
@@ -159,7 +159,7 @@ def test_every_answer_of_the_path_says_what_is_left(
 @pytest.mark.parametrize(
     "path", ["/api/rag/search", "/api/rag/answer", "/functions/v1/rag-search", "/functions/v1/rag-answer"]
 )
-def test_every_answer_of_retrievals_paths_has_the_headers(
+def test_every_response_of_the_retrieval_paths_has_the_headers(
     caller: Caller, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str
 ) -> None:
     """RESOLUTION: "`X-RateLimit-Limit/-Remaining/-Reset` on every response": 200, 400, 401, 405, 413, 415, 429, 500."""
@@ -184,13 +184,13 @@ def test_every_answer_of_retrievals_paths_has_the_headers(
 
 def test_preflights_are_not_counted(caller: Caller) -> None:
     client = caller()
-    asked = client.with_headers(Origin="https://app.example", Access_Control_Request_Method="POST")
+    preflight = client.with_headers(Origin="https://app.example", Access_Control_Request_Method="POST")
     assert limit_headers(client.post("/functions/v1/rag-search", QUERY))[1] == 59
-    assert [asked.send("OPTIONS", "/functions/v1/rag-search").status for _ in range(3)] == [200] * 3
+    assert [preflight.send("OPTIONS", "/functions/v1/rag-search").status for _ in range(3)] == [200] * 3
     assert limit_headers(client.post("/functions/v1/rag-search", QUERY))[1] == 58
 
 
-def test_ingestion_has_a_budget_of_its_own(caller: Caller) -> None:
+def test_ingestion_has_its_own_limit(caller: Caller) -> None:
     """RESOLUTION: "ingestion 600/min per user", for both contracts on the path."""
     client = caller()
     assert limit_headers(client.post("/api/rag/ingest", {}))[:2] == (600, 599)
@@ -198,7 +198,7 @@ def test_ingestion_has_a_budget_of_its_own(caller: Caller) -> None:
     assert limit_headers(client.post("/api/rag/search", QUERY))[:2] == (60, 59)
 
 
-def test_the_agent_has_bursts_of_ten_and_always_says_sixty_seconds(caller: Caller, live_world: World) -> None:
+def test_the_agent_allows_bursts_of_ten_and_retry_after_is_sixty(caller: Caller, live_world: World) -> None:
     """Agent, "Rate Limiting": 60 a minute, burst limit 10, retry after 60 seconds."""
     client = caller(user=member(live_world, steady_id(period=10, seconds=7)))
     replies = [client.post("/agent/respond", QUERY) for _ in range(11)]
@@ -208,7 +208,7 @@ def test_the_agent_has_bursts_of_ten_and_always_says_sixty_seconds(caller: Calle
     assert client.get("/agent/health").status == 429, "the agent's two paths are counted together"
 
 
-def test_a_refused_burst_does_not_use_up_the_minute(
+def test_a_rejected_burst_does_not_count_for_the_minute(
     caller: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(rate_limits.MAX_BURSTS, "agent_requests", 0)
@@ -220,7 +220,7 @@ def test_a_refused_burst_does_not_use_up_the_minute(
     assert client.post("/agent/respond", QUERY).headers["retry-after"] == "60"
 
 
-def test_the_search_service_counts_each_api_key_apart(
+def test_the_search_service_counts_each_api_key_separately(
     caller: Caller, live_server: LiveServer, live_world: World, settings: Settings
 ) -> None:
     """Search service: 100 a minute per API key, "rate limit headers as per HTTP standards"."""
@@ -240,7 +240,9 @@ def test_the_search_service_counts_each_api_key_apart(
 def steady_key(world: World) -> str:
     """A key whose minute has at least 20 seconds left."""
     issued = iter(lambda: world.key("member", "query"), None)
-    return next(each.secret for each in issued if _get_window(f"key {each.key.pk}", 60) - time.time() > 20)
+    return next(
+        issued_key.secret for issued_key in issued if _get_window(f"key {issued_key.key.pk}", 60) - time.time() > 20
+    )
 
 
 def test_an_organisation_may_have_its_own_limit(
@@ -262,8 +264,8 @@ def test_an_organisation_may_have_its_own_limit(
     assert key.post("/functions/v1/rag-search", QUERY).status == 429, "the key's organisation has the default, 2"
 
 
-def test_which_organisation_counts(world: World) -> None:
-    """The one that is named, else the most generous of the caller's active ones."""
+def test_which_organisations_limit_applies(world: World) -> None:
+    """That of the named organisation, else the highest of the caller's active organisations."""
     member, field = world.users["member"], "queries_per_minute"
 
     def limit(named: str = "") -> int:
@@ -281,20 +283,20 @@ def test_which_organisation_counts(world: World) -> None:
     assert limit() == 10
 
 
-def unheard(caplog: pytest.LogCaptureFixture) -> int:
+def count_warnings(caplog: pytest.LogCaptureFixture) -> int:
     events = [record.msg["event"] for record in caplog.records if isinstance(record.msg, dict)]
     return events.count("rate_limit_not_counted")
 
 
 @pytest.mark.parametrize("failure", ["nothing listens", "nothing answers"])
-def test_without_redis_requests_are_served_and_the_log_says_so(
+def test_without_redis_requests_are_served_and_logged(
     caller: Caller,
     settings: Settings,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
     failure: str,
 ) -> None:
-    """RESOLUTION: "if Redis is down, requests are served and the event logged". One request waits, not all of them."""
+    """RESOLUTION: "if Redis is down, requests are served and the event logged". Only one request waits for Redis."""
     monkeypatch.setattr(rate_limits, "_REDIS_PAUSE_SECONDS", 600)
     settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"queries": 1}
     with socket.socket() as silent:
@@ -306,10 +308,10 @@ def test_without_redis_requests_are_served_and_the_log_says_so(
         client = caller()
         replies = [client.post("/api/rag/search", QUERY) for _ in range(5)]
     assert {(reply.status, limit_headers(reply)[:2]) for reply in replies} == {(400, (1, 1))}
-    assert unheard(caplog) == 1
+    assert count_warnings(caplog) == 1
 
 
-def test_counting_can_be_switched_off(caller: Caller, settings: Settings) -> None:
+def test_rate_limits_can_be_disabled(caller: Caller, settings: Settings) -> None:
     settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = False, {"queries": 1}
     client = caller()
     replies = [client.post("/api/rag/search", QUERY) for _ in range(3)]
@@ -317,7 +319,7 @@ def test_counting_can_be_switched_off(caller: Caller, settings: Settings) -> Non
     assert "x-ratelimit-limit" not in replies[0].headers
 
 
-def test_only_a_superuser_gives_an_organisation_limits_of_its_own(world: World) -> None:
+def test_only_a_superuser_sets_the_limits_of_an_organisation(world: World) -> None:
     page = f"/admin/orgs/organization/{world.home.pk}/change/"
     change = {"name": "Home", "slug": "home", "is_active": "on", "default_visibility": "public"}
     change["query_history"] = "full"

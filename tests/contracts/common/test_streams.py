@@ -1,4 +1,4 @@
-"""RESOLUTION, "Answers": streams, while they are on their way."""
+"""RESOLUTION, "Answers": streamed answers."""
 
 import threading
 from collections.abc import Callable
@@ -22,13 +22,15 @@ BODIES = {
 @pytest.fixture
 def member(api: Callable[..., Client], live_world: World, language_model: ProviderServer, settings: Any) -> Client:
     settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 60.0
-    ingest_text(live_world.source("library"), "/bikes", "Bicycles are parked in the yard. Tea is hot.", title="Bicycles")
+    ingest_text(
+        live_world.source("library"), "/bikes", "Bicycles are parked in the yard. Tea is hot.", title="Bicycles"
+    )
     language_model.goes_on = threading.Event()
     return api("member")
 
 
 @pytest.mark.parametrize("path", BODIES)
-def test_the_first_token_is_there_before_the_last_one_is_made(
+def test_the_first_token_is_sent_before_the_last_is_generated(
     member: Client, language_model: ProviderServer, path: str
 ) -> None:
     """Pipeline contract, sub-contract 5: "Streaming supported"."""
@@ -43,8 +45,8 @@ def test_the_first_token_is_there_before_the_last_one_is_made(
 
 
 @pytest.mark.parametrize("path", BODIES)
-def test_a_client_that_leaves_ends_the_models_work(member: Client, language_model: ProviderServer, path: str) -> None:
-    """Also while the model says nothing: its endpoint sees the connection closed."""
+def test_a_disconnected_client_stops_the_model(member: Client, language_model: ProviderServer, path: str) -> None:
+    """Also while the model sends nothing: its endpoint sees the connection closed."""
     language_model.replies = [SAID]
     events = member.events(path, BODIES[path])
     assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
@@ -60,10 +62,10 @@ def test_a_client_that_leaves_ends_the_models_work(member: Client, language_mode
         (f"{SAID} Tea is hot [9].", "CITATIONS_DROPPED"),
     ],
 )
-def test_the_last_event_has_the_verdict(
+def test_the_last_event_has_the_validated_answer(
     member: Client, language_model: ProviderServer, reply: str, warning: str
 ) -> None:
-    """What was sent cannot be taken back: `done` has the answer that counts, and why it is another."""
+    """Sent tokens cannot be withdrawn: `done` has the final answer and why it differs."""
     language_model.goes_on, language_model.replies = None, [reply]
     *_, (name, body) = member.stream("/api/rag/query", BODIES["/api/rag/query"])
     assert (name, body["warnings"]) == ("done", [warning])

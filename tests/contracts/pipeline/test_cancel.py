@@ -61,7 +61,7 @@ def test_nothing_is_indexed_after_the_response(
     reply = cancel(editor, job)
     assert (reply.status, reply.body["status"], reply.body["indexed"]) == (200, "cancelled", 1)
     assert reply.body["progress"] == {"documents": 6, "done": 1, "failed": 0}
-    assert reply.body["vectorIds"] == [str(each) for each in before]
+    assert reply.body["vectorIds"] == [str(chunk_id) for chunk_id in before]
     assert (reply.body["chunks"], reply.body["errors"]) == (1, [])
     assert reply.body["finishedAt"]
     provider.stall.set()
@@ -92,7 +92,7 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
         eventually(_somebody_waits)
     thread.join()
     assert (replies[0].body["status"], replies[0].body["indexed"]) == ("cancelled", 1)
-    assert replies[0].body["vectorIds"] == [str(each) for each in chunks()]
+    assert replies[0].body["vectorIds"] == [str(chunk) for chunk in chunks()]
 
 
 def _somebody_waits() -> bool:

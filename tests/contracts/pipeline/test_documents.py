@@ -26,9 +26,13 @@ def delete(client: Client, path: str) -> Reply:
 def library(live_world: World) -> DataSource:
     """Three documents, and one of the same path elsewhere."""
     source = live_world.source()
-    ingest_text(source, "animals/zebra.md", "Zebras have stripes.", title="Zebra", lang="en", tags=("animals", "africa"))
+    ingest_text(
+        source, "animals/zebra.md", "Zebras have stripes.", title="Zebra", lang="en", tags=("animals", "africa")
+    )
     ingest_text(source, "animals/löwe.md", "Löwen haben Mähnen.", title="Löwe", lang="de", tags=("animals",))
-    ingest_text(source, "faq", "Is 100% of it free? Yes_it is.", title="100% free", source_type="faq", metadata={"by": "Ann"})
+    ingest_text(
+        source, "faq", "Is 100% of it free? Yes_it is.", title="100% free", source_type="faq", metadata={"by": "Ann"}
+    )
     ingest_text(live_world.source("other"), "animals/zebra.md", "Zebras have stripes.")
     return source
 
@@ -36,7 +40,7 @@ def library(live_world: World) -> DataSource:
 def test_documents_are_listed_by_path_with_what_they_count(api: Api, library: DataSource) -> None:
     reply = api("member").get(PATH)
     assert (reply.status, reply.body["page"], reply.body["pageSize"], reply.body["total"]) == (200, 1, 50, 3)
-    assert [each["path"] for each in reply.body["documents"]] == ["animals/löwe.md", "animals/zebra.md", "faq"]
+    assert [document["path"] for document in reply.body["documents"]] == ["animals/löwe.md", "animals/zebra.md", "faq"]
     lion, zebra, _ = reply.body["documents"]
     assert (zebra["chunks"], zebra["bytes"], lion["bytes"]) == (1, 20, 21), "bytes, not characters"
     assert zebra["tags"] == ["animals", "africa"]
@@ -57,7 +61,10 @@ def test_documents_are_listed_by_path_with_what_they_count(api: Api, library: Da
 )  # fmt: skip
 def test_filters_narrow_the_list(api: Api, library: DataSource, query: str, expected: list[str]) -> None:
     reply = api("member").get(f"{PATH}?{query}")
-    assert ([each["path"] for each in reply.body["documents"]], reply.body["total"]) == (expected, len(expected))
+    assert ([document["path"] for document in reply.body["documents"]], reply.body["total"]) == (
+        expected,
+        len(expected),
+    )
 
 
 def test_wrong_parameters_are_named(api: Api, library: DataSource) -> None:
@@ -100,7 +107,7 @@ def test_a_second_time_there_is_nothing_to_delete(api: Api, library: DataSource)
             assert (reply.status, reply.body["error"]) == (404, "DOCUMENT_NOT_FOUND")
     elsewhere = Document.objects.get(source__slug="other")
     assert delete(editor, f"{PATH}/{elsewhere.pk}").status == 404, "it is another source's"
-    assert [each["path"] for each in editor.get(PATH).body["documents"]] == ["animals/zebra.md"]
+    assert [document["path"] for document in editor.get(PATH).body["documents"]] == ["animals/zebra.md"]
 
 
 def reads(client: Client, query_id: str, job: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ def stored(folder: Path) -> int:
 
 
 def work() -> None:
-    factories.run(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
 
 
 def test_files_of_one_name_have_paths_and_all_that_documents_have(api: Api, live_world: World) -> None:
@@ -97,7 +97,7 @@ def test_refused_callers_store_nothing(api: Api, live_world: World, stored_files
         400: send(editor, files, embeddingModel="another"),
         507: send(editor, files),
     }
-    assert {status: reply.status for status, reply in refused.items()} == {each: each for each in refused}
+    assert {status: reply.status for status, reply in refused.items()} == {status: status for status in refused}
     assert (stored(stored_files), Original.objects.count(), IngestionJob.objects.count()) == (0, 0, 0)
 
 

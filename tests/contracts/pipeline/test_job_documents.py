@@ -19,7 +19,7 @@ State = IngestionDocument.State
 def job_of(world: World, slug: str = "library", *, failed: int = 0, count: int = 3) -> IngestionJob:
     """A job of so many documents, the first ones of which have failed and the others are done."""
     source = world.home.sources.filter(slug=slug).first() or world.source(slug)
-    submissions = [Submission(path=f"doc-{each}", title="A", text=f"Zebra {each}.") for each in range(count)]
+    submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
     job = submit.submit_job(
         source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
     )
@@ -49,8 +49,8 @@ def test_each_document_of_a_job(editor: Client, live_world: World) -> None:
     assert failed["error"] == {"code": "INTERNAL_ERROR", "message": "An unexpected error."}
     assert (done["status"], done["chunks"], done["error"], done["attempts"]) == ("done", 1, None, 1)
     assert done["documentId"] == str(job.documents.get(index=1).document_id)
-    assert [each["index"] for each in editor.get(f"{address}?status=done").body["documents"]] == [1, 2]
-    assert [each["index"] for each in editor.get(f"{address}?pageSize=1&page=2").body["documents"]] == [1]
+    assert [document["index"] for document in editor.get(f"{address}?status=done").body["documents"]] == [1, 2]
+    assert [document["index"] for document in editor.get(f"{address}?pageSize=1&page=2").body["documents"]] == [1]
     assert editor.get(f"{address}?status=finished").body["details"]["field"] == "status"
     assert "Zebra" not in str(listed), "what was sent is not shown"
 
@@ -58,7 +58,7 @@ def test_each_document_of_a_job(editor: Client, live_world: World) -> None:
 def test_open_documents_have_a_condition(editor: Client, live_world: World) -> None:
     job = job_of(live_world)
     listed = editor.get(f"/api/rag/ingest/{job.pk}/documents").body["documents"]
-    assert {(each["status"], each["condition"]) for each in listed} == {("queued", "queued")}
+    assert {(document["status"], document["condition"]) for document in listed} == {("queued", "queued")}
 
 
 def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
@@ -66,7 +66,7 @@ def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
     assert process_queue() == 5
     third = job_of(live_world)
     listed = editor.get("/api/rag/ingest").body
-    assert [each["jobId"] for each in listed["jobs"]] == [str(each.pk) for each in (third, second, first)]
+    assert [job["jobId"] for job in listed["jobs"]] == [str(job.pk) for job in (third, second, first)]
     assert listed["total"] == 3
     assert listed["jobs"][2]["progress"] == {"documents": 3, "done": 2, "failed": 1}
     assert listed["jobs"][1]["dataSourceId"] == str(second.source_id)
@@ -78,7 +78,7 @@ def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
         ("pageSize=1&page=2", [second]),
     ):
         found = editor.get(f"/api/rag/ingest?{query}").body["jobs"]
-        assert [each["jobId"] for each in found] == [str(each.pk) for each in expected], query
+        assert [document["jobId"] for document in found] == [str(job.pk) for job in expected], query
     wrong = editor.get("/api/rag/ingest?status=done")
     assert (wrong.status, wrong.body["error"], wrong.body["details"]["field"]) == (400, "INVALID_REQUEST", "status")
 

@@ -19,7 +19,9 @@ QUESTION = "What does error ZX-9041 of the pump mean?"
 @pytest.fixture
 def manuals(live_world: World) -> DataSource:
     source = live_world.source("manuals")
-    ingest_text(source, "/pump", "What the errors of the pump mean, and what to do when the pump reports an error.", lang="en")
+    ingest_text(
+        source, "/pump", "What the errors of the pump mean, and what to do when the pump reports an error.", lang="en"
+    )
     ingest_text(source, "/list", "ZX-9041: low voltage.", lang="en")
     ingest_text(source, "/tea", "How to brew green tea.", lang="en")
     return source
@@ -33,7 +35,7 @@ def asked(client: Client, mode: str, question: str = QUESTION, **fields: Any) ->
 
 
 def paths(body: dict[str, Any]) -> list[str]:
-    return [each["path"] for each in body["documents"]]
+    return [document["path"] for document in body["documents"]]
 
 
 def scaled(values: list[float]) -> list[float]:
@@ -43,13 +45,13 @@ def scaled(values: list[float]) -> list[float]:
 def test_each_gear_finds_and_orders_by_what_it_says(api: Api, manuals: DataSource) -> None:
     member = api("member")
     dense, lexical, hybrid = (asked(member, mode, "ZX-9041 pump") for mode in MODES)
-    assert dense["scores"] == [each["score"] for each in dense["documents"]]
+    assert dense["scores"] == [document["score"] for document in dense["documents"]]
     assert sorted(paths(dense)) == ["/list", "/pump", "/tea"]
     assert paths(lexical)[0] == "/list", "it has most of the words"
     assert sorted(paths(lexical)) == ["/list", "/pump"], "and no passage without any"
     assert lexical["scores"][0] == 1
     assert lexical["totalFound"] == 2
-    cosines = {each["path"]: each["score"] for each in dense["documents"]}
+    cosines = {document["path"]: document["score"] for document in dense["documents"]}
     words = {**dict.fromkeys(cosines, 0.0), **dict(zip(paths(lexical), lexical["scores"], strict=True))}
     mixed = [
         (a + b) / 2 for a, b in zip(scaled([*cosines.values()]), scaled([words[key] for key in cosines]), strict=True)
@@ -58,7 +60,7 @@ def test_each_gear_finds_and_orders_by_what_it_says(api: Api, manuals: DataSourc
         dict(zip(cosines, mixed, strict=True)), abs=1e-6
     )
     for body in (lexical, hybrid):
-        assert {each["path"]: each["score"] for each in body["documents"]}.items() <= cosines.items()
+        assert {document["path"]: document["score"] for document in body["documents"]}.items() <= cosines.items()
         assert body["scores"] == sorted(body["scores"], reverse=True)
 
 

@@ -28,7 +28,9 @@ QUESTION = "Where are the bicycles parked?"
 def member(api: Api, live_world: World) -> Client:
     """Of an organisation with three documents, one of which she may not read."""
     library = live_world.source("library")
-    ingest_text(library, "/bikes", "Bicycles are parked in the yard. The porter has the key of the shed.", title="Bicycles")
+    ingest_text(
+        library, "/bikes", "Bicycles are parked in the yard. The porter has the key of the shed.", title="Bicycles"
+    )
     ingest_text(library, "/tea", "The kettle is on the second floor. Water boils at 100 degrees.", title="Tea")
     closed = live_world.source("closed", visibility=Visibility.PRIVATE)
     ingest_text(closed, "/secret", "Bicycles of the board are parked in the cellar.", title="Secret")
@@ -50,7 +52,7 @@ def test_all_outputs_of_the_sub_contracts(member: Client) -> None:
     assert reply.body["isGroundable"] is True
     assert 0 < reply.body["groundingScore"] <= 1
     assert 0 < reply.body["confidence"] <= 1
-    assert [each["path"] for each in reply.body["relevantDocs"]] == ["/bikes"]
+    assert [document["path"] for document in reply.body["relevantDocs"]] == ["/bikes"]
     (used,) = reply.body["citationsUsed"]
     assert (used["number"], used["path"], used["quote"]) == (1, "/bikes", "Bicycles are parked in the yard.")
     assert used["documentId"] == reply.body["documents"][0]["documentId"]
@@ -123,11 +125,11 @@ def test_a_language_model_writes_with_the_prompt(member: Client, language_model:
     language_model.replies = ["Bicycles are parked in the yard [1]."]
     body = ask(member, temperature=0.3).body
     assert (body["answer"], body["model"]) == ("Bicycles are parked in the yard [1].", "test-model")
-    assert [each["path"] for each in body["citationsUsed"]] == ["/bikes"]
+    assert [citation["path"] for citation in body["citationsUsed"]] == ["/bikes"]
     (request,) = language_model.requests
     assert request["temperature"] == 0.3
     assert request["key"] == "Bearer secret"
-    assert [each["role"] for each in request["messages"]] == ["system", "user"]
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
     assert request["messages"][1]["content"] == body["prompt"]
 
 
@@ -135,7 +137,7 @@ def test_unknown_citation_numbers_are_dropped(member: Client, language_model: Pr
     """And counted; a number whose passage does not have what is said likewise."""
     language_model.replies = ["Bicycles are parked in the yard [1][7]. The emperor has the key of the shed [1]."] * 2
     body = ask(member).body
-    assert [each["number"] for each in body["citationsUsed"]] == [1, 1]
+    assert [citation["number"] for citation in body["citationsUsed"]] == [1, 1]
     assert body["answer"] == "Bicycles are parked in the yard [1]. The emperor has the key of the shed [1]."
     assert (body["citationsDropped"], body["warnings"]) == (1, ["CITATIONS_DROPPED"])
     language_model.replies = [
@@ -149,7 +151,7 @@ def test_unknown_citation_numbers_are_dropped(member: Client, language_model: Pr
 def test_every_sentence_can_be_traced_to_characters(member: Client, language_model: ProviderServer) -> None:
     """The document's text[start:end] is the quote, for quoted and for written answers."""
     language_model.replies = ["You may park your bicycle in the yard [1]. The key of the shed has the porter [1]."]
-    texts = {str(each.pk): each.text for each in Document.objects.all()}
+    texts = {str(document.pk): document.text for document in Document.objects.all()}
     for model in ("extractive", "test-model"):
         body = ask(member, query="Where are the bicycles parked, and who has the key of the shed?", model=model).body
         assert body["model"] == model
@@ -242,11 +244,11 @@ def test_reranking_orders_by_more_than_the_cosine(api: Api, live_world: World) -
     question = {"query": "What to do with the pump QX-7000", "dataSources": ["manuals"]}
     member = api("member")
     plain = member.post("/api/rag/retrieve", {**question, "mode": "dense", "rerank": False}).body
-    assert plain["scores"] == [each["score"] for each in plain["documents"]]
+    assert plain["scores"] == [document["score"] for document in plain["documents"]]
     ranked = member.post("/api/rag/retrieve", question).body
     assert ranked["scores"] == sorted(ranked["scores"], reverse=True)
-    assert {each["path"]: each["score"] for each in ranked["documents"]} == {
-        each["path"]: each["score"] for each in plain["documents"]
+    assert {document["path"]: document["score"] for document in ranked["documents"]} == {
+        document["path"]: document["score"] for document in plain["documents"]
     }
 
 

@@ -1,4 +1,4 @@
-"""the pipeline contract, sub-contract 2, and its data sources, over HTTP."""
+"""The pipeline contract, sub-contract 2, and its data sources, over HTTP."""
 
 import datetime
 from collections.abc import Callable
@@ -137,7 +137,7 @@ def test_sources_of_two_embedding_models(api: Api, live_world: World, provider: 
 
 
 def test_a_slug_in_two_organisations_is_not_guessed(api: Api, live_world: World) -> None:
-    """docs/contracts/pipeline.md: a 400 that asks for X-Organization or the id; either of them, and `dataSources`, narrows."""
+    """docs/contracts/pipeline.md: a 400 asks for X-Organization or the id; each of them or `dataSources` narrows."""
     sources = [live_world.source(), live_world.source(organization=live_world.abroad)]
     for source in sources:
         ingest_text(source, source.organization.slug, "Zebras have stripes.")

@@ -51,7 +51,7 @@ def test_files_are_the_documents_of_a_job(api: Api, live_world: World) -> None:
         ("zebras.md", "text/markdown"), ("oaks.txt", "text/plain"), ("lions.md", "application/octet-stream"),
         ("bears", ""), ("big.txt", "text/plain"),
     ]  # fmt: skip
-    factories.run(ids=list(job.documents.exclude(path="big.txt").values_list("pk", flat=True)))
+    factories.process_documents(ids=list(job.documents.exclude(path="big.txt").values_list("pk", flat=True)))
     assert Document.objects.get(path="oaks.txt").text == "Oaks are trées."
     for path, heading in (("zebras.md", "Zebras"), ("lions.md", "Lions")):
         assert Document.objects.get(path=path).chunks.get().headings == [heading]
@@ -71,7 +71,7 @@ def test_files_that_cannot_be_read(api: Api, live_world: World) -> None:
     assert [(error["index"], error["path"], error["code"]) for error in job["errors"]] == [
         (1, "a.png", "UNSUPPORTED_FORMAT")
     ]
-    factories.run(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     failed = IngestionDocument.objects.filter(state="failed").order_by("index")
     assert list(failed.values_list("path", "error_code")) == [
         ("a.png", "UNSUPPORTED_FORMAT"), ("bad.pdf", "PARSE_ERROR"),

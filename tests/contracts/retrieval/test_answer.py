@@ -34,7 +34,9 @@ def member(api: Api, live_world: World, settings: Any) -> Client:
     ingest_text(library, "sheds.md", long, title="Sheds", uri="https://example.com/sheds", metadata={"call_sid": "CA1"})
     for number in range(6):
         ingest_text(library, f"/yard/{number}", f"Bicycles are parked in the yard {number}.", title=f"Yard {number}")
-    ingest_text(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden")
+    ingest_text(
+        live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden"
+    )
     return api("member")
 
 
@@ -43,7 +45,7 @@ def ask(client: Client, path: str = "/api/rag/answer", **fields: Any) -> Any:
 
 
 def steady(body: dict[str, Any]) -> dict[str, Any]:
-    """For the snapshot: near scores may change places, and time passes."""
+    """For the snapshot: similar scores may change their order, and times differ."""
     return {**body, "citations": body["citations"][:1], "processing_time_ms": 0}
 
 
@@ -69,7 +71,7 @@ def test_case_1_sufficient_context(member: Client, path: str, settings: Any) -> 
     assert isinstance(body["processing_time_ms"], int)
 
 
-def test_case_2_insufficient_context_word_for_word(member: Client, language_model: ProviderServer) -> None:
+def test_case_2_insufficient_context(member: Client, language_model: ProviderServer) -> None:
     """ "Skip LLM call; return "insufficient context" message; include top snippets as citations"."""
     body = ask(member, query_text="Who painted the Mona Lisa?").body
     snapshots.matches("retrieval-answer-insufficient", steady(body))
@@ -87,22 +89,22 @@ def test_case_2_insufficient_context_word_for_word(member: Client, language_mode
 
 def test_citations_are_deduplicated_by_document(member: Client) -> None:
     """ "Group chunks by source_id; keep highest-scoring chunk per source; limit to top 5 unique sources"."""
-    found = member.post("/api/rag/search", {"query_text": QUESTION, "top_k": 20}).body["results"]
-    assert len({each["source_id"] for each in found}) < len(found)
+    chunks = member.post("/api/rag/search", {"query_text": QUESTION, "top_k": 20}).body["results"]
+    assert len({document["source_id"] for document in chunks}) < len(chunks)
     best: dict[str, float] = {}
-    for each in found:
-        best.setdefault(each["source_id"], each["score"])
+    for document in chunks:
+        best.setdefault(document["source_id"], document["score"])
     body = ask(member, top_k=20).body
-    cited = [(each["source_id"], each["relevance_score"]) for each in body["citations"]]
+    cited = [(citation["source_id"], citation["relevance_score"]) for citation in body["citations"]]
     assert cited == list(best.items())[:5]
     assert len(cited) == 5
     assert body["context_used"]["unique_sources"] == len(best)
-    assert all(set(each) == CITATION for each in body["citations"])
+    assert all(set(citation) == CITATION for citation in body["citations"])
 
 
 def test_confidence_is_the_mean_of_the_top_five(member: Client, settings: Any) -> None:
     """ "avg_relevance = mean(scores of top 5 chunks)": high from 0.75, medium from 0.60, low below; from settings."""
-    scores = [each["score"] for each in member.post("/api/rag/search", {"query_text": QUESTION}).body["results"]]
+    scores = [result["score"] for result in member.post("/api/rag/search", {"query_text": QUESTION}).body["results"]]
     mean = sum(scores[:5]) / 5
     for high, medium, level in ((mean, 0.1, "high"), (mean + 0.01, mean, "medium"), (0.99, mean + 0.01, "low")):
         lower(settings, high, medium)
@@ -111,7 +113,7 @@ def test_confidence_is_the_mean_of_the_top_five(member: Client, settings: Any) -
         assert body["context_used"]["avg_relevance"] == pytest.approx(mean)
 
 
-def test_an_embedding_model_has_thresholds_of_its_own(member: Client) -> None:
+def test_an_embedding_model_may_have_its_own_thresholds(member: Client) -> None:
     EmbeddingModel.objects.update(confidence_high=0.2, confidence_medium=0.1)
     assert ask(member).body["answer"]["confidence"] == "high"
 
@@ -152,7 +154,7 @@ def test_filters(member: Client) -> None:
     assert ask(member, filters={"source_type": "doc"}).body["citations"]
 
 
-def test_a_provider_that_is_busy_is_503_and_a_failing_one_500(
+def test_a_busy_provider_is_503_and_a_failing_provider_500(
     member: Client, language_model: ProviderServer, settings: Any
 ) -> None:
     """ "Handle 429 from AI Gateway gracefully → return 503 to user"; "500: … LLM timeout"."""
@@ -193,7 +195,7 @@ def test_streaming(member: Client, language_model: ProviderServer, settings: Any
         ({"query_text": "x", "filters": {"date_from": "yesterday"}}, "filters.date_from"),
     ],
 )
-def test_what_is_wrong_is_named(member: Client, body: dict[str, Any], field: str) -> None:
+def test_invalid_fields_are_named(member: Client, body: dict[str, Any], field: str) -> None:
     reply = member.post("/api/rag/answer", body)
     assert (reply.status, reply.body["status"], reply.body["error"]) == (400, "error", "Validation error")
     assert reply.body["details"]["field"] == field

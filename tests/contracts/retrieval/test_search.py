@@ -1,4 +1,4 @@
-"""the retrieval contract, Endpoint 1, over HTTP: POST /api/rag/search with `query_text`, /functions/v1/rag-search."""
+"""The retrieval contract, Endpoint 1, over HTTP: POST /api/rag/search with `query_text`, /functions/v1/rag-search."""
 
 import datetime
 import uuid
@@ -60,8 +60,8 @@ def test_exactly_the_contracts_fields(api: Api, live_world: World, path: str) ->
     }
 
 
-def test_what_a_document_does_not_have(api: Api, live_world: World) -> None:
-    """Response Schema: "source_uri": "string|null"; without a date of its own, its metadata's is told."""
+def test_missing_attributes_of_a_document(api: Api, live_world: World) -> None:
+    """Response Schema: "source_uri": "string|null"; a document without a date has that of its metadata."""
     source = live_world.source()
     ingest_text(source, "a", "Nodes compute.")
     ingest_text(source, "b", "Nodes compute.", metadata={"date": "last May"})
@@ -107,22 +107,22 @@ def test_filters(api: Api, live_world: World) -> None:
     ingest_text(source, "undated", "Nodes compute.", lang="fr")
     member = api("member")
 
-    def found(**filters: Any) -> set[str]:
+    def find(**filters: Any) -> set[str]:
         return set(titles(member.post(PATH, {"query_text": "nodes", "filters": filters})))
 
-    assert found() == found(unknown=["x"]) == {"old", "new", "undated"}
-    assert found(source_type="email") == {"old", "new"}
-    assert found(source_type="faq") == {"undated"}
-    assert found(source_type="web") == set()
-    assert found(lang="fr") == {"new", "undated"}
-    assert found(source_type="email", lang="fr") == {"new"}
-    assert found(date_from="2025-06-01T00:00:00Z") == {"old", "new"}
-    assert found(date_from="2025-06-01T00:00:01Z") == {"new"}
-    assert found(date_to="2025-06-01T02:00:00+02:00") == {"old"}
-    assert found(date_from="2025-06-02T00:00:00", date_to="2025-06-30T00:00:00Z") == set()
+    assert find() == find(unknown=["x"]) == {"old", "new", "undated"}
+    assert find(source_type="email") == {"old", "new"}
+    assert find(source_type="faq") == {"undated"}
+    assert find(source_type="web") == set()
+    assert find(lang="fr") == {"new", "undated"}
+    assert find(source_type="email", lang="fr") == {"new"}
+    assert find(date_from="2025-06-01T00:00:00Z") == {"old", "new"}
+    assert find(date_from="2025-06-01T00:00:01Z") == {"new"}
+    assert find(date_to="2025-06-01T02:00:00+02:00") == {"old"}
+    assert find(date_from="2025-06-02T00:00:00", date_to="2025-06-30T00:00:00Z") == set()
 
 
-def test_org_id_narrows_and_tells_nothing_of_other_organisations(api: Api, live_world: World) -> None:
+def test_org_id_narrows_and_reveals_nothing_of_other_organisations(api: Api, live_world: World) -> None:
     """Request Schema: "org_id": "filters by organization"."""
     ingest_text(live_world.source(), "home", "Nodes compute.")
     ingest_text(live_world.source(organization=live_world.abroad), "abroad", "Nodes compute.")
@@ -130,13 +130,13 @@ def test_org_id_narrows_and_tells_nothing_of_other_organisations(api: Api, live_
     home, abroad = str(live_world.home.pk), str(live_world.abroad.pk)
     editor, member = api("editor"), api("member")
 
-    def found(client: Client, org_id: str) -> list[str]:
+    def find(client: Client, org_id: str) -> list[str]:
         return titles(client.post(PATH, {"query_text": "nodes", "filters": {"org_id": org_id}}))
 
-    assert (found(editor, home), found(editor, abroad)) == (["home"], ["abroad"])
-    assert found(editor.with_headers(X_Organization="home"), abroad) == []
-    assert found(member, home) == ["home"]
-    assert found(member, abroad) == found(member, str(uuid.uuid4())) == []
+    assert (find(editor, home), find(editor, abroad)) == (["home"], ["abroad"])
+    assert find(editor.with_headers(X_Organization="home"), abroad) == []
+    assert find(member, home) == ["home"]
+    assert find(member, abroad) == find(member, str(uuid.uuid4())) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_org_id_narrows_and_tells_nothing_of_other_organisations(api: Api, live_
         ({"filters": {"date_to": "2025-13-01T00:00:00Z"}}, "filters.date_to"),
     ],
 )
-def test_wrong_fields_are_named(api: Api, change: dict[str, Any], field: str) -> None:
+def test_invalid_fields_are_named(api: Api, change: dict[str, Any], field: str) -> None:
     """Behavior 4: "400: Invalid query_text (empty, too long)"; the other fields likewise."""
     reply = api("member").post(PATH, {"query_text": "nodes", **change})
     assert (reply.status, reply.body["details"]["field"]) == (400, field), reply
@@ -175,7 +175,7 @@ def test_query_text_may_have_500_characters(api: Api, live_world: World) -> None
     assert titles(api("member").post(PATH, {"query_text": "é" * 500})) == ["a"]
 
 
-def test_the_body_chooses_the_contract_of_the_shared_path(api: Api) -> None:
+def test_the_body_selects_the_contract_of_the_shared_path(api: Api) -> None:
     """RESOLUTION: "`query_text` → retrieval; otherwise v3 … Both present is a 400 that says so"."""
     member = api("member")
     assert "resultCount" in member.post(PATH, {"query": "nodes"}).body
@@ -191,13 +191,13 @@ def test_the_body_chooses_the_contract_of_the_shared_path(api: Api) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"nodes"'])
-def test_a_body_that_is_no_object(api: Api, body: bytes) -> None:
+def test_a_body_that_is_not_an_object(api: Api, body: bytes) -> None:
     reply = api("member").post(FUNCTION, body)
     assert (reply.status, reply.body["status"], reply.body["error"]) == (400, "error", "Validation error")
 
 
 def test_a_caller_sees_only_what_they_may_query(api: Api, live_world: World) -> None:
-    """RLS Enforcement: "User can only see chunks from sources their org owns"; nothing to search is nothing found."""
+    """RLS Enforcement: "User can only see chunks from sources their org owns"; no sources give no results."""
     ingest_text(live_world.source(), "open", "Nodes compute.")
     ingest_text(live_world.source("closed", visibility=Visibility.PERSONAL), "closed", "Nodes compute.")
     assert titles(api("member").post(PATH, {"query_text": "nodes"})) == ["open"]

@@ -1,4 +1,4 @@
-"""the search service contract, section 2: GET /api/v1/search/{query_id}, over HTTP."""
+"""The search service contract, section 2: GET /api/v1/search/{query_id}, over HTTP."""
 
 import datetime
 import json
@@ -36,31 +36,31 @@ def test_the_same_results_with_the_question_and_its_time(api: Api, live_world: W
         ingest_text(source, name, f"About the {name}.", uri=f"https://example.com/{name}", tags=("a",))
     member = api("member")
     before = timezone.now()
-    asked = member.post(PATH, {"query": "Where is the zebra?", "top_k": 2}).body
-    for path in (f"{PATH}/{asked['query_id']}", f"{PATH}/{asked['query_id']}/"):
+    search = member.post(PATH, {"query": "Where is the zebra?", "top_k": 2}).body
+    for path in (f"{PATH}/{search['query_id']}", f"{PATH}/{search['query_id']}/"):
         reply = member.get(path)
         assert reply.status == 200
         snapshots.matches("search-service-details", {**reply.body, "results": reply.body["results"][:1]})
         created = reply.body.pop("created_at")
         assert reply.body == {
-            "query_id": asked["query_id"],
+            "query_id": search["query_id"],
             "query_text": "Where is the zebra?",
-            "results": asked["results"],
+            "results": search["results"],
             "total_results": 2,
-            "search_time_ms": asked["search_time_ms"],
+            "search_time_ms": search["search_time_ms"],
         }
         assert before <= datetime.datetime.fromisoformat(created) <= timezone.now()
 
 
-def test_a_search_that_found_nothing_is_kept_too(api: Api) -> None:
+def test_a_search_without_results_is_stored_too(api: Api) -> None:
     foreigner = api("foreigner")
     query_id = foreigner.post(PATH, {"query": "nodes"}).body["query_id"]
     reply = foreigner.get(f"{PATH}/{query_id}")
     assert (reply.status, reply.body["results"], reply.body["total_results"]) == (200, [], 0)
 
 
-def test_only_its_owner_reads_a_search(api: Api, live_world: World) -> None:
-    """2, Response (Error): what is another's, unknown or no id at all gets the same answer."""
+def test_only_the_user_who_searched_reads_the_results(api: Api, live_world: World) -> None:
+    """2, Response (Error): a search of another user, an unknown id and an invalid id give the same response."""
     ingest_text(live_world.source(), "a", "Nodes compute.")
     query_id = api("member").post(PATH, {"query": "nodes"}).body["query_id"]
     User.objects.filter(pk=live_world.users["owner"].pk).update(is_superuser=True, is_staff=True)
@@ -109,11 +109,11 @@ def document_deleted(world: World, source: DataSource) -> None:
 @pytest.mark.parametrize(
     "change", [closed, revoked, deleted, purged, left, shut_down, rewritten, document_deleted], ids=lambda f: f.__name__
 )
-def test_what_may_not_be_read_any_more_is_left_out(
+def test_results_that_may_no_longer_be_read_are_left_out(
     api: Api, live_world: World, change: Callable[[World, DataSource], None]
 ) -> None:
-    """docs/contracts/search-service.md: access is decided when the results are read, and the rest is still there. For an editor, who
-    may send documents to the source all the while."""
+    """docs/contracts/search-service.md: access is checked when the results are read. The editor may send documents to
+    the source throughout."""
     source = live_world.source("granted", visibility=Visibility.PRIVATE)
     Grant.objects.create(source=source, user=live_world.users["editor"])
     ingest_text(source, "secret", "Nodes compute.", title="Secret")
@@ -126,7 +126,7 @@ def test_what_may_not_be_read_any_more_is_left_out(
     assert titles(editor, query_id) == ["Kept"]
 
 
-def test_what_is_opened_again_is_there_again_and_a_new_title_shows(api: Api, live_world: World) -> None:
+def test_results_of_a_reopened_source_are_shown_with_the_current_title(api: Api, live_world: World) -> None:
     source = live_world.source()
     ingest_text(source, "a", "Nodes compute.", title="Old")
     member = api("member")
@@ -138,7 +138,7 @@ def test_what_is_opened_again_is_there_again_and_a_new_title_shows(api: Api, liv
     assert titles(member, query_id) == ["New"]
 
 
-def test_x_organization_narrows_what_is_shown(api: Api, live_world: World) -> None:
+def test_x_organization_narrows_the_results(api: Api, live_world: World) -> None:
     add_member(user=live_world.users["member"], organization=live_world.abroad)
     ingest_text(live_world.source(), "a", "Nodes compute.", title="Home")
     ingest_text(live_world.source(organization=live_world.abroad), "b", "Nodes compute.", title="Abroad")
@@ -151,15 +151,15 @@ def test_x_organization_narrows_what_is_shown(api: Api, live_world: World) -> No
     assert member.with_headers(X_Organization="nowhere").get(f"{PATH}/{query_id}").status == 400
 
 
-def test_of_what_was_found_only_ids_and_scores_are_kept(api: Api, live_world: World) -> None:
+def test_only_ids_and_scores_of_results_are_stored(api: Api, live_world: World) -> None:
     ingest_text(live_world.source(), "a", "The launch code is 1234.", title="Codes", metadata={"key": "1234"})
     api("member").post(PATH, {"query": "launch code"})
     record = SearchRecord.objects.get()
     assert record.text == "launch code"
-    assert [set(each) for each in record.results] == [{"chunk", "score"}]
+    assert [set(result) for result in record.results] == [{"chunk", "score"}]
     assert "1234" not in json.dumps(record.results)
 
 
-def test_a_refused_search_is_not_kept(api: Api) -> None:
+def test_a_rejected_search_is_not_stored(api: Api) -> None:
     api("member").post(PATH, {"query": "nodes", "top_k": 99})
     assert not SearchRecord.objects.exists()

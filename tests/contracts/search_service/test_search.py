@@ -1,4 +1,4 @@
-"""the search service contract, section 1: POST /api/v1/search, over HTTP."""
+"""The search service contract, section 1: POST /api/v1/search, over HTTP."""
 
 import uuid
 from collections.abc import Callable
@@ -65,8 +65,10 @@ def test_a_document_without_a_link_has_empty_strings(api: Api, live_world: World
     ingest_text(source, "plain", "Nodes compute.")
     ingest_text(source, "http://[broken", "Nodes compute.", uri="http://[broken")
     results = api("member").post(PATH, {"query": "nodes"}).body["results"]
-    found = {each["source_file_path"]: (each["source_url"], each["metadata"]["source_domain"]) for each in results}
-    assert found == {"plain": ("", ""), "http://[broken": ("http://[broken", "")}
+    links = {
+        result["source_file_path"]: (result["source_url"], result["metadata"]["source_domain"]) for result in results
+    }
+    assert links == {"plain": ("", ""), "http://[broken": ("http://[broken", "")}
 
 
 def test_top_k_is_5_unless_given_and_results_are_ordered_by_the_cosine(api: Api, live_world: World) -> None:
@@ -93,17 +95,17 @@ def test_filters(api: Api, live_world: World) -> None:
     ingest_text(source, "d", "Nodes compute.")
     member = api("member")
 
-    def found(**filters: Any) -> set[str]:
+    def find(**filters: Any) -> set[str]:
         return set(paths(member.post(PATH, {"query": "nodes", "filters": filters})))
 
-    assert found() == {"a", "b", "c.md", "d"}
-    assert found(content_type="documentation") == {"a", "b"}
-    assert found(tags=["tutorial", "beginner"]) == {"a", "b", "c.md"}
-    assert found(content_type="documentation", tags=["tutorial", "beginner"]) == {"a", "b"}
-    assert found(content_type="documentation", tags=["tutorial"]) == {"a"}
-    assert found(content_type="text/markdown") == {"c.md"}
-    assert found(content_type="text/plain") == {"d"}
-    assert found(content_type="Documentation") == set()
+    assert find() == {"a", "b", "c.md", "d"}
+    assert find(content_type="documentation") == {"a", "b"}
+    assert find(tags=["tutorial", "beginner"]) == {"a", "b", "c.md"}
+    assert find(content_type="documentation", tags=["tutorial", "beginner"]) == {"a", "b"}
+    assert find(content_type="documentation", tags=["tutorial"]) == {"a"}
+    assert find(content_type="text/markdown") == {"c.md"}
+    assert find(content_type="text/plain") == {"d"}
+    assert find(content_type="Documentation") == set()
 
 
 def test_the_content_type_is_as_given_or_the_mime_type(api: Api, live_world: World) -> None:
@@ -113,7 +115,7 @@ def test_the_content_type_is_as_given_or_the_mime_type(api: Api, live_world: Wor
 
     def types(**filters: Any) -> set[tuple[str, str]]:
         results = member.post(PATH, {"query": "nodes", "filters": filters}).body["results"]
-        return {(each["source_file_path"], each["metadata"]["content_type"]) for each in results}
+        return {(result["source_file_path"], result["metadata"]["content_type"]) for result in results}
 
     ingest_text(source, "readme.MD?raw=1", "Nodes compute.")
     assert types(content_type="text/markdown") == {("readme.MD?raw=1", "text/markdown")}
@@ -156,20 +158,20 @@ def test_wrong_parameters_are_named(api: Api, change: dict[str, Any], code: str,
     assert (reply.status, reply.body["error"], reply.body["details"]["field"]) == (400, code, field), reply
 
 
-def test_an_unknown_filter_is_told_which_ones_there_are(api: Api) -> None:
+def test_an_unknown_filter_is_rejected_with_the_supported_ones(api: Api) -> None:
     reply = api("member").post(PATH, {"query": "nodes", "filters": {"tag": ["x"], "tags": ["x"]}})
     assert (reply.status, reply.body["error"], reply.body["details"]["field"]) == (400, "invalid_request", "filters")
     assert "content_type and tags" in reply.body["message"]
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'"nodes"'])
-def test_a_body_that_is_no_object(api: Api, body: bytes) -> None:
+def test_a_body_that_is_not_an_object(api: Api, body: bytes) -> None:
     reply = api("member").post(PATH, body)
     assert (reply.status, reply.body["error"]) == (400, "invalid_request")
 
 
 def test_only_what_the_caller_may_query(api: Api, live_world: World) -> None:
-    """A caller who may query nothing finds nothing, and is not refused (docs/contracts/search-service.md)."""
+    """A caller who may query nothing gets no results and no error (docs/contracts/search-service.md)."""
     ingest_text(live_world.source(), "open", "Nodes compute.")
     ingest_text(live_world.source("closed", visibility=Visibility.PERSONAL), "closed", "Nodes compute.")
     assert paths(api("member").post(PATH, {"query": "nodes"})) == ["open"]
@@ -191,7 +193,7 @@ def test_authentication_is_required(api: Api, live_world: World) -> None:
         assert wrong.post(PATH, {"query": "nodes"}).body["error"] == "unauthorized"
 
 
-def test_with_a_slash_too_and_only_by_post(api: Api, live_world: World) -> None:
+def test_the_path_works_with_a_slash_and_only_by_post(api: Api, live_world: World) -> None:
     ingest_text(live_world.source(), "a", "Nodes compute.")
     member = api("member")
     assert paths(member.post(PATH + "/", {"query": "nodes"})) == ["a"]

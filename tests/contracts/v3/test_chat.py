@@ -33,7 +33,7 @@ def chat(client: Client, text: str = "Where are the bicycles?", **fields: Any) -
     return client.post("/api/chat", {"model": "llama2", "messages": [{"role": "user", "content": text}], **fields})
 
 
-def test_without_rag_retrieval_is_never_touched(member: Client, language_model: ProviderServer) -> None:
+def test_without_rag_nothing_is_retrieved(member: Client, language_model: ProviderServer) -> None:
     """ "If `useRag` is false or undefined: execute exact V1/V2 pipeline; ragUsed = false, ragSources = []"."""
     embedded_there = EmbeddingModel.objects.create(
         name="remote", provider="openai", dimensions=384, base_url=language_model.base_url
@@ -51,7 +51,7 @@ def test_without_rag_retrieval_is_never_touched(member: Client, language_model: 
     assert request["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
     assert (request["model"], request["temperature"]) == ("llama2", 0.5)
     chat(member, useRag=True)
-    paths = [each["path"] for each in language_model.requests]
+    paths = [request["path"] for request in language_model.requests]
     assert paths[:3] == ["/v1/chat/completions", "/v1/chat/completions", "/v1/embeddings"]
 
 
@@ -72,7 +72,7 @@ def test_the_context_block_in_its_exact_format(member: Client, language_model: P
         f"{NOTICE}",
     }
     assert reply.body["ragUsed"] is True
-    assert [set(each) for each in reply.body["ragSources"]] == [{"text", "score", "source", "title"}] * 2
+    assert [set(source) for source in reply.body["ragSources"]] == [{"text", "score", "source", "title"}] * 2
     snapshots.matches("v3-chat-rag", reply.body)
     first = reply.body["ragSources"][0]
     assert (first["text"], first["source"], first["title"]) == (TEXT[:200], "library", "Bicycles")
@@ -97,16 +97,16 @@ def test_the_last_user_message_is_the_query_and_filters_narrow(member: Client, l
         {"role": "user", "content": "And the bicycles?"},
     ]
     body = {"model": "m", "messages": messages, "useRag": True, "ragTopK": 1}
-    assert [each["title"] for each in member.post("/api/chat", body).body["ragSources"]] == ["Bicycles"]
+    assert [source["title"] for source in member.post("/api/chat", body).body["ragSources"]] == ["Bicycles"]
     tagged = member.post("/api/chat", {**body, "ragTopK": 5, "ragFilters": {"tags": ["yard"]}})
-    assert [each["title"] for each in tagged.body["ragSources"]] == ["Bicycles"]
+    assert [source["title"] for source in tagged.body["ragSources"]] == ["Bicycles"]
     for number in range(4):
         ingest_text(DataSource.objects.get(slug="library"), f"/more/{number}", f"Bicycle {number}.")
     assert len(member.post("/api/chat", {**body, "ragTopK": 20}).body["ragSources"]) == 6
     usual = {name: value for name, value in body.items() if name != "ragTopK"}
     assert len(member.post("/api/chat", usual).body["ragSources"]) == 5
     of_library = member.post("/api/chat", {**body, "ragTopK": 5, "ragFilters": {"source": "library"}})
-    assert {each["source"] for each in of_library.body["ragSources"]} == {"library"}
+    assert {source["source"] for source in of_library.body["ragSources"]} == {"library"}
     elsewhere = member.post("/api/chat", {**body, "ragFilters": {"source": "nowhere"}})
     assert (elsewhere.body["ragUsed"], elsewhere.body["ragSources"]) == (True, [])
     assert language_model.requests[-1]["messages"][0]["role"] == "user"  # no block around nothing
@@ -124,41 +124,45 @@ def test_a_conversation_is_stored_and_continued(member: Client, language_model: 
     first = chat(member, useRag=True).body["data"]["conversationId"]
     stored = Conversation.objects.get(pk=first)
     assert stored.rag_used is True
-    assert set(stored.rag_sources[0]) == {"score", "documentId", "chunkId"}, "texts stay where access is decided"
-    again = chat(member, "Who has the key?", conversationId=first)
-    assert again.body["data"]["conversationId"] == first
-    said = [(each["role"], each["content"]) for each in language_model.requests[1]["messages"]]
-    assert said == [
+    assert set(stored.rag_sources[0]) == {"score", "documentId", "chunkId"}, "texts are not stored in the conversation"
+    continued = chat(member, "Who has the key?", conversationId=first)
+    assert continued.body["data"]["conversationId"] == first
+    sent_messages = [(message["role"], message["content"]) for message in language_model.requests[1]["messages"]]
+    assert sent_messages == [
         ("user", "Where are the bicycles?"),
         ("assistant", "In the yard."),
         ("user", "Who has the key?"),
     ]
     # A client of V1 sends the whole conversation each time: nothing is doubled.
-    whole = [{"role": role, "content": content} for role, content in [*said, ("assistant", "With the porter.")]]
-    whole.append({"role": "user", "content": "Thanks."})
-    member.post("/api/chat", {"model": "m", "messages": whole, "conversationId": first})
-    assert [each["content"] for each in language_model.requests[2]["messages"]] == [each["content"] for each in whole]
-    kept = [message.content for message in Conversation.objects.get(pk=first).messages.all()]
-    assert kept == [*(each["content"] for each in whole), "Welcome."]
+    history = [
+        {"role": role, "content": content} for role, content in [*sent_messages, ("assistant", "With the porter.")]
+    ]
+    history.append({"role": "user", "content": "Thanks."})
+    member.post("/api/chat", {"model": "m", "messages": history, "conversationId": first})
+    assert [message["content"] for message in language_model.requests[2]["messages"]] == [
+        message["content"] for message in history
+    ]
+    stored_contents = [message.content for message in Conversation.objects.get(pk=first).messages.all()]
+    assert stored_contents == [*(message["content"] for message in history), "Welcome."]
 
 
-def test_a_long_conversation_that_is_sent_whole_is_not_doubled(
+def test_a_long_conversation_sent_completely_is_not_stored_twice(
     member: Client, language_model: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Longer than what a model is shown."""
+    """Longer than the history that the language model gets."""
     monkeypatch.setattr(conversations, "MAX_PROMPT_MESSAGES", 4)
-    whole = [{"role": role, "content": f"{role} {turn}"} for turn in range(30) for role in ("user", "assistant")]
+    history = [{"role": role, "content": f"{role} {turn}"} for turn in range(30) for role in ("user", "assistant")]
     language_model.replies = ["One.", "Two."]
-    first = member.post("/api/chat", {"messages": [*whole, USER]}).body["data"]["conversationId"]
-    whole += [USER, {"role": "assistant", "content": "One."}]
-    member.post("/api/chat", {"messages": [*whole, USER], "conversationId": first})
-    assert Conversation.objects.get(pk=first).messages.count() == len(whole) + 2
+    first = member.post("/api/chat", {"messages": [*history, USER]}).body["data"]["conversationId"]
+    history += [USER, {"role": "assistant", "content": "One."}]
+    member.post("/api/chat", {"messages": [*history, USER], "conversationId": first})
+    assert Conversation.objects.get(pk=first).messages.count() == len(history) + 2
     assert len(language_model.requests[1]["messages"]) == 4
 
 
 def test_system_messages_are_part_of_the_system_prompt(member: Client, language_model: ProviderServer) -> None:
-    """ "Inject chunks into system prompt", wherever the client has put its own; one that sends the whole conversation
-    each time, with its system message, is not kept twice."""
+    """ "Inject chunks into system prompt", wherever the client has put its own. A client that sends the whole
+    conversation each time does not duplicate its system message."""
     language_model.replies = ["In the yard.", "With the porter."]
     system = [{"role": "system", "content": "Be brief."}, {"role": "system", "content": " "}]
     asked = {"role": "user", "content": "Where are the bicycles?"}
@@ -175,22 +179,27 @@ def test_system_messages_are_part_of_the_system_prompt(member: Client, language_
     answered, again = {"role": "assistant", "content": "In the yard."}, {"role": "user", "content": "Who has the key?"}
     member.post("/api/chat", {"messages": [system[0], asked, answered, again], "conversationId": conversation})
     assert language_model.requests[1]["messages"] == [system[0], asked, answered, again]
-    kept = [message.content for message in Conversation.objects.get().messages.all()]
-    assert kept == [asked["content"], answered["content"], again["content"], "With the porter."]
+    stored_contents = [message.content for message in Conversation.objects.get().messages.all()]
+    assert stored_contents == [asked["content"], answered["content"], again["content"], "With the porter."]
 
 
-def test_another_ones_conversation_does_not_exist(member: Client, api: Api, language_model: ProviderServer) -> None:
-    own = chat(member).body["data"]["conversationId"]
+def test_a_conversation_of_another_user_does_not_exist(
+    member: Client, api: Api, language_model: ProviderServer
+) -> None:
+    conversation = chat(member).body["data"]["conversationId"]
     stranger = api("editor")
-    replies = [chat(stranger, conversationId=each) for each in (own, "0" * 8 + own[8:], "no-uuid")]
-    assert {(each.status, each.body["error"], each.body["message"]) for each in replies} == {
+    replies = [
+        chat(stranger, conversationId=conversation_id)
+        for conversation_id in (conversation, "0" * 8 + conversation[8:], "no-uuid")
+    ]
+    assert {(reply.status, reply.body["error"], reply.body["message"]) for reply in replies} == {
         (404, "Not found", "There is no such conversation. Leave conversationId out to begin one.")
     }
 
 
 def test_without_a_language_model(member: Client) -> None:
-    """Quoted sentences with useRag; without it a 503 that says how to configure one. (The contract's own example names
-    a model that nobody has.)"""
+    """Quoted sentences with useRag; without it a 503 that says how to configure one. (The contract's example names a
+    model that does not exist.)"""
     quoted = chat(member, useRag=True)
     assert quoted.status == 200
     assert quoted.body["data"]["message"] == "Bicycles are parked in the yard. (Bicycles)"
@@ -199,8 +208,8 @@ def test_without_a_language_model(member: Client) -> None:
     assert "LLM_MODEL" in refused.body["message"]
 
 
-def test_a_follow_up_is_searched_for_with_what_it_is_about(member: Client) -> None:
-    """Without a language model: from the turns before it, which the conversation or the request has."""
+def test_a_follow_up_is_searched_with_its_context(member: Client) -> None:
+    """Without a language model: from earlier messages, stored in the conversation or sent in the request."""
     library = DataSource.objects.get(slug="library")
     ingest_text(library, "/pool", "The pool opens at seven in summer and at noon in winter.", title="Swimming pool")
     ingest_text(library, "/museum", "In winter the museum is open until five, in summer until six.", title="Museum")
@@ -209,10 +218,10 @@ def test_a_follow_up_is_searched_for_with_what_it_is_about(member: Client) -> No
     first = member.post("/api/chat", {**body, "messages": [asked]}).body
     answered = {"role": "assistant", "content": first["data"]["message"]}
     follow_up = {"role": "user", "content": "And in winter?"}
-    kept = {"messages": [follow_up], "conversationId": first["data"]["conversationId"]}
-    for sent in (kept, {"messages": [asked, answered, follow_up]}):
+    stored_request = {"messages": [follow_up], "conversationId": first["data"]["conversationId"]}
+    for sent in (stored_request, {"messages": [asked, answered, follow_up]}):
         reply = member.post("/api/chat", {**body, **sent}).body
-        assert [each["title"] for each in reply["ragSources"]] == ["Swimming pool"]
+        assert [source["title"] for source in reply["ragSources"]] == ["Swimming pool"]
         assert "noon in winter" in reply["data"]["message"]
 
 
@@ -224,19 +233,19 @@ def test_a_follow_up_is_rewritten_by_the_language_model(member: Client, language
     ]
     language_model.replies = ["On which floor does the kettle boil, and not the bicycles?", "Water."]
     body = {"messages": messages, "useRag": True, "ragTopK": 1}
-    assert [each["title"] for each in member.post("/api/chat", body).body["ragSources"]] == ["Tea"]
+    assert [source["title"] for source in member.post("/api/chat", body).body["ragSources"]] == ["Tea"]
     rewriting, reply = language_model.requests
     assert (rewriting["temperature"], len(rewriting["messages"])) == (0, 2)
-    assert reply["messages"][1:] == messages, "the model answers what was said"
+    assert reply["messages"][1:] == messages, "the model gets the original messages"
     language_model.requests.clear()
-    language_model.fail(400)  # it does not rewrite: the words of the turns before have to do
+    language_model.fail(400)  # rewriting fails: the words of earlier messages are used
     language_model.replies = ["In the yard."]
     body["messages"] = [*messages[:2], {"role": "user", "content": "And in winter?"}]
-    assert [each["title"] for each in member.post("/api/chat", body).body["ragSources"]] == ["Bicycles"]
+    assert [source["title"] for source in member.post("/api/chat", body).body["ragSources"]] == ["Bicycles"]
     assert len(language_model.requests) == 2
 
 
-def test_a_source_that_was_closed_is_no_part_of_a_follow_up(member: Client) -> None:
+def test_a_closed_source_is_not_used_for_a_follow_up(member: Client) -> None:
     body = {"messages": [{"role": "user", "content": "Where are the bicycles?"}], "useRag": True}
     first = member.post("/api/chat", body).body["data"]["conversationId"]
     DataSource.objects.filter(slug="library").update(visibility=Visibility.PRIVATE)
@@ -246,7 +255,7 @@ def test_a_source_that_was_closed_is_no_part_of_a_follow_up(member: Client) -> N
     assert "yard" not in reply["data"]["message"]
 
 
-def test_what_the_sources_do_not_hold_is_not_quoted(member: Client) -> None:
+def test_unanswerable_questions_are_not_answered_by_quotes(member: Client) -> None:
     reply = chat(member, "Who painted the Mona Lisa?", useRag=True)
     assert reply.body["data"]["message"].startswith("The sources do not contain anything about this question.")
 
@@ -257,7 +266,7 @@ def test_a_model_that_fails_stores_nothing(member: Client, language_model: Provi
     assert not Conversation.objects.exists()
 
 
-def test_only_offered_models(member: Client, language_model: ProviderServer, settings: Any) -> None:
+def test_only_configured_models(member: Client, language_model: ProviderServer, settings: Any) -> None:
     settings.LLM_MODELS = ["other-model"]
     assert chat(member, model="other-model").status == 200
     assert chat(member, model="").status == 200
@@ -272,10 +281,10 @@ def test_streaming(member: Client, language_model: ProviderServer) -> None:
     body = {"messages": [{"role": "user", "content": "Where are the bicycles?"}], "useRag": True, "stream": True}
     events = member.stream("/api/chat", body)
     assert [name for name, _ in events] == ["sources", "token", "token", "token", "done"]
-    whole = events[-1][1]
-    assert whole["data"]["message"] == "In the yard."
-    assert events[0][1]["ragSources"] == whole["ragSources"]
-    assert Conversation.objects.get(pk=whole["data"]["conversationId"]).messages.count() == 2
+    final_event = events[-1][1]
+    assert final_event["data"]["message"] == "In the yard."
+    assert events[0][1]["ragSources"] == final_event["ragSources"]
+    assert Conversation.objects.get(pk=final_event["data"]["conversationId"]).messages.count() == 2
     plain = member.stream("/api/chat", {**body, "useRag": False})
     assert (plain[0], plain[1][0], plain[-1][0]) == (("sources", {"ragSources": []}), "token", "done")
 
@@ -305,7 +314,7 @@ USER = {"role": "user", "content": "Hi"}
         ({"messages": [{"role": "user", "content": "x" * 100_001}]}, "messages[0].content"),
     ],
 )
-def test_what_is_wrong_is_named(member: Client, body: dict[str, Any], field: str) -> None:
+def test_invalid_fields_are_named(member: Client, body: dict[str, Any], field: str) -> None:
     reply = member.post("/api/chat", body)
     assert (reply.status, reply.body["error"]) == (400, "Validation error")
     assert reply.body["details"]["field"] == field

@@ -25,8 +25,8 @@ def test_the_three_outcomes_and_no_extra_field(api: Api) -> None:
     created = editor.post("/api/rag/ingest", DOCUMENT)
     assert created.status == 200
     assert created.body == {"status": "created", "documentId": created.body["documentId"], "chunkCount": 1}
-    again = editor.post("/api/rag/ingest", DOCUMENT)
-    assert again.body == {**created.body, "status": "unchanged"}
+    repeated = editor.post("/api/rag/ingest", DOCUMENT)
+    assert repeated.body == {**created.body, "status": "unchanged"}
     snapshots.matches("v3-ingest", created.body)
     changed = editor.post("/api/rag/ingest", {**DOCUMENT, "text": "Zebras have black and white stripes."})
     assert changed.body == {**created.body, "status": "updated"}
@@ -42,7 +42,7 @@ def test_a_given_hash_decides(api: Api) -> None:
     assert editor.post("/api/rag/ingest", {**DOCUMENT, "hash": "v2"}).body["status"] == "updated"
 
 
-def test_what_a_job_has_cut_to_other_sizes_is_unchanged(api: Api, live_world: World) -> None:
+def test_a_document_chunked_differently_by_a_job_is_unchanged(api: Api, live_world: World) -> None:
     """1: "If `hash` matches existing document, return `unchanged`", whatever sizes its chunks have."""
     editor = api("editor")
     live_world.source("github")
@@ -54,11 +54,16 @@ def test_what_a_job_has_cut_to_other_sizes_is_unchanged(api: Api, live_world: Wo
     assert Document.objects.get().chunk_size == 64
 
 
-def test_without_a_hash_the_texts_own_stands_in(api: Api) -> None:
+def test_without_a_hash_the_hash_of_the_text_is_used(api: Api) -> None:
     """RESOLUTION: "no `hash` given → SHA-256 of the text stands in"."""
-    editor, own = api("editor"), hashlib.sha256(DOCUMENT["text"].encode()).hexdigest()
-    sent = [DOCUMENT, {**DOCUMENT, "hash": own}, DOCUMENT, {**DOCUMENT, "hash": "0cc175b9c0f1b6a831c399e269772661"}]
-    statuses = [editor.post("/api/rag/ingest", each).body["status"] for each in sent]
+    editor, text_hash = api("editor"), hashlib.sha256(DOCUMENT["text"].encode()).hexdigest()
+    sent = [
+        DOCUMENT,
+        {**DOCUMENT, "hash": text_hash},
+        DOCUMENT,
+        {**DOCUMENT, "hash": "0cc175b9c0f1b6a831c399e269772661"},
+    ]
+    statuses = [editor.post("/api/rag/ingest", example).body["status"] for example in sent]
     assert statuses == ["created", "unchanged", "unchanged", "updated"]
 
 
@@ -71,7 +76,7 @@ def test_the_identity_is_source_and_path(api: Api) -> None:
     assert sorted(DataSource.objects.values_list("slug", flat=True)) == ["Con-fluence_2", "github"]
 
 
-def test_the_contracts_own_commands(api: Api) -> None:
+def test_the_commands_of_the_contract(api: Api) -> None:
     """7: the three calls, for a caller with credentials, and the expected answer."""
     editor = api("editor")
     document = {"source": "test", "path": "/doc", "title": "Test", "text": "Content"}
@@ -82,7 +87,7 @@ def test_the_contracts_own_commands(api: Api) -> None:
     assert editor.post("/api/chat", chat).body["ragUsed"] is True
 
 
-def test_new_title_and_tags_are_saved_and_answer_unchanged(api: Api) -> None:
+def test_new_title_and_tags_are_saved_with_status_unchanged(api: Api) -> None:
     """RESOLUTION: "saved without embedding again and still answers `unchanged`"."""
     editor = api("editor")
     editor.post("/api/rag/ingest", DOCUMENT)
@@ -92,8 +97,8 @@ def test_new_title_and_tags_are_saved_and_answer_unchanged(api: Api) -> None:
     document = Document.objects.get()
     assert (document.title, document.tags, document.metadata) == ("Animals", ["striped"], {"a": 1})
     assert Chunk.objects.get().pk == before
-    found = editor.post("/api/rag/search", {"query": "zebra", "filters": {"tags": ["striped", "spotted"]}})
-    assert found.body["resultCount"] == 1
+    search = editor.post("/api/rag/search", {"query": "zebra", "filters": {"tags": ["striped", "spotted"]}})
+    assert search.body["resultCount"] == 1
 
 
 @pytest.mark.parametrize(
@@ -143,11 +148,11 @@ def test_all_wrong_fields_are_listed(api: Api) -> None:
     """RESOLUTION: "`details` … of the first invalid field; further ones under `details.errors`"."""
     details = api("editor").post("/api/rag/ingest", {"tags": "x"}).body["details"]
     assert (details["field"], details["message"]) == ("source", "source is required")
-    assert [each["field"] for each in details["errors"]] == ["source", "path", "title", "text", "tags"]
-    assert {frozenset(each) for each in details["errors"]} == {frozenset({"field", "message"})}
+    assert [error["field"] for error in details["errors"]] == ["source", "path", "title", "text", "tags"]
+    assert {frozenset(error) for error in details["errors"]} == {frozenset({"field", "message"})}
 
 
-def test_text_too_long_to_wait_for(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_too_long_for_synchronous_ingestion(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synchronous, "MAX_TEXT_BYTES", 1000)
     reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "word " * 201})
     assert reply.status == 413
@@ -155,8 +160,8 @@ def test_text_too_long_to_wait_for(api: Api, monkeypatch: pytest.MonkeyPatch) ->
     assert not DataSource.objects.exists()
 
 
-def test_ten_megabytes_are_told_the_other_way_in(api: Api) -> None:
-    """Far above Django's own bound on bodies, whose answer would be a bare 400."""
+def test_ten_megabytes_are_rejected_with_a_hint_to_jobs(api: Api) -> None:
+    """Far above Django's default limit of bodies, which would be a 400 without explanation."""
     reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "word " * 2_000_000})
     assert (reply.status, reply.body["error"]) == (413, "Payload too large")
     assert not Document.objects.exists()
@@ -169,7 +174,7 @@ def test_oversize_body(api: Api, settings: Any) -> None:
     assert (reply.status, reply.body["error"]) == (413, "Payload too large")
 
 
-def test_a_new_source_needs_the_right_to_make_one(api: Api, live_world: World) -> None:
+def test_creating_a_source_needs_permission(api: Api, live_world: World) -> None:
     """RESOLUTION: "creates the source (if the caller may create sources; else 403)"; an unseen one: the same words."""
     member = api("member")
     refused = member.post("/api/rag/ingest", DOCUMENT)
@@ -182,7 +187,7 @@ def test_a_new_source_needs_the_right_to_make_one(api: Api, live_world: World) -
     assert not Document.objects.exists()
 
 
-def test_a_new_source_takes_the_organisations_visibility(api: Api, live_world: World) -> None:
+def test_a_new_source_has_the_organisations_default_visibility(api: Api, live_world: World) -> None:
     live_world.home.default_visibility = "personal"
     live_world.home.save()
     api("editor").post("/api/rag/ingest", DOCUMENT)
@@ -192,7 +197,7 @@ def test_a_new_source_takes_the_organisations_visibility(api: Api, live_world: W
     )  # fmt: skip
 
 
-def test_paths_answer_with_and_without_a_slash_and_never_redirect(api: Api) -> None:
+def test_paths_work_with_and_without_a_slash_and_never_redirect(api: Api) -> None:
     for path in ("/api/rag/ingest", "/api/rag/ingest/"):
         assert api("editor").post(path, DOCUMENT).status == 200
 

@@ -106,7 +106,7 @@ def test_a_whole_number_may_be_written_as_5_0(api: Api, live_world: World) -> No
         assert (reply.status, reply.body["details"]["field"]) == (400, "topK")
 
 
-def test_empty_search_is_told_that_query_is_required(api: Api) -> None:
+def test_an_empty_body_is_rejected_because_query_is_required(api: Api) -> None:
     reply = api("member").post("/api/rag/search", {})
     assert reply.body["details"] == {"field": "query", "message": "query is required"}
 
@@ -121,7 +121,7 @@ def test_a_negative_similarity_is_reported_as_0(api: Api, live_world: World) -> 
     assert (result["score"], result["metadata"]["tags"]) == (0, [])
 
 
-def test_two_users_who_must_not_see_each_others_data(api: Api, live_world: World) -> None:
+def test_users_of_two_organisations_do_not_see_each_others_data(api: Api, live_world: World) -> None:
     ingest_text(live_world.source(), "/secret", "The launch code is 1234.")
     assert api("member").post("/api/rag/search", {"query": "launch code"}).body["resultCount"] == 1
     abroad = api("foreigner")
@@ -134,7 +134,7 @@ def test_two_users_who_must_not_see_each_others_data(api: Api, live_world: World
     assert DataSource.objects.filter(slug="library").count() == 2
 
 
-def test_a_reader_finds_the_old_or_the_new_while_a_document_is_replaced(api: Api, live_world: World) -> None:
+def test_during_replacement_searches_find_the_old_or_the_new_chunks(api: Api, live_world: World) -> None:
     """RESOLUTION: "a reader sees the old set or the new, never a mixture or nothing"."""
     source = live_world.source()
     ingest_text(source, "/zebra", "Zebras have stripes, version 0.")

@@ -97,7 +97,7 @@ class AboutFiles(fields.Text):
     schema_rules = {
         "contentMediaType": "application/json",
         "description": "A JSON list with an object for each file, in their order. Each may have `path`, `title`, "
-        "`uri`, `lang`, `sourceType`, `tags`, `date` and `metadata`, as a document of a JSON body has them.",
+        "`uri`, `lang`, `sourceType`, `tags`, `date` and `metadata`, as in a JSON body.",
     }
 
     def to_internal_value(self, data: Any) -> Any:

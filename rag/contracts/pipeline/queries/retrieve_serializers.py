@@ -21,7 +21,7 @@ def _one_or_many(item: dict[str, Any]) -> dict[str, Any]:
 
 
 class FilterIn(serializers.Serializer[Any]):
-    """A filter. The contract does not define its fields; docs/contracts/pipeline.md does."""
+    """A filter on `field`. `tags`, `lang` and `sourceType` take one value or a list; `dateFrom` and `dateTo` a time."""
 
     field = fields.Choice("field", choices=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
     value = fields.Anything()

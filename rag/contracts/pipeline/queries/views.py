@@ -17,7 +17,7 @@ from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
 from rag.services.search import queries, search_trace
-from ragsite.http.openapi import response_example, request_example
+from ragsite.http.openapi import request_example, response_example
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
 from .query_serializers import QueryIn, QueryOut, build_answer_options, query_out

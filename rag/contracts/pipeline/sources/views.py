@@ -17,7 +17,7 @@ from rag.models import DataSource
 from rag.services.access import explain
 from rag.services.sources import deletion, editing, lookup
 from rag.services.sources.editing import AccessLists
-from ragsite.http.openapi import response_example, request_example
+from ragsite.http.openapi import request_example, response_example
 
 from . import serializers
 from .access_serializers import AccessIn, AccessOut, access_out
