@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
 from accounts.sign_in import second_factor
-from ragsite.http.client_address import rate_limit_key, parse_address
+from ragsite.http.client_address import parse_address, rate_limit_key
 from tests.support.factories import PASSWORD, World
 
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"

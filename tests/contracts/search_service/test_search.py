@@ -161,7 +161,7 @@ def test_wrong_parameters_are_named(api: Api, change: dict[str, Any], code: str,
 def test_an_unknown_filter_is_rejected_with_the_supported_ones(api: Api) -> None:
     reply = api("member").post(PATH, {"query": "nodes", "filters": {"tag": ["x"], "tags": ["x"]}})
     assert (reply.status, reply.body["error"], reply.body["details"]["field"]) == (400, "invalid_request", "filters")
-    assert "content_type and tags" in reply.body["message"]
+    assert "content_type, tags" in reply.body["message"]
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'"nodes"'])

@@ -118,7 +118,7 @@ def test_new_title_and_tags_are_saved_with_status_unchanged(api: Api) -> None:
         ({"tags": [""]}, "tags", "tags must not be empty"),
         ({"metadata": []}, "metadata", "metadata must be an object"),
         ({"path": "a\x00b"}, "path", "Null characters are not allowed."),
-        ({"metadata": {"a": ["\x00"]}}, "metadata", "metadata must not hold NUL characters"),
+        ({"metadata": {"a": ["\x00"]}}, "metadata", "metadata must not contain NUL characters"),
     ],
 )
 def test_wrong_fields_are_named(api: Api, change: dict[str, Any], field: str, message: str) -> None:

@@ -23,10 +23,16 @@ def test_what_says_too_little_alone(question: str) -> None:
 
 def test_most_of_our_own_follow_ups_are_known_and_hardly_a_question_that_stands_alone_is_taken_for_one() -> None:
     dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
-    found = {alone: [query_rewriting.is_follow_up(each["asks"]) for each in dialogues if bool(each.get("alone")) is alone]
-             for alone in (True, False)}  # fmt: skip
-    assert sum(found[False]) >= 0.9 * len(found[False]) >= 40
-    assert sum(found[True]) <= 2
+    detected = {
+        is_standalone: [
+            query_rewriting.is_follow_up(dialogue["asks"])
+            for dialogue in dialogues
+            if bool(dialogue.get("alone")) is is_standalone
+        ]
+        for is_standalone in (True, False)
+    }
+    assert sum(detected[False]) >= 0.9 * len(detected[False]) >= 40
+    assert sum(detected[True]) <= 2
 
 
 def test_words_of_the_titles_say_what_it_is_about() -> None:
