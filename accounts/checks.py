@@ -8,11 +8,9 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 
-from ragsite.settings.env import env
-
-# HMAC-SHA256 keys are to be as long as its output (RFC 7518, 3.2).
-_LEAST_BYTES = 32
-_LEAST_CHARACTERS = 8
+# HMAC-SHA256 keys must be as long as its output (RFC 7518, 3.2).
+_MIN_BYTES = 32
+_MIN_DISTINCT_CHARACTERS = 8
 
 
 @register(Tags.security, deploy=True)
@@ -21,28 +19,30 @@ def check_secret_strength(**_: Any) -> list[CheckMessage]:
     keys["RAG_JWT_OLD_SIGNING_KEYS"] = settings.RAG_JWT_OLD_SIGNING_KEYS
     return [
         Error(
-            f"{name} is weak: sessions and tokens can be forged by whoever guesses it.",
+            f"{name} is weak: sessions and tokens can be forged by anyone who guesses it.",
             hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(64))'",
             id="ragsite.E001",
         )
         for name, values in keys.items()
-        if any(len(value.encode()) < _LEAST_BYTES or len(set(value)) < _LEAST_CHARACTERS for value in values)
+        if any(len(value.encode()) < _MIN_BYTES or len(set(value)) < _MIN_DISTINCT_CHARACTERS for value in values)
     ]
 
 
 @register()
 def check_unknown_variables(**_: Any) -> list[CheckMessage]:
     """Warn about environment variables with this project's prefix that no setting reads."""
-    own = [name for name in sorted(os.environ) if name.startswith(("RAG_", "RAGSITE_")) and name != "RAGSITE_DATA"]
+    variables = [
+        name for name in sorted(os.environ) if name.startswith(("RAG_", "RAGSITE_")) and name != "RAGSITE_DATA"
+    ]
     return [
         checks.Warning(
             f"The environment variable {name} has no effect.", hint=_suggest_variable(name), id="ragsite.W001"
         )
-        for name in own
-        if name not in env.names
+        for name in variables
+        if name not in settings.ENVIRONMENT_VARIABLES
     ]
 
 
 def _suggest_variable(name: str) -> str:
-    close = difflib.get_close_matches(name, env.names, n=1)
+    close = difflib.get_close_matches(name, settings.ENVIRONMENT_VARIABLES, n=1)
     return f"Did you mean {close[0]}?" if close else "docs/operations/settings.md lists all settings."

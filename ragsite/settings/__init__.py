@@ -6,3 +6,7 @@ from .rag import *
 from .files import *
 from .api import *
 from .celery import *
+from .env import env
+
+# The names of the variables that the settings read; `manage.py check` reports others that start with RAG_.
+ENVIRONMENT_VARIABLES = env.names

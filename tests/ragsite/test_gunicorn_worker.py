@@ -44,16 +44,22 @@ def running(**environment: str) -> Iterator[int]:
     command += ["--no-control-socket", "--log-level", "critical", "--graceful-timeout", "2"]
     process = subprocess.Popen(command, env={**os.environ, **environment})
     try:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError):
-                answered(number, GET % b"")
-                break
+        deadline = time.monotonic() + 120
+        while not is_ready(number):
+            assert process.poll() is None, "gunicorn ended"
+            assert time.monotonic() < deadline, "gunicorn did not become ready"
             time.sleep(0.05)
         yield number
     finally:
         process.terminate()
         process.wait(20)
+
+
+def is_ready(port: int) -> bool:
+    try:
+        return bool(answered(port, GET % b""))
+    except OSError:
+        return False
 
 
 def opened(port: int, first: bytes = b"") -> socket.socket:
