@@ -120,7 +120,7 @@ def _is_setting(name: str) -> bool:
 
 
 def test_other_names_in_capitals_exist() -> None:
-    """Error codes, variables and constants in pages stand somewhere in the code. Operators name the variables of keys."""
+    """Error codes, variables and constants in pages stand somewhere in the code; operators name variables of keys."""
     pages = [page for page in project.pages() if page.file.name != "CHANGELOG.md"]
     assert (
         wrong(pages, CONSTANT, lambda _, match: match[1] in project.code_words() or match[1].endswith("_API_KEY")) == []
