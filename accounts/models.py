@@ -1,4 +1,4 @@
-"""Users, known by their e-mail address."""
+"""User accounts, identified by their e-mail address."""
 
 import contextlib
 import re
@@ -21,20 +21,22 @@ _PLAIN = re.compile(r"[!-~]+")
 
 class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Addresses are compared without regard to case, as mail systems do."""
+        """Find a user by address. Case is ignored, as mail systems do."""
         return self.get(email=self.normalize_email(username))
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """One spelling for all that look alike: NFKC, small letters, and a domain of other scripts as it is asked for
-        (xn--…). What is left of other scripts is no address here."""
+        """The canonical spelling of an address: Unicode NFKC, lower case, and an IDNA domain (xn--…).
+
+        Characters outside of ASCII that remain make the address invalid.
+        """
         name, _, domain = unicodedata.normalize("NFKC", email or "").strip().lower().rpartition("@")
         with contextlib.suppress(UnicodeError):
             domain = domain.encode("idna").decode() if not domain.isascii() else domain
         return f"{name}@{domain}" if name else domain
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Raises ValueError for what is no address. Without a password the account cannot sign in by password."""
+        """Create an account. Raises ValueError if the address is invalid. It cannot sign in without a password."""
         if not _PLAIN.fullmatch(self.normalize_email(email)):
             raise ValueError("A user needs an e-mail address, of Latin letters without accents before the @.")
         user = self.model(email=self.normalize_email(email), **fields)
@@ -47,7 +49,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
-    """A person or a service account. What they may do is decided by their memberships (orgs.Membership)."""
+    """A person or a service account. Memberships in organisations decide what it may do."""
 
     email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=150, blank=True)
@@ -67,7 +69,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
         ordering = ("email",)
         constraints = (
             models.CheckConstraint(condition=models.Q(email=Lower("email")), name="user_email_is_lower_case"),
-            # Two accounts are never told apart by characters that look the same.
+            # No two addresses differ only in characters that look the same.
             models.CheckConstraint(condition=models.Q(email__regex=r"^[!-~]+$"), name="user_email_is_ascii"),
         )
 

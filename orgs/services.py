@@ -1,4 +1,4 @@
-"""Founding an organisation and joining it; the user whom requests without a credential act as."""
+"""Creating organisations and memberships, and the service user of anonymous requests."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from .models.organizations import Membership, Organization, Role, Team
 
 @transaction.atomic
 def create_organization(*, name: str, slug: str) -> Organization:
-    """The organisation of this slug with the default roles; what exists already is left as it is."""
+    """Create the organisation and its default roles. Existing rows are not changed."""
     organization, _ = Organization.objects.get_or_create(slug=slug, defaults={"name": name})
     for role, permissions in DEFAULT_ROLES.items():
         organization.roles.get_or_create(name=role, defaults={"permissions": permissions})
@@ -24,9 +24,10 @@ def create_organization(*, name: str, slug: str) -> Organization:
 def add_member(
     *, user: User, organization: Organization, roles: Iterable[str] = ("member",), teams: Iterable[str] = ()
 ) -> Membership:
-    """Make the user a member with these roles and teams, by name. Teams are made when missing.
+    """Give the user a membership with these roles and teams, by name. Missing teams are created.
 
-    Raises Role.DoesNotExist for a role that the organisation does not have.
+    Raises:
+        Role.DoesNotExist: The organisation has no role of this name.
     """
     membership, _ = Membership.objects.get_or_create(user=user, organization=organization)
     membership.roles.add(*(Role.objects.get(organization=organization, name=name) for name in roles))
@@ -35,13 +36,14 @@ def add_member(
 
 
 def get_service_user(slug: str) -> User | None:
-    """The service user of the organisation of this slug: an editor there, made on first use, who cannot sign in.
+    """The service user of an organisation: an editor that cannot sign in, created at the first request.
 
-    None if the organisation does not exist or is closed, or if an admin ended the user or the membership.
+    Returns:
+        None if the organisation does not exist or is inactive, or if an admin deactivated the user or the membership.
     """
     user = _active_service_user(slug)
     if user is None and (organization := Organization.objects.filter(slug=slug, is_active=True).first()):
-        _make_service_user(organization)
+        _create_service_user(organization)
         user = _active_service_user(slug)
     return user
 
@@ -54,17 +56,17 @@ def _active_service_user(slug: str) -> User | None:
 
 
 @transaction.atomic
-def _make_service_user(organization: Organization) -> None:
-    """Unless there is one, or was: what an admin took from it is not given back."""
-    user, made = User.objects.get_or_create(
+def _create_service_user(organization: Organization) -> None:
+    """Create it unless it exists: rights that an admin removed from it are not restored."""
+    user, is_created = User.objects.get_or_create(
         email=service_user_email(organization.slug),
         defaults={"name": "Requests without a credential", "password": make_password(None)},
     )
-    if made:
+    if is_created:
         membership = Membership.objects.create(user=user, organization=organization)
         membership.roles.set(organization.roles.filter(name="editor"))
 
 
 def service_user_email(slug: str) -> str:
-    """Of the organisation's service user."""
+    """The address of the organisation's service user."""
     return f"service@{slug.lower()}.invalid"

@@ -1,4 +1,4 @@
-"""The admin's doors: signing in with a password and, where there is one, a second factor; setting that up."""
+"""The admin site: sign-in with a password and a second factor, and the page that sets up the second factor."""
 
 from typing import Any
 

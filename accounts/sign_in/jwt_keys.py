@@ -1,4 +1,4 @@
-"""The keys that sign access tokens: one signs, earlier ones are still believed until what they signed has ended."""
+"""The keys of access tokens. One key signs; earlier keys stay valid until the tokens that they signed have expired."""
 
 import hashlib
 from typing import Any
@@ -10,8 +10,10 @@ from rest_framework_simplejwt.settings import APISettings
 
 
 class MultiKeyTokenBackend(TokenBackend):
-    """HS256 alone, whatever a token says of itself. Every token names its key (`kid`); one that names none of these is
-    refused, and no other key is tried on it."""
+    """Signs and verifies with HS256 only, whatever algorithm a token names.
+
+    Every token names its key (`kid`). A token with an unknown `kid` is rejected; no other key is tried.
+    """
 
     def __init__(self, given: APISettings, old_keys: list[str]) -> None:
         super().__init__("HS256", given.SIGNING_KEY, audience=given.AUDIENCE, issuer=given.ISSUER, leeway=given.LEEWAY)
@@ -43,5 +45,5 @@ class MultiKeyTokenBackend(TokenBackend):
 
 
 def key_id(key: str) -> str:
-    """A name for a key that does not tell the key."""
+    """The `kid` of a key: a hash, which does not reveal the key."""
     return hashlib.sha256(b"ragsite key id\0" + key.encode()).hexdigest()[:16]

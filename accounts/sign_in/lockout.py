@@ -1,5 +1,8 @@
-"""Guessed passwords: failures are counted for an account and an address together, and more generously for an address
-alone (django-axes, in PostgreSQL). Nobody locks an account for others than those behind the same address."""
+"""Lockout after failed sign-ins (django-axes, stored in PostgreSQL).
+
+Failures are counted for each pair of account and IP address, and with a higher limit for each IP address. So nobody can
+lock an account for users at other addresses.
+"""
 
 import math
 from typing import Any
@@ -27,7 +30,7 @@ _WHY = "Too many failed attempts to sign in. Wait, or ask an administrator to re
 
 
 class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped library
-    """With a limit of its own for an address, and a reset that a guesser cannot use."""
+    """Adds a limit for each IP address, and a reset that an attacker cannot use."""
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
         of_account, of_address = map(_failures, self.get_user_attempts(request, credentials))
@@ -36,7 +39,7 @@ class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped libr
         return of_account
 
     def reset_user_attempts(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
-        """Those for this account only: a guesser with an account of his own must not begin anew by signing in there."""
+        """Reset the failures of this account only: signing in elsewhere must not reset an attacker's count."""
         of_account, _ = self.filter_user_attempts(request, credentials)
         return int(of_account.delete()[0])
 
@@ -52,7 +55,7 @@ def _failures(attempts: QuerySet[AccessAttempt]) -> int:
 
 
 def is_locked(attempt: AccessAttempt) -> bool:
-    """Whether this row's account is locked for its address, or the address for all (one look for each row)."""
+    """Whether the account is locked for this IP address, or the IP address for all accounts (a query for each row)."""
     counting = AccessAttempt.objects.filter(
         ip_address=attempt.ip_address, attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME
     )
@@ -61,18 +64,18 @@ def is_locked(attempt: AccessAttempt) -> bool:
 
 
 def get_account_name(request: Any, credentials: dict[str, Any] | None) -> str:
-    """The account that is meant, as it is known here, however it is written (axes' AXES_USERNAME_CALLABLE)."""
+    """The canonical address of the account that somebody tries to sign in to (AXES_USERNAME_CALLABLE)."""
     given = credentials or {}
     return User.objects.normalize_email(given.get("email") or given.get("username"))[:254]
 
 
 def get_client_ip(request: Any) -> str | None:
-    """AXES_CLIENT_IP_CALLABLE."""
+    """The IPv4 address, or IPv6 /64 network, that failures are counted for (AXES_CLIENT_IP_CALLABLE)."""
     return rate_limit_key(client_address(request))
 
 
 def require_unlocked(request: Request, email: str) -> None:
-    """Raise Throttled if this account is locked for this address, or the address for all."""
+    """Raise Throttled if the account is locked for this IP address, or the IP address for all accounts."""
     credentials = {"email": email}
     if AxesProxyHandler.is_locked(request, credentials):
         raise Throttled(_seconds_left(request, credentials), _WHY)
@@ -81,7 +84,7 @@ def require_unlocked(request: Request, email: str) -> None:
 def render_lockout_page(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any] | None
 ) -> HttpResponse:
-    """The page that the admin's sign-in answers with (AXES_LOCKOUT_CALLABLE)."""
+    """The response of the admin's sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
     seconds = _seconds_left(request, credentials or {})
     context = {"why": _WHY, "minutes": math.ceil(seconds / 60), "title": "Locked"}
     page = render(request, "accounts/locked.html", context, status=429)

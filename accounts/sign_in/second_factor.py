@@ -1,5 +1,7 @@
-"""The second factor of those who open the admin: codes of an authenticator app (TOTP), and recovery codes for when it
-is lost (django-otp). RAG_STAFF_OTP says whether it is off, optional or required."""
+"""The second factor of the admin: codes of an authenticator app (TOTP), or recovery codes (django-otp).
+
+RAG_STAFF_OTP says whether it is off, optional or required.
+"""
 
 import base64
 import hashlib
@@ -38,19 +40,19 @@ def is_required_to_sign_in(user: User) -> bool:
 
 
 def must_enrol(user: User) -> bool:
-    """Whether this user reaches nothing of the admin before setting one up."""
+    """Whether this user must set up a second factor before they can use the admin."""
     return settings.RAG_STAFF_OTP == "required" and user.is_staff and not has_second_factor(user)
 
 
 def is_verified(user: User | AnonymousUser) -> bool:
-    """Whether this session's user, who has given a password, has given all that is asked for."""
+    """Whether the signed-in user of this session has also passed the second factor, if one is required."""
     if not is_enabled() or getattr(user, "otp_device", None):
         return True
     return isinstance(user, User) and not has_second_factor(user) and not must_enrol(user)
 
 
 def verify(user: User, code: str) -> Device | None:
-    """The device that this code is of; None if it is none, was used, or too many wrong ones came before."""
+    """The device that this code belongs to; None if it is wrong, already used, or tried after too many wrong ones."""
     code = "".join(code.split()).lower()
     is_recovery = len(code) != _DIGITS
     model = StaticDevice if is_recovery else TOTPDevice
@@ -62,13 +64,13 @@ def verify(user: User, code: str) -> Device | None:
 
 
 def get_or_create_unconfirmed(user: User) -> TOTPDevice:
-    """The device that the user is about to confirm: the same one until then."""
+    """The device that the user has yet to confirm. It stays the same until then."""
     waiting = TOTPDevice.objects.filter(user=user, confirmed=False).first()
     return waiting or TOTPDevice.objects.create(user=user, name="authenticator app", confirmed=False)
 
 
 def confirm(user: User, code: str) -> TOTPDevice | None:
-    """The device, in use from now on; None if the code is not one of it."""
+    """Activate the unconfirmed device. Returns None if the code is wrong, or a device is active already."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # one at a time
         device = TOTPDevice.objects.filter(user=user, confirmed=False).select_for_update().first()
@@ -80,7 +82,7 @@ def confirm(user: User, code: str) -> TOTPDevice | None:
 
 
 def renew_recovery_codes(user: User) -> list[str]:
-    """New ones, each for one use; earlier ones are worth nothing. They are shown once and kept as digests."""
+    """Replace the user's recovery codes. Each works once. They are shown now and stored as hashes."""
     codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(_RECOVERY_CODES)]
     with transaction.atomic():
         StaticDevice.objects.filter(user=user).delete()
@@ -91,11 +93,11 @@ def renew_recovery_codes(user: User) -> list[str]:
 
 
 def remove(users: Iterable[User]) -> None:
-    """Of somebody who has lost the device."""
+    """Remove the second factor of these users, for example after they lost the device."""
     for model in (TOTPDevice, StaticDevice):
         model.objects.filter(user__in=users).delete()
 
 
 def _digest(code: str) -> str:
-    """Codes are random enough (80 bits) for a quick digest; the column takes 16 characters."""
+    """A code has 80 random bits, so a fast hash is enough. The column holds 16 characters."""
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()[:16]

@@ -1,7 +1,7 @@
-"""As whom code speaks to the database (docs/decisions/0035-row-level-security.md).
+"""The database identity of the current code path (docs/decisions/0035-row-level-security.md).
 
-An identity is stated to PostgreSQL at the beginning of each transaction and ends with it (ragsite.postgres); policies
-decide there what it sees. Without one, nothing that belongs to a data source or to a person is visible.
+It is set at the start of each transaction and enforced by row-level security. Without an identity, no tenant or
+personal data is visible.
 """
 
 import contextlib
@@ -14,8 +14,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """role: the database role; empty for the login itself, which owns the tables. user, key: whose request it is, and
-    by which API key. action: what passages are read for, `query`, or read and written for, `write`."""
+    """Whom row-level security checks.
+
+    Attributes:
+        role: The database role. Empty for the login role, which owns the tables.
+        user: The user of the request.
+        key: The API key of the request.
+        action: `query` to read passages, `write` to read and write them where the user may ingest or delete.
+    """
 
     role: str
     user: uuid.UUID | None = None
@@ -24,9 +30,9 @@ class Identity:
 
 
 NOBODY = Identity("ragsite_reader")
-# Workers, commands and the admin: every row, but no ownership.
+# Workers, commands and the admin: access to all rows, without owning the tables.
 WORKER = Identity("ragsite_worker")
-# Migrations, and building indexes.
+# Migrations and index maintenance.
 OWNER = Identity("")
 
 _of_process = NOBODY
@@ -34,12 +40,12 @@ _current: ContextVar[Identity | None] = ContextVar("identity", default=None)
 
 
 def of_process() -> Identity:
-    """Whose connections this process opens."""
+    """The identity with which this process opens connections."""
     return _of_process
 
 
 def run_process_as(identity: Identity) -> None:
-    """To be called where a process begins, before it opens a connection."""
+    """Set the identity of the process. Call it at the start, before a connection is opened."""
     global _of_process
     _of_process = identity
 
@@ -49,13 +55,16 @@ def current() -> Identity:
 
 
 def set_current(identity: Identity | None) -> None:
-    """From here to the end of the request; None: the process's own again."""
+    """Set the identity for the rest of the request; None restores that of the process."""
     _current.set(identity)
 
 
 @contextlib.contextmanager
 def run_as(identity: Identity) -> Iterator[None]:
-    """This block alone. In a request: only for what the caller's own rows cannot tell, with a comment that says why."""
+    """Use another identity in this block.
+
+    In a request, use it only to read what the caller's own rows cannot show, and give the reason in a comment.
+    """
     token = _current.set(identity)
     try:
         yield
@@ -65,7 +74,6 @@ def run_as(identity: Identity) -> Iterator[None]:
 
 @contextlib.contextmanager
 def write_access() -> Iterator[None]:
-    """The caller's passages are read and written where they may send documents or delete them, not where they may
-    query."""
+    """Access passages in this block by the right to ingest or delete, instead of the right to query."""
     with run_as(dataclasses.replace(current(), action="write")):
         yield
