@@ -23,7 +23,7 @@ help:
 	@echo "make check          lint, types, migrations, deployment settings"
 	@echo "make audit          known vulnerabilities in the locked versions (needs the network)"
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
-	@echo "make prove          both fences around what people may read (PROVE_WORLDS)"
+	@echo "make prove          both access layers against random organisations (PROVE_WORLDS)"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
 	@echo "make clients        supabase-js against the real server (needs Node)"

@@ -9,7 +9,7 @@ from ragsite.postgres.models import as_uuid
 from .models.organizations import AnyUser, Membership, Organization
 
 HEADER = "X-Organization"
-_MOST_CHOICES = 20
+_MAX_LISTED_CHOICES = 20
 
 
 class OrganizationUndecided(Exception):
@@ -36,23 +36,23 @@ def get_organization(user: AnyUser, reference: str, *, where: str) -> Organizati
 
     where: what holds the reference in the request (`X-Organization`), for the message.
     """
-    own = organizations_of(user)
-    found = own.filter(match_reference(reference)).first()
-    if found is None:
-        choices = ", ".join(own.values_list("slug", flat=True)[:_MOST_CHOICES]) or "none"
+    organizations = organizations_of(user)
+    organization = organizations.filter(match_reference(reference)).first()
+    if organization is None:
+        choices = ", ".join(organizations.values_list("slug", flat=True)[:_MAX_LISTED_CHOICES]) or "none"
         raise OrganizationUndecided(f"{where} names none of your organisations ({choices}).")
-    return found
+    return organization
 
 
 def get_only_organization(user: AnyUser) -> Organization:
     """The only one that the user is a member of. Raises OrganizationUndecided or NoOrganization."""
-    own = list(organizations_of(user)[:_MOST_CHOICES])
-    if not own:
+    organizations = list(organizations_of(user)[:_MAX_LISTED_CHOICES])
+    if not organizations:
         raise NoOrganization("You are not a member of any organisation.")
-    if len(own) > 1:
-        choices = ", ".join(each.slug for each in own)
+    if len(organizations) > 1:
+        choices = ", ".join(organization.slug for organization in organizations)
         raise OrganizationUndecided(f"Say which organisation, with the header {HEADER}: {choices}.")
-    return own[0]
+    return organizations[0]
 
 
 def match_reference(reference: str) -> Q:

@@ -74,8 +74,8 @@ class AuditEventAdmin(ScopedAdmin):
     def visible_rows(self, request: HttpRequest) -> QuerySet[AuditEvent]:
         if request.user.is_superuser:
             return AuditEvent.objects.all()
-        mine = organizations_with_permission(request, Permission.MEMBERS_MANAGE)
-        return AuditEvent.objects.filter(organization_id__in=mine.values("pk"))
+        organizations = organizations_with_permission(request, Permission.MEMBERS_MANAGE)
+        return AuditEvent.objects.filter(organization_id__in=organizations.values("pk"))
 
     def is_allowed(self, request: HttpRequest) -> bool:
         return (
@@ -112,11 +112,11 @@ class AuditEventAdmin(ScopedAdmin):
 
     @admin.display(description="who", ordering="actor_email")
     def who(self, event: AuditEvent) -> str:
-        return " by ".join(each for each in (event.actor_email, event.key_prefix) if each) or "—"
+        return " by ".join(filter(None, (event.actor_email, event.key_prefix))) or "—"
 
     @admin.display(description="object")
     def which(self, event: AuditEvent) -> str:
-        return " · ".join(each for each in (event.object_label, event.subject_email) if each) or "—"
+        return " · ".join(filter(None, (event.object_label, event.subject_email))) or "—"
 
     @admin.display(description="before")
     def was(self, event: AuditEvent) -> SafeString | str:
@@ -139,7 +139,7 @@ def _as_file(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(getattr(each, name)) for name in COLUMNS] for each in events.iterator(chunk_size=2_000))
+    writer.writerows([_cell(getattr(event, name)) for name in COLUMNS] for event in events.iterator(chunk_size=2_000))
     text.detach()
     # What was searched for may be a person's address: that something was is enough.
     chosen = {name: value if name != SEARCH_VAR else "…" for name, value in request.GET.items()}
@@ -154,8 +154,8 @@ def _only_organization(request: HttpRequest) -> Organization | None:
     """For who manages a single one: so its other managers see that it was exported, too."""
     if request.user.is_superuser:
         return None
-    mine = list(organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:2])
-    return mine[0] if len(mine) == 1 else None
+    organizations = list(organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:2])
+    return organizations[0] if len(organizations) == 1 else None
 
 
 def _cell(value: Any) -> str:

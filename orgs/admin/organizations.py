@@ -95,11 +95,11 @@ class OrganizationAdmin(ScopedAdmin):
 
 
 def _not_held(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
-    """The permissions that the actor does not hold there. Whoever manages members cannot give more than they hold."""
+    """The permissions that the actor does not hold there. Nobody gives more than they hold."""
     if actor.is_superuser:
         return set()
-    held = effective_permissions(Caller(actor)).permissions
-    return {permission for permission in permissions if (organization.pk, permission) not in held}
+    actor_permissions = effective_permissions(Caller(actor)).permissions
+    return {permission for permission in permissions if (organization.pk, permission) not in actor_permissions}
 
 
 class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -110,9 +110,9 @@ class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
-        wanted = {*values.get("permissions", ()), *self.instance.permissions}
-        if (organization := values.get("organization")) and _not_held(self.actor, organization, wanted):
-            self.add_error("permissions", "You can give, and change, only roles of what you may do yourself.")
+        permissions = {*values.get("permissions", ()), *self.instance.permissions}
+        if (organization := values.get("organization")) and _not_held(self.actor, organization, permissions):
+            self.add_error("permissions", "You can only give and change roles whose permissions you hold yourself.")
         return values
 
 
@@ -146,19 +146,24 @@ class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscrip
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         for name in ("roles", "teams"):
-            if any(each.organization != values.get("organization") for each in values.get(name) or ()):
+            if any(row.organization != values.get("organization") for row in values.get(name) or ()):
                 self.add_error(name, "Choose only what belongs to the organisation of the membership.")
-        kept = set() if self.instance._state.adding else set(self.instance.roles.values_list("pk", flat=True))
-        given = {each for role in values.get("roles") or () if role.pk not in kept for each in role.permissions}
-        if (organization := values.get("organization")) and _not_held(self.actor, organization, given):
-            self.add_error("roles", "You can give only roles of what you may do yourself.")
+        current_roles = set() if self.instance._state.adding else set(self.instance.roles.values_list("pk", flat=True))
+        new_permissions = {
+            permission
+            for role in values.get("roles") or ()
+            if role.pk not in current_roles
+            for permission in role.permissions
+        }
+        if (organization := values.get("organization")) and _not_held(self.actor, organization, new_permissions):
+            self.add_error("roles", "You can only give roles whose permissions you hold yourself.")
         return values
 
 
 @admin.register(Membership)
 class MembershipAdmin(PeopleAdmin):
     form = MembershipForm
-    list_display = ("user", "organization", "held", "joined", "is_active")
+    list_display = ("user", "organization", "role_names", "team_names", "is_active")
     list_filter = ("organization", "is_active", "roles", "teams")
     search_fields = ("user__email", "user__name")
     filter_horizontal = ("roles", "teams")
@@ -168,11 +173,11 @@ class MembershipAdmin(PeopleAdmin):
         return super().get_queryset(request).prefetch_related("roles", "teams")
 
     @admin.display(description="roles")
-    def held(self, membership: Membership) -> str:
+    def role_names(self, membership: Membership) -> str:
         return ", ".join(role.name for role in membership.roles.all()) or "—"
 
     @admin.display(description="teams")
-    def joined(self, membership: Membership) -> str:
+    def team_names(self, membership: Membership) -> str:
         return ", ".join(team.name for team in membership.teams.all()) or "—"
 
 
@@ -210,7 +215,7 @@ class ApiKeyAdmin(PeopleAdmin):
     @admin.display(description="restricted to")
     def restricted(self, key: ApiKey) -> str:
         lists = (("sources", key.source_ids), ("networks", key.networks))
-        return ", ".join(f"{name}: {len(each)}" for name, each in lists if each is not None) or "—"
+        return ", ".join(f"{name}: {len(values)}" for name, values in lists if values is not None) or "—"
 
     @admin.action(description="Revoke the selected keys", permissions=["view"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:

@@ -63,7 +63,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Only what the sidebar offers: any other filter in the address would read fields that the page hides."""
-        names = {each[0] if isinstance(each, tuple) else each for each in self.get_list_filter(request)}
+        names = {entry[0] if isinstance(entry, tuple) else entry for entry in self.get_list_filter(request)}
         field, _, how = lookup.partition("__")
         return field in names and "regex" not in how and super().lookup_allowed(lookup, value, request)
 
@@ -110,7 +110,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Look again after the write, inside its transaction: nothing moves to where its writer may not look."""
+        """Check after the write, inside its transaction, that the saved row is still visible to its writer."""
         super().save_related(request, form, formsets, change)
         if not self.visible_rows(request).filter(pk=form.instance.pk).exists():
             raise PermissionDenied

@@ -91,7 +91,7 @@ class KeyOut(TypedDict):
 
 
 class NewKeyOut(TypedDict):
-    """`key` is told this once."""
+    """`key` is shown only in this response."""
 
     id: Id
     key: str
@@ -146,4 +146,4 @@ def new_key_out(issued: IssuedKey) -> NewKeyOut:
 
 
 def _source_ids(key: ApiKey) -> list[Id] | None:
-    return None if key.source_ids is None else [str(each) for each in key.source_ids]
+    return None if key.source_ids is None else [str(source_id) for source_id in key.source_ids]

@@ -1,4 +1,4 @@
-"""/api/auth/keys: a user makes, lists, replaces and revokes their own API keys."""
+"""/api/auth/keys: users create, list, rotate and revoke their own API keys."""
 
 import uuid
 from datetime import timedelta
@@ -64,14 +64,14 @@ class Keys(KeyView):
         examples=[response_example({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
-        own = ApiKey.objects.filter(user=get_caller(request).authenticated_user).select_related("organization")
-        page = pagination.paginate(request, own, size_name="page_size")
+        keys = ApiKey.objects.filter(user=get_caller(request).authenticated_user).select_related("organization")
+        page = pagination.paginate(request, keys, size_name="page_size")
         return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
 
     @extend_schema(
         operation_id="makeKey",
         summary="Make an API key",
-        description="`key` is told in this answer alone. `organization` may be left out by who is in one only. "
+        description="`key` is shown only in this response. Members of one organisation may omit `organization`. "
         "`sources` (ids or slugs of the organisation's data sources) and `networks` (CIDR) restrict the key to them.",
         request=KeyIn,
         responses={201: NewKeyOut},
@@ -123,7 +123,7 @@ class Rotation(KeyView):
         operation_id="rotateKey",
         summary="Replace an API key",
         description="Its successor may do the same, for as long as this key was made for. This key ends after "
-        "`overlap_hours`, if not before. `key` is told in this answer alone.",
+        "`overlap_hours`, unless it ends earlier. `key` is shown only in this response.",
         request=KeyRotationIn,
         parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
         responses={201: NewKeyOut},
@@ -149,25 +149,25 @@ def _told_once(issued: IssuedKey) -> Response:
 
 def _own(request: Request, key_id: str) -> ApiKey:
     key = as_uuid(key_id)
-    own = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key).first() if key else None
-    if own is None:
+    api_key = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key).first() if key else None
+    if api_key is None:
         raise NotFound("You have no such API key.")
-    return own
+    return api_key
 
 
 def _sources(caller: Caller, organization: Organization, references: list[str] | None) -> list[uuid.UUID] | None:
-    """The ids of those that the user may see there."""
+    """The ids of the referenced data sources. Raises ValidationError for one that the caller may not see."""
     if references is None:
         return None
-    seen = organization.sources.visible_to(caller, Action.VIEW)
-    found = [
-        seen.filter(organization_resolver.match_reference(each)).values_list("pk", flat=True).first()
-        for each in references
+    visible_sources = organization.sources.visible_to(caller, Action.VIEW)
+    source_ids = [
+        visible_sources.filter(organization_resolver.match_reference(reference)).values_list("pk", flat=True).first()
+        for reference in references
     ]
-    if None in found:
-        wrong = f"entry {found.index(None) + 1} is no data source of {organization.slug} that you may see"
-        raise ValidationError({"sources": wrong})
-    return [each for each in found if each]
+    if None in source_ids:
+        message = f"entry {source_ids.index(None) + 1} is no data source of {organization.slug} that you may see"
+        raise ValidationError({"sources": message})
+    return [source_id for source_id in source_ids if source_id]
 
 
 def _organization(request: Request, field: str) -> Organization:

@@ -139,16 +139,16 @@ class MembershipQuerySet(TrackedQuerySet["Membership"]):
 
     def allowing(self, user: AnyUser, permission: Permission) -> Self:
         """Those of them that hold a role with this permission. A subquery, so that no row doubles."""
-        held = Role.objects.filter(
+        granting_roles = Role.objects.filter(
             permissions__contains=[permission.value],
             memberships=models.OuterRef("pk"),
             organization=models.OuterRef("organization"),
         )
-        return self.active_for(user).filter(models.Exists(held))
+        return self.active_for(user).filter(models.Exists(granting_roles))
 
 
 class Membership(TrackedModelMixin, UUIDModel):
-    """A user in an organisation, with the roles held and the teams joined there."""
+    """A user in an organisation, with its roles and teams there."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     organization = models.ForeignKey(

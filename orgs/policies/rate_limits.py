@@ -9,8 +9,12 @@ def requests_per_minute(user: AnyUser, field: str, *, default: int, named: str =
     field: one of Organization's `…_per_minute`. An organisation without a limit of its own has the default; so has a
     name that is none of theirs.
     """
-    own = Membership.objects.active_for(user).values_list(
+    limits_by_organization = Membership.objects.active_for(user).values_list(
         "organization__slug", "organization", f"organization__{field}"
     )
-    limits = [limit or default for slug, key, limit in own if not named or named == slug or named.lower() == str(key)]
+    limits = [
+        limit or default
+        for slug, key, limit in limits_by_organization
+        if not named or named == slug or named.lower() == str(key)
+    ]
     return max(limits, default=default)

@@ -26,11 +26,15 @@ class Retention:
 
 
 def retention_for(user: AnyUser) -> Retention:
-    """The strictest of the user's active organisations, in each of the two; of those they belonged to, once there is no
-    active one. In none at all: the platform's."""
+    """The strictest history setting and the shortest period of the user's active organisations.
+
+    Without an active organisation those that the user belonged to decide; without any, the platform's defaults.
+    """
     values = ("organization__query_history", "organization__history_days")
     rows = list(Membership.objects.active_for(user).values_list(*values))
     rows = rows or list(Membership.objects.filter(user=user.pk).values_list(*values))
-    days = [each for each in (own or settings.RAG_HISTORY_RETENTION_DAYS for _, own in rows or [("", None)]) if each]
-    kept = [QueryHistory(history) for history, _ in rows]
-    return Retention(max(kept, key=_STRICTNESS.index, default=QueryHistory.FULL), min(days, default=None))
+    periods = (days or settings.RAG_HISTORY_RETENTION_DAYS for _, days in rows or [("", None)])
+    limited_days = [days for days in periods if days]
+    histories = [QueryHistory(history) for history, _ in rows]
+    strictest = max(histories, key=_STRICTNESS.index, default=QueryHistory.FULL)
+    return Retention(strictest, min(limited_days, default=None))

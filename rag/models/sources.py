@@ -155,7 +155,7 @@ class DataSource(TrackedModelMixin, UUIDModel):
 
 
 class SourceContentQuerySet(TrackedQuerySet[Any]):
-    """Rows that belong to a data source: they are visible to whoever sees the source."""
+    """Rows that belong to a data source: visible to the callers who see the source."""
 
     def visible_to(self, caller: Caller, action: Action) -> Self:
         return self.filter(source__in=DataSource.objects.visible_to(caller, action).values("pk"))

@@ -1,1 +1,1 @@
-"""The two ways of the product: a document's way in (ingest.py) and a question's way (query.py), a step a file."""
+"""The ingestion pipeline and the query pipeline: one file for each step."""

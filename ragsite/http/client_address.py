@@ -16,9 +16,9 @@ def client_address(request: Request | HttpRequest) -> Address | None:
     """The connection's own peer; behind proxies that RAG_TRUSTED_PROXIES names, the nearest address before them that
     X-Forwarded-For tells. None where that is no address: it belongs to no network."""
     nearest = parse_address(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
-    told = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
     # The last entry is the nearest proxy's own word; what stands further left anybody may have sent.
-    for entry in reversed(told.split(",") if told else []):
+    for entry in reversed(forwarded_for.split(",") if forwarded_for else []):
         if not is_within(nearest, settings.RAG_TRUSTED_PROXIES):
             break
         nearest = parse_address(entry.strip())
@@ -27,7 +27,7 @@ def client_address(request: Request | HttpRequest) -> Address | None:
 
 def is_within(address: Address | None, networks: Iterable[str]) -> bool:
     """Whether it is in one of the networks, which are in CIDR notation."""
-    return address is not None and any(address in ipaddress.ip_network(each) for each in networks)
+    return address is not None and any(address in ipaddress.ip_network(network) for network in networks)
 
 
 def rate_limit_key(address: Address | None) -> str | None:

@@ -20,7 +20,7 @@ TITLES = {
     400: "Validation error",
     401: "Unauthorized",
     403: "Forbidden",
-    404: "Not found",
+    404: "Not errors",
     405: "Method not allowed",
     409: "Conflict",
     413: "Payload too large",
@@ -34,7 +34,7 @@ TITLES = {
 
 NO_DATABASE = "The database does not answer. Try again in a moment."
 # An answer shows this many errors of a body at most.
-_MOST_ERRORS = 20
+_MAX_ERRORS = 20
 
 
 def error_body(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
     Nested fields are written as `documents[3].text`; errors of the whole body have the field `body`.
     """
     if isinstance(detail, dict):
-        found = []
+        errors = []
         for key, value in detail.items():
             if isinstance(key, int):
                 name = f"{path}[{key}]"
@@ -56,13 +56,13 @@ def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
                 name = path or "body"
             else:
                 name = f"{path}.{key}" if path else str(key)
-            found += field_errors(value, name)
-        return found
+            errors += field_errors(value, name)
+        return errors
     if isinstance(detail, list):
-        found = []
+        errors = []
         for index, value in enumerate(detail):
-            found += field_errors(value, f"{path}[{index}]" if isinstance(value, dict) else path)
-        return found
+            errors += field_errors(value, f"{path}[{index}]" if isinstance(value, dict) else path)
+        return errors
     return [{"field": path or "body", "message": str(detail)}]
 
 
@@ -91,7 +91,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     title = TITLES.get(code, "Error")
     if isinstance(exception, exceptions.ValidationError):
         first, *others = field_errors(exception.detail)
-        errors = {"errors": [first, *others[: _MOST_ERRORS - 1]]} if others else {}
+        errors = {"errors": [first, *others[: _MAX_ERRORS - 1]]} if others else {}
         body = error_body(title, first["message"], {**first, **errors})
     else:
         body = error_body(title, _message(exception), {"request_id": request_id()} if code >= 500 else None)

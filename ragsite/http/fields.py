@@ -132,9 +132,9 @@ class BoundedList(serializers.ListField):
                 f"{self.label_in_messages} must have from {self.min_entries} to {self.max_entries:,} entries"
             )
         values = []
-        for index, each in enumerate(data):
+        for index, item in enumerate(data):
             try:
-                values.append(self.child.run_validation(each))
+                values.append(self.child.run_validation(item))
             except ValidationError as error:
                 detail: Any = {index: error.detail}
                 raise ValidationError(detail) from None

@@ -81,16 +81,17 @@ def response_example(
 
 
 def normalize_paths(endpoints: Iterable[Any]) -> list[Any]:
-    """drf-spectacular's hook before it looks at the views: paths as the contracts write them.
+    """Write paths as the contracts do; drf-spectacular's preprocessing hook.
 
-    The patterns end in `/?$`, which reads as a slash; and a parameter may have another name in the contract.
+    Removes the optional trailing slash and renames path parameters to their names in the contract (`path_names`).
     """
-    found = []
+    normalized = []
     for path, regex, method, callback in endpoints:
-        for ours, theirs in getattr(callback.cls, "path_names", {}).items():
-            path, regex = path.replace(f"{{{ours}}}", f"{{{theirs}}}"), regex.replace(f"<{ours}>", f"<{theirs}>")
-        found.append((path.rstrip("/"), regex, method, callback))
-    return found
+        for name, contract_name in getattr(callback.cls, "path_names", {}).items():
+            path = path.replace(f"{{{name}}}", f"{{{contract_name}}}")
+            regex = regex.replace(f"<{name}>", f"<{contract_name}>")
+        normalized.append((path.rstrip("/"), regex, method, callback))
+    return normalized
 
 
 class Schema(AutoSchema):
@@ -101,7 +102,7 @@ class Schema(AutoSchema):
         view: Any = self.view
         if (adapters := getattr(view, "adapters", ())) and method == "POST":
             several = [_inspector(adapter, view).get_operation(*arguments) for adapter in adapters]
-            operation: Any = {**_together(several), "operationId": view.operation_id}
+            operation: Any = {**_merge_operations(several), "operationId": view.operation_id}
         else:
             operation = super().get_operation(*arguments)
         if operation and path.startswith("/functions/"):  # the same operation at a second address
@@ -176,7 +177,7 @@ class Schema(AutoSchema):
             return None
         handler = self.view.get_exception_handler()
         response = handler(_ERRORS[status], {"view": self.view, "request": self.view.request})
-        return _without_time(response.data)
+        return _with_fixed_time(response.data)
 
 
 def _inspector(adapter: type[View], beside: APIView) -> Any:
@@ -188,44 +189,46 @@ def _inspector(adapter: type[View], beside: APIView) -> Any:
     return inspector
 
 
-def _together(operations: list[dict[str, Any]]) -> dict[str, Any]:
-    """One operation that is any of these: their bodies and answers side by side."""
+def _merge_operations(operations: list[dict[str, Any]]) -> dict[str, Any]:
+    """Merge the operations of a shared path into one that accepts and returns any of their bodies."""
     first, *others = operations
     for other in others:
         for name in ("summary", "description"):
             first[name] = f"{first[name]}{' / ' if name == 'summary' else ' '}{other[name]}"
         first["tags"] = list(dict.fromkeys([*first["tags"], *other["tags"]]))
-        known = {(each["name"], each["in"]) for each in first.get("parameters", [])}
-        more = [each for each in other.get("parameters", []) if (each["name"], each["in"]) not in known]
-        if more:
-            first["parameters"] = [*first.get("parameters", []), *more]
-        _beside(first["requestBody"]["content"], other["requestBody"]["content"])
+        known = {(parameter["name"], parameter["in"]) for parameter in first.get("parameters", [])}
+        additional = [
+            parameter for parameter in other.get("parameters", []) if (parameter["name"], parameter["in"]) not in known
+        ]
+        if additional:
+            first["parameters"] = [*first.get("parameters", []), *additional]
+        _merge_content(first["requestBody"]["content"], other["requestBody"]["content"])
         for status, response in other["responses"].items():
-            mine = first["responses"].setdefault(status, response)
-            _beside(mine.setdefault("content", {}), response.get("content", {}))
-            if headers := {**response.get("headers", {}), **mine.get("headers", {})}:
-                mine["headers"] = headers
+            merged = first["responses"].setdefault(status, response)
+            _merge_content(merged.setdefault("content", {}), response.get("content", {}))
+            if headers := {**response.get("headers", {}), **merged.get("headers", {})}:
+                merged["headers"] = headers
     first["responses"] = dict(sorted(first["responses"].items()))
     return first
 
 
-def _beside(content: dict[str, Any], other: Mapping[str, Any]) -> None:
+def _merge_content(content: dict[str, Any], other: Mapping[str, Any]) -> None:
     for media_type, described in other.items():
-        mine = content.setdefault(media_type, described)
-        if mine["schema"] != described["schema"]:
-            choices = [*mine["schema"].get("anyOf", [mine["schema"]])]
+        merged = content.setdefault(media_type, described)
+        if merged["schema"] != described["schema"]:
+            choices = [*merged["schema"].get("anyOf", [merged["schema"]])]
             if described["schema"] not in choices:
-                mine["schema"] = {"anyOf": [*choices, described["schema"]]}
+                merged["schema"] = {"anyOf": [*choices, described["schema"]]}
         for name, example in described.get("examples", {}).items():
-            examples = mine.setdefault("examples", {})
+            examples = merged.setdefault("examples", {})
             if example not in examples.values():
                 examples[name if name not in examples else f"{name}{len(examples) + 1}"] = example
 
 
-def _without_time(value: Any) -> Any:
-    """An example does not change from one generation to the next."""
+def _with_fixed_time(value: Any) -> Any:
+    """Replace times, so that examples do not change between generations."""
     if isinstance(value, dict):
-        return {name: _without_time(each) for name, each in value.items()}
+        return {name: _with_fixed_time(item) for name, item in value.items()}
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)", value):
         return "2026-01-31T12:00:00Z"
     return value

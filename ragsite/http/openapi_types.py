@@ -26,13 +26,13 @@ def allow_additional_fields(body: Body) -> Body:
 
 def is_described(hint: Any) -> bool:
     """Whether this is a TypedDict, or a union or list of them."""
-    return is_typeddict(hint) or any(is_described(each) for each in get_args(hint))
+    return is_typeddict(hint) or any(is_described(argument) for argument in get_args(hint))
 
 
 def contract_name(cls: type) -> str:
     """The `OPENAPI_NAME` of the nearest package that declares one, such as `search_service`; empty where none does."""
-    for each in cls.__mro__:
-        package = each.__module__
+    for base in cls.__mro__:
+        package = base.__module__
         while package:
             if name := getattr(sys.modules.get(package), "OPENAPI_NAME", ""):
                 return str(name)
@@ -64,9 +64,9 @@ def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": schema_of(args[1], registry)}
     if origin is Literal:
-        return {"enum": list(args), **({"type": "string"} if all(isinstance(each, str) for each in args) else {})}
+        return {"enum": list(args), **({"type": "string"} if all(isinstance(value, str) for value in args) else {})}
     if origin in (Union, types.UnionType):
-        return _any_of([schema_of(each, registry) for each in args if each is not type(None)], type(None) in args)
+        return _any_of([schema_of(member, registry) for member in args if member is not type(None)], type(None) in args)
     return dict(resolve_type_hint(hint))
 
 

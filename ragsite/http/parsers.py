@@ -30,7 +30,7 @@ class BoundedJSONParser(parsers.JSONParser):
 
 
 class CredentialsParser(BoundedJSONParser):
-    """For whoever is not known yet: a credential is short."""
+    """For callers who are not authenticated yet: credentials are short."""
 
     limit = 64 * 1024
 
@@ -48,8 +48,8 @@ class BoundedMultipartParser(parsers.MultiPartParser):
             with spool.closed_on_failure():
                 return super().parse(stream, media_type, context)
         except TooManyFilesSent:
-            most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
-            raise exceptions.ValidationError({"files": f"at most {most} files go into one request"}) from None
+            max_files = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+            raise exceptions.ValidationError({"files": f"at most {max_files} files go into one request"}) from None
         except RequestDataTooBig:
             limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
             raise PayloadTooLarge(body_too_large_message(limit, "RAG_MAX_BODY_BYTES, for what is not a file")) from None

@@ -48,24 +48,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _state_and_execute(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
     ) -> Any:
-        wanted = identity.current()
+        current = identity.current()
         status = self.connection.info.transaction_status
         if status == TransactionStatus.IDLE:
             self._stated = self._of_session
-        if wanted == self._stated or status == TransactionStatus.INERROR:  # of the latter only the end can be said
+        if current == self._stated or status == TransactionStatus.INERROR:  # of the latter only the end can be said
             return execute(sql, params, many, context)
         if not self.get_autocommit():
-            self._state(wanted)
+            self._state(current)
             return execute(sql, params, many, context)
         with transaction.atomic(using=self.alias):
-            self._state(wanted)
+            self._state(current)
             return execute(sql, params, many, context)
 
-    def _state(self, wanted: Identity) -> None:
-        values = [wanted.role or "none", *(str(each or "") for each in (wanted.user, wanted.key)), wanted.action]
+    def _state(self, target: Identity) -> None:
+        values = [target.role or "none", *(str(value or "") for value in (target.user, target.key)), target.action]
         with self.wrap_database_errors:
             self.connection.execute(_OF_TRANSACTION, values)
-        self._stated = wanted
+        self._stated = target
 
 
 @contextlib.contextmanager

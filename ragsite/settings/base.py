@@ -153,7 +153,7 @@ if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Networks (CIDR) of proxies whose X-Forwarded-For is believed.
-RAG_TRUSTED_PROXIES = [str(ip_network(each)) for each in env.list("RAG_TRUSTED_PROXIES", default=[])]
+RAG_TRUSTED_PROXIES = [str(ip_network(network)) for network in env.list("RAG_TRUSTED_PROXIES", default=[])]
 
 # Logs: one JSON object a line on standard error; never query or document text.
 _shared_processors: list[structlog.typing.Processor] = [

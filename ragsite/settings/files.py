@@ -1,4 +1,4 @@
-"""Files on their way in, and where they are kept."""
+"""Limits of uploads, and where files are stored."""
 
 from pathlib import Path
 from typing import Any

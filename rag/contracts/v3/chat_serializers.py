@@ -31,8 +31,8 @@ class ChatIn(serializers.Serializer[Any]):
     stream = fields.Boolean("stream", default=False)
 
     def validate_messages(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
-        turns = [message for message in messages if message["role"] != "system"]
-        if not turns or turns[-1]["role"] != "user" or not turns[-1]["content"].strip():
+        dialogue = [message for message in messages if message["role"] != "system"]
+        if not dialogue or dialogue[-1]["role"] != "user" or not dialogue[-1]["content"].strip():
             raise serializers.ValidationError("the last message must have the role user and must not be empty")
         return messages
 

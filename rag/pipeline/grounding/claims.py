@@ -93,7 +93,7 @@ def _score_claim(
         end=end,
         word_count=sum(not is_function_word(word, lang) for word in words),
         score=1.0 if context.contains_verbatim(text) else weighted_mean,
-        context_span=_most_similar_sentence(frozenset(content_stems), context, context_offsets),
+        context_span=_closest_sentence(frozenset(content_stems), context, context_offsets),
         unknown_names=tuple(dict.fromkeys(name.text for name in unknown_names)),
         unknown_numbers=tuple(dict.fromkeys(number.text for number in unknown_numbers)),
     )
@@ -103,7 +103,7 @@ def _known_share(items: Sequence[Hashable], known: frozenset[Hashable]) -> float
     return sum(item in known for item in items) / len(items) if items else 1.0
 
 
-def _most_similar_sentence(
+def _closest_sentence(
     claim_stems: frozenset[str], context: ContextIndex, context_offsets: Sequence[int]
 ) -> tuple[int, int] | None:
     """Return the sentence that has the largest shares of the claim's stems and of its most similar tokens."""

@@ -190,8 +190,8 @@ def graph_file(cache: Path) -> Path:
 
 def _verify(weights: Path) -> None:
     with open(weights, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != WEIGHTS_SHA256:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    if checksum != WEIGHTS_SHA256:
         raise EmbeddingFailed(
             "The weights of all-MiniLM-L6-v2 are not the published ones: reinstall.", is_retryable=False
         )

@@ -47,7 +47,7 @@ class AgentLoop:
 
         Raises:
             GenerationFailed: The model did not answer in time, or not in text.
-            Exception: What a tool raises, except for InvalidRequest, which the model is told.
+            Exception: What a tool raises, except for InvalidRequest, which goes to the model as an error.
         """
         import agents  # takes seconds to import
         import openai
