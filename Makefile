@@ -1,13 +1,12 @@
-# make run   everything from nothing: http://127.0.0.1:3080
-# make test  the test suite, with its own embedded services
+# `make` lists the targets.
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Data of `make run` and of everything else apart, so that tests never touch what you keep.
+# `make run` has its own data folder, so that tests never touch its data.
 RAGSITE_DATA ?= $(CURDIR)/var/run
 TEST_DATA := $(CURDIR)/var/test
-# A process starts a third sooner from bytecode that is kept.
+# Processes start a third faster with cached bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 
@@ -18,7 +17,7 @@ LOCKS := requirements.txt requirements-wheels.txt constraints.txt
 help:
 	@echo "make run            start everything (Ctrl-C stops it)"
 	@echo "make ingest-sample  send a folder of files to the running product (FILES=folder)"
-	@echo "make clean-data     forget what make run has stored"
+	@echo "make clean-data     delete the data of make run"
 	@echo "make test           run the tests (ORDER=random for a random order, ARGS for pytest's own arguments)"
 	@echo "make check          lint, types, migrations, deployment settings"
 	@echo "make audit          known vulnerabilities in the locked versions (needs the network)"
@@ -27,10 +26,10 @@ help:
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
 	@echo "make clients        supabase-js against the real server (needs Node)"
-	@echo "make schema         renew the API schema's snapshot"
+	@echo "make schema         update the snapshot of the API schema"
 	@echo "make bench          measure ingestion and search"
 	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, OUT=file)"
-	@echo "make guard          the same for a few small sets: has anything fallen? (RENEW=1 keeps today's figures)"
+	@echo "make guard          compare the quality on a few small sets with stored results (RENEW=1 stores new ones)"
 
 install: $(VENV)/.installed
 install-dev: $(VENV)/.installed-dev
@@ -66,7 +65,7 @@ check: install-dev
 audit: install-dev
 	@$(BIN)/python scripts/audit "$(BIN)" constraints.txt
 
-# What clients generate code from; a test fails when it changes, and its diff is what reviewers read.
+# Clients generate code from the schema: a test fails when it changes, and reviewers read the diff.
 schema: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" -- $(BIN)/python manage.py spectacular \
 		--format openapi-json --validate --fail-on-warn --file tests/contracts/openapi.json
@@ -90,10 +89,10 @@ clients: install-dev
 bench: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)
 
-# On services of their own, whatever the terminal names: an evaluation makes an organisation and its sources.
+# Evaluations create an organisation and data sources, so they never use the services of the environment.
 ALONE := env -u DATABASE_URL -u REDIS_URL -u RAGSITE_DATA
 
-# What is ingested is kept in var/eval, so that a second run asks only.
+# Ingested data stays in var/eval, so that a second run only searches.
 eval: install
 	@EVAL_SETS="$(EVAL_SETS)" OUT="$(OUT)" $(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/eval" --throwaway \
 		$(BIN)/python -m benchmarks.eval

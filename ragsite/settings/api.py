@@ -11,8 +11,8 @@ from .env import env
 RAG_ANONYMOUS_ORG = env.str("RAG_ANONYMOUS_ORG", default="")
 if RAG_ANONYMOUS_ORG and not (DEBUG or env.bool("RAG_ANONYMOUS_ORG_ALLOWED", default=False)):
     raise ImproperlyConfigured(
-        "RAG_ANONYMOUS_ORG opens an organisation to everybody who reaches this server. "
-        "If you mean it, set RAG_ANONYMOUS_ORG_ALLOWED=1 as well; else unset RAG_ANONYMOUS_ORG."
+        "RAG_ANONYMOUS_ORG gives everyone who reaches this server access to an organisation. "
+        "To allow this, set RAG_ANONYMOUS_ORG_ALLOWED=1; otherwise unset RAG_ANONYMOUS_ORG."
     )
 
 REST_FRAMEWORK = {
@@ -39,22 +39,22 @@ SIMPLE_JWT = {
     "ALGORITHM": "HS256",
     "AUDIENCE": "ragsite",
     "ISSUER": "ragsite",
-    # A changed password ends every token that was issued before.
+    # A password change invalidates all earlier tokens.
     "CHECK_REVOKE_TOKEN": True,
     "USER_ID_CLAIM": "sub",
 }
 
-# Earlier signing keys: nothing is signed with them, and what they have signed is accepted until it ends.
+# Earlier signing keys: tokens that they signed are accepted until they expire.
 RAG_JWT_OLD_SIGNING_KEYS = env.list("RAG_JWT_OLD_SIGNING_KEYS", default=[])
 
-# Browser pages of other origins: the contracts' paths only, and never with cookies. All origins, unless some are named.
+# CORS for the contracts' paths, without cookies. All origins are allowed unless some are listed.
 CORS_URLS_REGEX = r"^/(api|functions|agent)(/|$)"
 CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", default=[])
 CORS_ALLOW_ALL_ORIGINS = not CORS_ALLOWED_ORIGINS
 CORS_ALLOW_HEADERS = [
-    *("authorization", "x-client-info", "apikey", "content-type"),  # the retrieval contract's
+    *("authorization", "x-client-info", "apikey", "content-type"),  # of the retrieval contract
     *("accept", "x-api-key", "x-organization"),
-    # supabase-js sends these too where an app chooses a region or passes its traces on; they change nothing here.
+    # supabase-js sends these if an app chooses a region or propagates traces. They are ignored.
     *("x-region", "traceparent", "tracestate", "baggage"),
 ]
 CORS_EXPOSE_HEADERS = [
@@ -95,12 +95,12 @@ SPECTACULAR_SETTINGS = {
     "PREPROCESSING_HOOKS": ["ragsite.http.openapi.normalize_paths"],
     "POSTPROCESSING_HOOKS": [],
     "SCHEMA_PATH_PREFIX": "/",
-    # The reference is open, even to somebody with an expired token.
+    # The API reference is public, even with an expired token.
     "SERVE_AUTHENTICATION": [],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    # The validator would be somebody else's server.
+    # The default validator is an external server.
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
-    # The page's scripts and styles are served from here, not from a CDN.
+    # Scripts and styles are served from this server, not from a CDN.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }

@@ -10,7 +10,7 @@ from .files import FILES
 from .rag import RAG_MAX_BODY_BYTES
 
 DEBUG = env.bool("DEBUG", default=False)
-# Plain HTTP on loopback, as `make run` serves it: cookies without Secure, no HSTS, no redirect to HTTPS.
+# Plain HTTP on loopback, for `make run`: cookies without Secure, no HSTS, no redirect to HTTPS.
 RAG_LOCAL = env.bool("RAG_LOCAL", default=False)
 SECRET_KEY = env.str("SECRET_KEY")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
@@ -83,13 +83,13 @@ DATABASES = {"default": env.db_url("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "ragsite.postgres"  # which states who is asking
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-# Seconds, and milliseconds for the last: a server that the network has lost is known to be gone within a minute.
-_PATIENCE = {
+# A lost connection is detected within a minute. Seconds; the last value is in milliseconds.
+_TIMEOUTS = {
     "connect_timeout": 5, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }  # fmt: skip
-DATABASES["default"]["OPTIONS"] = _PATIENCE | DATABASES["default"].get("OPTIONS", {})
-# Of the web server: what holds one statement up, a lock or a busy disk, must not come to hold all its threads.
+DATABASES["default"]["OPTIONS"] = _TIMEOUTS | DATABASES["default"].get("OPTIONS", {})
+# For the web server: a blocked statement (lock, busy disk) must not occupy all its threads.
 RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS = env.int("RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS", default=30)
 
 REDIS_URL = env.str("REDIS_URL")
@@ -107,7 +107,7 @@ CACHES = {
     }
 }
 
-# For GET /metrics; without one it is answered on this machine alone.
+# The bearer token of GET /metrics. Without one, only requests from this machine are answered.
 RAG_METRICS_TOKEN = env.str("RAG_METRICS_TOKEN", default="")
 
 AUTH_USER_MODEL = "accounts.User"
@@ -121,7 +121,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
-# Django's own bound on a body, for the admin's forms as for the API, whose parser answers 413.
+# Django's limit of a body applies to the admin's forms and the API, whose parser answers 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = RAG_MAX_BODY_BYTES
 
 LANGUAGE_CODE = "en"
@@ -136,23 +136,23 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# Security. Production is the default; only RAG_LOCAL and DEBUG loosen it.
+# Security: secure by default; only RAG_LOCAL and DEBUG relax it.
 _https = not (DEBUG or RAG_LOCAL)
 SECURE_SSL_REDIRECT = _https
-# The API never redirects (a redirected POST loses its body): it refuses credentials sent over plain HTTP.
+# The API does not redirect, because a redirected POST loses its body. It refuses credentials over plain HTTP.
 SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|healthz|readyz|metrics)(/|$)"]
-# An hour: a year, other subdomains and browsers' built-in lists are the operator's decision, not a product's.
+# One hour. A longer period is the operator's decision; subdomains and preload lists are set at the proxy.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # those two decisions
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and preload
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-# Set it only behind a proxy that always overwrites the header.
+# Only behind a proxy that always overwrites the header.
 if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# Networks (CIDR) of proxies whose X-Forwarded-For is believed.
+# Networks (CIDR) of proxies whose X-Forwarded-For is trusted.
 RAG_TRUSTED_PROXIES = [str(ip_network(network)) for network in env.list("RAG_TRUSTED_PROXIES", default=[])]
 
 # Logs: one JSON object a line on standard error; never query or document text.
@@ -178,10 +178,10 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
-        # The request log of django_structlog says the same, with the request id.
+        # django_structlog logs requests, with the request id.
         "django.server": {"handlers": [], "propagate": False},
         "django.request": {"level": "CRITICAL"},
-        # One line a task is enough, and the sweep alone would write six every ten seconds.
+        # One line per task is enough; the sweep alone would write six every ten seconds.
         "celery.app.trace": {"level": "ERROR"},
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
@@ -189,7 +189,7 @@ LOGGING = {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "openai": {"level": "WARNING"},
-        # accounts.sign_in.lockout writes the one line that matters.
+        # accounts.sign_in.lockout logs lockouts.
         "axes": {"level": "ERROR"},
     },
 }
@@ -205,6 +205,6 @@ structlog.configure(
     cache_logger_on_first_use=True,
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
-# A client's own X-Request-ID stays out of the logs.
+# A client's X-Request-ID is not logged.
 DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
-DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # it believes X-Forwarded-For, which anybody can send
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # it trusts X-Forwarded-For, which clients can forge

@@ -5,30 +5,31 @@ from typing import Any
 
 from .env import DATA_DIR, env
 
-# One file, one request of files, and how many of them: more is refused (413; too many: 400).
+# Limits of one file, of all files of a request (413), and of their number (400).
 RAG_MAX_FILE_BYTES = env.int("RAG_MAX_FILE_BYTES", default=256 * 1024 * 1024)
 RAG_MAX_UPLOAD_BYTES = env.int("RAG_MAX_UPLOAD_BYTES", default=1024 * 1024 * 1024)
 DATA_UPLOAD_MAX_NUMBER_FILES = 1000
-# Of a request's files together, what is kept in memory; more goes to a file on disk that has no name.
+# Uploads of a request beyond this size are written to unnamed temporary files.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 RAG_TEMP_FOLDER = Path(env.str("RAG_TEMP_FOLDER", default=str(DATA_DIR / "tmp")))
 RAG_TEMP_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
 FILE_UPLOAD_TEMP_DIR = str(RAG_TEMP_FOLDER)
 
-# Originals: a folder that nothing serves, or a bucket of an S3-compatible store (keys: AWS_ACCESS_KEY_ID and
-# AWS_SECRET_ACCESS_KEY in the environment, or the machine's role; region: AWS_DEFAULT_REGION).
+# Originals are stored in a folder that is not served, or in a bucket of an S3-compatible store. Its credentials are
+# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the machine's role, its region is AWS_DEFAULT_REGION.
 RAG_STORAGE_FOLDER = Path(env.str("RAG_STORAGE_FOLDER", default=str(DATA_DIR / "files")))
 RAG_STORAGE_S3_BUCKET = env.str("RAG_STORAGE_S3_BUCKET", default="")
 RAG_STORAGE_S3_ENDPOINT = env.str("RAG_STORAGE_S3_ENDPOINT", default="")
 
 
 def in_folder(folder: Path) -> dict[str, Any]:
+    """Return the storage settings of a folder whose files only the owner may read."""
     options = {"location": str(folder), "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
     return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
 
 
 def in_bucket(bucket: str, *, endpoint: str = "") -> dict[str, Any]:
-    """One part of 8 MiB in memory at a time, and no checksums that only Amazon's own service knows."""
+    """Return the storage settings of a bucket: one part of 8 MiB in memory at a time, no Amazon-specific checksums."""
     from boto3.s3.transfer import TransferConfig
     from botocore.config import Config
 

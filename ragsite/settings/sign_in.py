@@ -1,4 +1,4 @@
-"""Signing in: how often somebody may fail, the second factor, and what our own pages may load."""
+"""Sign-in: lockout after failures, the second factor, and the content security policy of the pages."""
 
 from datetime import timedelta
 
@@ -12,12 +12,12 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contri
 # for whichever accounts, lock the address: for so many minutes after the last of them.
 RAG_SIGN_IN_MAX_FAILURES_PER_IP = env.int("RAG_SIGN_IN_MAX_FAILURES_PER_IP", default=50)
 
-# Kept in PostgreSQL, where the accounts are: all processes count together, and Redis can be down.
+# Stored in PostgreSQL with the accounts: all processes count together, also while Redis is down.
 AXES_HANDLER = "accounts.sign_in.lockout.LockoutHandler"
 AXES_FAILURE_LIMIT = 5
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-# An attempt while locked changes nothing: nobody can prolong it for somebody else behind the same address.
+# Attempts during a lockout do not prolong it, so that nobody can lock out others behind the same address.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.get_account_name"
@@ -28,13 +28,13 @@ AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 
-# A second factor for the people of the admin: off, optional (who has set one up gives a code), required.
+# The second factor of admin users: off, optional (required from users who have set one up) or required.
 RAG_STAFF_OTP = env.str("RAG_STAFF_OTP", default="optional")
 if RAG_STAFF_OTP not in ("off", "optional", "required"):
     raise ImproperlyConfigured("RAG_STAFF_OTP must be off, optional or required.")
 OTP_TOTP_ISSUER = "ragsite"
 
-# Our pages load their own scripts, styles and images, and nothing that stands inside a page.
+# Pages load scripts, styles and images only from this server; inline code is not allowed.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
