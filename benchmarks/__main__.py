@@ -48,7 +48,7 @@ def main() -> None:
             remote.measure(setting, texts, first_load=first_load, live=live)
         if fill := int(os.environ.get("BENCH_FILL", "5000")):
             search.measure(setting, corpus.questions(limit=200), fill=fill, texts=texts)
-            search.measure_fence(setting, corpus.questions(limit=400), folder, (free_port(), free_port()))
+            search.measure_row_level_security(setting, corpus.questions(limit=400), folder, (free_port(), free_port()))
 
 
 if __name__ == "__main__":

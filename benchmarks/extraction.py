@@ -18,14 +18,14 @@ import django
 
 from ragsite.postgres import identity
 
-_MOST_TOKENS = 4_000
+_MAX_TOKENS = 4_000
 
 # (document, start, end), in characters.
 Span = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
-class Asked:
+class LabelledQuestion:
     """answers: any one of them is enough if is_any, else each counts."""
 
     text: str
@@ -53,7 +53,7 @@ def main() -> None:
         f"{'':24} {'answered':>10} {'held':>8} {'precision':>10} {'characters':>11} {'median ms':>10} {'questions':>10}"
     )
     for name, figures in measured():
-        print(f"{name:24} " + " ".join(f"{each:>{width}}" for each, width in zip(figures, _WIDTHS, strict=True)))
+        print(f"{name:24} " + " ".join(f"{figure:>{width}}" for figure, width in zip(figures, _WIDTHS, strict=True)))
 
 
 _WIDTHS = (10, 8, 10, 11, 10, 10)
@@ -64,53 +64,54 @@ def measured() -> Iterator[tuple[str, list[str]]]:
     from benchmarks.eval.__main__ import OWN, chosen_folder
     from benchmarks.eval.datasets import sets
     from benchmarks.eval.runner import library
-    from benchmarks.eval.runner.workers import Crew
+    from benchmarks.eval.runner.workers import WorkerPool
 
     library.clear_away()
-    with Crew() as crew:
+    with WorkerPool() as pool:
         for folder in dict.fromkeys((chosen_folder(), OWN)):
             for name in sets.names(folder, sets.CHUNKING):
-                found = sets.chunking(folder, name)
-                asked = [
-                    Asked(text, [(about, span.start, span.end) for span in spans], is_any=False)
-                    for text, about, spans in found.questions
+                labelled = sets.chunking(folder, name)
+                questions = [
+                    LabelledQuestion(text, [(about, span.start, span.end) for span in spans], is_any=False)
+                    for text, about, spans in labelled.questions
                 ]
-                yield name, _figures(asked, library.shelve(folder, sets.CHUNKING, name, found.texts, crew))
+                yield name, _figures(questions, library.shelve(folder, sets.CHUNKING, name, labelled.texts, pool))
         for name in sets.names(chosen_folder(), sets.RETRIEVAL):
             places = chosen_folder() / sets.RETRIEVAL / name / "answers.jsonl"
             if places.exists():
-                labelled = sets.retrieval(chosen_folder(), name)
-                shelf = library.shelve(chosen_folder(), sets.RETRIEVAL, name, labelled.texts, crew)
-                yield name, _figures(list(_answered(places, labelled.questions)), shelf)
+                dataset = sets.retrieval(chosen_folder(), name)
+                shelf = library.shelve(chosen_folder(), sets.RETRIEVAL, name, dataset.texts, pool)
+                yield name, _figures(list(_answered(places, dataset.questions)), shelf)
 
 
-def _answered(places: Path, questions: dict[str, str]) -> Iterator[Asked]:
+def _answered(places: Path, questions: dict[str, str]) -> Iterator[LabelledQuestion]:
     for line in places.read_text().splitlines():
         row = json.loads(line)
         if row["id"] in questions:
             spans = [(row["document"], start, end) for start, end in row["answers"]]
-            yield Asked(questions[row["id"]], spans, is_any=True)
+            yield LabelledQuestion(questions[row["id"]], spans, is_any=True)
 
 
-def _figures(asked: Sequence[Asked], shelf: Any) -> list[str]:
+def _figures(questions: Sequence[LabelledQuestion], shelf: Any) -> list[str]:
     """answered: of the questions, those with a whole answer in the quotes (one of several places that answer it).
     held: of the characters that answer, those in the quotes. precision: of the quotes' characters those that answer."""
-    extracts = [extract(each.text, shelf) for each in asked]
-    rows = [overlap(each, one.quoted) for each, one in zip(asked, extracts, strict=True)]
-    milliseconds = sorted(one.milliseconds for one in extracts)
+    extracts = [extract(question.text, shelf) for question in questions]
+    rows = [overlap(question, extracted.quoted) for question, extracted in zip(questions, extracts, strict=True)]
+    milliseconds = sorted(extracted.milliseconds for extracted in extracts)
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     whole = [f"{means[3]:.0f}", f"{milliseconds[len(milliseconds) // 2]:.1f}", str(len(rows))]
-    return [*(f"{each:.3f}" for each in means[:3]), *whole]
+    return [*(f"{mean:.3f}" for mean in means[:3]), *whole]
 
 
-def overlap(asked: Asked, quoted: Sequence[Span]) -> tuple[float, float, float, int]:
+def overlap(question: LabelledQuestion, quoted: Sequence[Span]) -> tuple[float, float, float, int]:
     """Whether a whole answer is quoted, recall and precision in characters, and how many were quoted."""
-    own = {(document, at) for document, start, end in quoted for at in range(start, end)}
-    places = [{(document, at) for at in range(start, end)} for document, start, end in asked.answers]
-    held = [len(place & own) / len(place) for place in places]
-    wanted = set().union(*places)
-    recall = max(held) if asked.is_any else len(wanted & own) / len(wanted)
-    return float(max(held) >= 0.999), recall, len(wanted & own) / max(1, len(own)), len(own)
+    quoted_characters = {(document, at) for document, start, end in quoted for at in range(start, end)}
+    places = [{(document, at) for at in range(start, end)} for document, start, end in question.answers]
+    recalls = [len(place & quoted_characters) / len(place) for place in places]
+    expected = set().union(*places)
+    recall = max(recalls) if question.is_any else len(expected & quoted_characters) / len(expected)
+    precision = len(expected & quoted_characters) / max(1, len(quoted_characters))
+    return float(max(recalls) >= 0.999), recall, precision, len(quoted_characters)
 
 
 def extract(text: str, shelf: Any) -> Extract:
@@ -122,17 +123,19 @@ def extract(text: str, shelf: Any) -> Extract:
     from rag.pipeline.grounding.ground import assess_grounding
     from rag.pipeline.retrieval import retrieve
 
-    asked = modes.question(text, modes.DEFAULT, modes.ASKED)
-    context = build_prompt(text, retrieve.find_passages(asked, [shelf.scope]).passages, max_tokens=_MOST_TOKENS)
-    relevant = assess_grounding(text, context, mode=mode_name(asked)).relevant
+    question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K)
+    context = build_prompt(text, retrieve.find_passages(question, [shelf.scope]).passages, max_tokens=_MAX_TOKENS)
+    relevant = assess_grounding(text, context, mode=mode_name(question)).relevant
     if relevant and len(relevant) < len(context.passages):
-        context = build_prompt(text, relevant, max_tokens=_MOST_TOKENS)
-    begun = time.perf_counter()
+        context = build_prompt(text, relevant, max_tokens=_MAX_TOKENS)
+    started = time.perf_counter()
     cited = extractive.extract_quotes(
         text, context.numbered_passages, sentence_similarity(text, context.numbered_passages, context.passages)
     )
-    milliseconds = 1000 * (time.perf_counter() - begun)
-    return Extract([(shelf.ids[each.passage.path], each.start, each.end) for each in cited], milliseconds)
+    milliseconds = 1000 * (time.perf_counter() - started)
+    return Extract(
+        [(shelf.ids[citation.passage.path], citation.start, citation.end) for citation in cited], milliseconds
+    )
 
 
 if __name__ == "__main__":

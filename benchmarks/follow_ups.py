@@ -31,7 +31,7 @@ def main() -> None:
     print(f"{'':24} {'follow-ups':>23} {'alone':>23}")
     print(f"{'':24} {'Recall@5   first    MRR':>23} {'Recall@5   first    MRR':>23}")
     for name, figures in measured().items():
-        print(f"{name:24} " + " ".join(f"{'   '.join(f'{each:.3f}' for each in group):>23}" for group in figures))
+        print(f"{name:24} " + " ".join(f"{'   '.join(f'{item:.3f}' for item in group):>23}" for group in figures))
 
 
 def measured() -> dict[str, list[tuple[float, float, float]]]:
@@ -55,12 +55,18 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
         dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
         reader = queries.SourceSelection(Caller(user))
         return {
-            f"{way}, {gear}": [
-                _figures([_rank(each, ask, reader, gear) for each in dialogues if bool(each.get("alone")) is alone])
+            f"{way}, {mode}": [
+                _figures(
+                    [
+                        _rank(dialogue, ask, reader, mode)
+                        for dialogue in dialogues
+                        if bool(dialogue.get("alone")) is alone
+                    ]
+                )
                 for alone in (False, True)
             ]
-            for gear in ("by cosine", "reranked")
-            for way, ask in (("as it is said", _as_it_is), ("as it is searched", _as_it_is_searched))
+            for mode in ("by cosine", "reranked")
+            for way, ask in (("original question", _original), ("rewritten question", _rewritten))
         }
     finally:
         organization.delete()
@@ -69,37 +75,39 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
 
 def _sections() -> list[tuple[str, str]]:
     """Title and text of each section: the title is that of the whole, as in a folder of pages."""
-    found, title = [], ""
+    sections, title = [], ""
     for block in (DATA / "follow_ups.md").read_text().split("\n\n"):
         if block.startswith("# "):
             title = block.removeprefix("# ")
         else:
-            found.append((title, block))
-    return found
+            sections.append((title, block))
+    return sections
 
 
-def _as_it_is(question: Any, said: Sequence[str], reader: Any) -> Any:
+def _original(question: Any, messages: Sequence[str], reader: Any) -> Any:
     return question
 
 
-def _as_it_is_searched(question: Any, said: Sequence[str], reader: Any) -> Any:
+def _rewritten(question: Any, texts: Sequence[str], reader: Any) -> Any:
     from rag.services.search import conversations
     from rag.types import Message
 
-    messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(said)]
+    messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(texts)]
     messages.append(Message("user", question.text))
     return conversations.resolve_follow_up(conversations.ChatTurn(messages, question=question), messages, reader)
 
 
-def _rank(dialogue: dict[str, Any], ask: Callable[..., Any], reader: Any, gear: str) -> int:
+def _rank(dialogue: dict[str, Any], ask: Callable[..., Any], reader: Any, mode: str) -> int:
     """Of the passage that answers; 0 if it is not found."""
     from rag.services.search import queries
     from rag.types import Question
 
-    question = Question(dialogue["asks"], top_k=_TOP, rerank=gear == "reranked")
+    question = Question(dialogue["asks"], top_k=_TOP, rerank=mode == "reranked")
     title, heading = dialogue["finds"]
-    found = queries.search(ask(question, dialogue["said"], reader), reader).passages
-    ranks = [each.rank for each in found if each.title == title and f"## {heading}\n" in f"{each.text}\n"]
+    passages = queries.search(ask(question, dialogue["said"], reader), reader).passages
+    ranks = [
+        passage.rank for passage in passages if passage.title == title and f"## {heading}\n" in f"{passage.text}\n"
+    ]
     return min(ranks, default=0)
 
 

@@ -59,9 +59,9 @@ def _chunks(documents: list[dict[str, str]]) -> list[str]:
 
 def _bare(pool: ProcessPoolExecutor, texts: list[str]) -> float:
     """Chunks a second of the embedder alone, one process a core."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     list(pool.map(_embed, [texts[start : start + 8] for start in range(0, len(texts), 8)]))
-    return len(texts) / (time.perf_counter() - begun)
+    return len(texts) / (time.perf_counter() - started)
 
 
 def _load() -> None:

@@ -51,11 +51,11 @@ def main(datasets: Path) -> None:
         texts, owners, questions, grades = _read(datasets / name)
         long = [index for index, text in enumerate(texts) if len(_pieces(embedder, text)) > WINDOW - 2]
         vectors = embedder.embed(texts)
-        asked = embedder.embed(questions)
+        query_vectors = embedder.embed(questions)
         print(f"{name}: {len(texts)} chunks, {len(long)} longer than the window")
         for method, embed in methods.items():
             vectors[long] = embed([texts[index] for index in long])
-            print(f"  {method:24} NDCG@10 {_ndcg(asked @ vectors.T, owners, grades):.4f}", flush=True)
+            print(f"  {method:24} NDCG@10 {_ndcg(query_vectors @ vectors.T, owners, grades):.4f}", flush=True)
 
 
 def _pieces(embedder: Any, text: str) -> list[int]:

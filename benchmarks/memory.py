@@ -33,8 +33,8 @@ def main() -> None:
     from rag.models import EmbeddingModel
     from rag.types import Submission
 
-    megabytes, count = (int(os.environ.get(name, most)) for name, most in _SIZES)
-    texts = [each["text"] for each in corpus.documents(limit=300)]
+    megabytes, count = (int(os.environ.get(name, default)) for name, default in _SIZES)
+    texts = [document["text"] for document in corpus.documents(limit=300)]
     with (
         Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server,
         Setting(server.address) as setting,
@@ -54,7 +54,7 @@ def main() -> None:
                 number += 1
             file.seek(0)
             _measured(setting, source, [file], f"a text of {megabytes} MB")
-        setting.forget(model)
+        setting.delete_model(model)
 
 
 _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
@@ -67,7 +67,7 @@ def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> Non
     from rag.types import Submission
 
     with _peaks() as peaks:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         options = inputs.default_chunking_options()
         if isinstance(documents[0], Submission):
             job = submit.submit_job(source=source, submissions=documents, options=options, actor=setting.user)
@@ -80,7 +80,7 @@ def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> Non
             if state["finishedAt"]:
                 break
             time.sleep(0.5)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - started
     if state["errors"]:
         raise RuntimeError(state["errors"][:3])
     largest = max(peaks.values(), default=0)

@@ -43,9 +43,9 @@ def main(folder: Path) -> None:
     process.stop_parsers()
     print("| format | files | median ms | slowest | its ms | peak MB |\n| --- | --- | --- | --- | --- | --- |")
     for suffix, took in seconds.items():
-        most, name = slowest[suffix]
-        middle = statistics.median(took) * 1000
-        print(f"| {suffix} | {len(took)} | {middle:.0f} | {name} | {most * 1000:.0f} | {_peak(folder / name):.0f} |")
+        slowest_seconds, name = slowest[suffix]
+        middle, peak = statistics.median(took) * 1000, _peak(folder / name)
+        print(f"| {suffix} | {len(took)} | {middle:.0f} | {name} | {slowest_seconds * 1000:.0f} | {peak:.0f} |")
 
 
 def _peak(file: Path) -> float:

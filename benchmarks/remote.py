@@ -35,12 +35,12 @@ def measure(setting: "Setting", texts: list[str], *, first_load: int, live: int)
         store = registry.chunk_store()
         store.drop_vector_index(DIMENSIONS)
         _compare(setting, pool, model, texts, first_load, "first load")
-        begun = time.perf_counter()
+        started = time.perf_counter()
         store.build_vector_index(DIMENSIONS)
         rows = next(index.row_count for index in store.vector_indexes() if index.dimensions == DIMENSIONS)
-        print(f"index build            {rows / (time.perf_counter() - begun):6.0f} rows/s over {rows:,} rows")
+        print(f"index build            {rows / (time.perf_counter() - started):6.0f} rows/s over {rows:,} rows")
         _compare(setting, pool, model, texts, live, "live index")
-        setting.forget(model)
+        setting.delete_model(model)
 
 
 def _compare(
@@ -72,9 +72,9 @@ def _ceiling(pool: ProcessPoolExecutor, source: Any, chunks: int) -> float:
     """Rows per second of the store alone, in transactions of 16 chunks, as the job's are."""
     list(pool.map(_warm, range(_WRITERS * 2)))
     share = chunks // 16 // _WRITERS
-    begun = time.perf_counter()
+    started = time.perf_counter()
     list(pool.map(_write, [(source.pk, share)] * _WRITERS))
-    return 16 * share * _WRITERS / (time.perf_counter() - begun)
+    return 16 * share * _WRITERS / (time.perf_counter() - started)
 
 
 def _writers() -> ProcessPoolExecutor:

@@ -72,32 +72,33 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
 _IN_A_ROW, _WARMING = 10, 20
 
 
-def measure_fence(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
-    """What it costs that PostgreSQL is told who asks and decides again: two servers, one of them without, in turns."""
+def measure_row_level_security(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
+    """Prints the cost of row-level security: two servers answer in alternation, one of them without it."""
     times: dict[str, list[float]] = {"": [], "benchmarks.support.settings_without_rls": []}
     with contextlib.ExitStack() as stack:
-        asked = {}
+        clients = {}
         for settings, port in zip(times, ports, strict=True):
-            own = folder / (settings or "fenced")
-            own.mkdir(exist_ok=True)
-            server = stack.enter_context(Server(own, port, worker=False, settings=settings))
-            asked[settings] = setting.at(server.address)
+            data_folder = folder / (settings or "protected")
+            data_folder.mkdir(exist_ok=True)
+            server = stack.enter_context(Server(data_folder, port, worker=False, settings=settings))
+            clients[settings] = setting.at(server.address)
         for number in range(_WARMING):
-            for client in asked.values():
+            for client in clients.values():
                 client.post("/api/rag/retrieve", {"query": f"{number} {questions[number]}", "topK": 10})
         for begin in range(0, len(questions), _IN_A_ROW):
             for settings in [*times][:: -1 if begin % (2 * _IN_A_ROW) else 1]:
                 for question in questions[begin : begin + _IN_A_ROW]:
                     body = {"query": question, "topK": 10}
-                    times[settings].append(_timed(asked[settings].post, "/api/rag/retrieve", body)[0])
-    (fenced, _), (without, _) = (_percentiles(taken) for taken in times.values())
-    print(f"second fence: p50 {without:.1f} ms without, {fenced:.1f} with it, ratio {fenced / without:.3f}", flush=True)
+                    times[settings].append(_timed(clients[settings].post, "/api/rag/retrieve", body)[0])
+    (protected, _), (without, _) = (_percentiles(taken) for taken in times.values())
+    ratio = protected / without
+    print(f"row-level security: p50 {without:.1f} ms without, {protected:.1f} with it, ratio {ratio:.3f}", flush=True)
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     result = work(*arguments)
-    return 1000 * (time.perf_counter() - begun), result
+    return 1000 * (time.perf_counter() - started), result
 
 
 def _percentiles(times: list[float]) -> tuple[float, float]:
@@ -118,15 +119,15 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
     vectors = random.standard_normal((count, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     words = np.array(" ".join(texts).split())
-    said = [" ".join(random.choice(words, _WORDS)) for _ in range(count)]
+    sentences = [" ".join(random.choice(words, _WORDS)) for _ in range(count)]
     document = Document.objects.create(
         source=setting.source, path="fill", title="fill", text="", content_hash="", chunk_size=1, chunk_overlap=0,
         chunk_count=count, revision=uuid.uuid4(), source_type="doc",
     )  # fmt: skip
     version = DocumentVersion(
         document=document,
-        chunks=[ChunkDraft(number, number, number + 1, text, (), 1) for number, text in enumerate(said)],
-        digests=[uuid.uuid4() for _ in said],
+        chunks=[ChunkDraft(number, number, number + 1, text, (), 1) for number, text in enumerate(sentences)],
+        digests=[uuid.uuid4() for _ in sentences],
         new_indexes=range(count),
         vectors=vectors.astype(np.float16),
         signatures=list(random.integers(0, 256, (count, _PIECES, 48), np.uint8)),
@@ -137,9 +138,9 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
         store.drop_vector_index(384)
     index = "no" if is_large else "a live"
     with transaction.atomic():  # a worker that looks for chunks without words finds none
-        begun = time.perf_counter()
+        started = time.perf_counter()
         store.write([version], model=setting.source.embedding_model)
-        print(f"store      {count / (time.perf_counter() - begun):.0f} rows/s with {index} HNSW index", flush=True)
+        print(f"store      {count / (time.perf_counter() - started):.0f} rows/s with {index} HNSW index", flush=True)
     if is_large:
         store.build_vector_index(384)
         while not any(index.is_built for index in store.vector_indexes() if index.dimensions == 384):

@@ -1,4 +1,4 @@
-"""make eval: every evaluation set through the product itself, in every gear.
+"""make eval: every evaluation set through the product itself, in every retrieval mode.
 
 EVAL_SETS names the folder of the sets, OUT the JSON that is written. Data is kept in RAGSITE_DATA, so that what has not
 changed is not embedded again.
@@ -38,10 +38,10 @@ def main() -> int:
         return 2
     data = Path(os.environ["RAGSITE_DATA"])
     out = Path(os.environ.get("OUT") or data / "figures.json").absolute()
-    begun = time.monotonic()
+    started = time.monotonic()
     call_command("migrate", verbosity=0)
     figures = run.everything(folder, out, functools.partial(console.print, markup=False))
-    figures["seconds"]["all"] = time.monotonic() - begun
+    figures["seconds"]["all"] = time.monotonic() - started
     figures.write()
     with figures.part("report"):
         report.show(console, figures.all)

@@ -64,14 +64,14 @@ def guarded(figures: dict[str, Any], path: str = "") -> Iterator[tuple[str, floa
 
 def falls(kept: dict[str, float], now: dict[str, float]) -> list[str]:
     """A sentence for each kept figure that is not there any more, or has fallen by more than the tolerance."""
-    found = []
+    sentences = []
     for name, before in kept.items():
         value = now.get(name)
         if value is None:
-            found.append(f"{name} was {before:.4f} and is not measured any more.")
+            sentences.append(f"{name} was {before:.4f} and is not measured any more.")
         elif value < before - TOLERANCE - 1e-9:
-            found.append(f"{name} was {before:.4f} and is {value:.4f}.")
-    return found
+            sentences.append(f"{name} was {before:.4f} and is {value:.4f}.")
+    return sentences
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ DEPTH = 10
 def ndcg(ranked: Sequence[str], grades: dict[str, float]) -> float:
     """Of the best ten, with linear gain, as BEIR has it (trec_eval's ndcg_cut)."""
     ideal = sorted(grades.values(), reverse=True)[:DEPTH]
-    return _gain([grades.get(each, 0.0) for each in ranked[:DEPTH]]) / _gain(ideal)
+    return _gain([grades.get(document, 0.0) for document in ranked[:DEPTH]]) / _gain(ideal)
 
 
 def _gain(grades: Sequence[float]) -> float:
@@ -22,7 +22,7 @@ def recall(ranked: Sequence[str], grades: dict[str, float], depth: int) -> float
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: dict[str, float]) -> float:
-    return next((1 / rank for rank, each in enumerate(ranked[:DEPTH], start=1) if each in grades), 0.0)
+    return next((1 / rank for rank, document in enumerate(ranked[:DEPTH], start=1) if document in grades), 0.0)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -49,13 +49,13 @@ def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
 
 def bins(scores: Sequence[float], labels: Sequence[bool], count: int = 10) -> list[tuple[float, float, int]]:
     """(mean score, share that is true, number) of each tenth of 0…1 that holds something."""
-    held: list[list[int]] = [[] for _ in range(count)]
+    indexes_by_bin: list[list[int]] = [[] for _ in range(count)]
     for index, score in enumerate(scores):
-        held[min(count - 1, max(0, int(score * count)))].append(index)
+        indexes_by_bin[min(count - 1, max(0, int(score * count)))].append(index)
     return [
-        (mean([scores[index] for index in each]), mean([float(labels[index]) for index in each]), len(each))
-        for each in held
-        if each
+        (mean([scores[index] for index in indexes]), mean([float(labels[index]) for index in indexes]), len(indexes))
+        for indexes in indexes_by_bin
+        if indexes
     ]
 
 
@@ -85,24 +85,24 @@ def characters(spans: Sequence[tuple[str, int, int]]) -> dict[str, list[tuple[in
     """Text → its stretches in order, joined where they overlap: no character counts twice."""
     joined: dict[str, list[tuple[int, int]]] = {}
     for text, start, end in sorted(spans):
-        own = joined.setdefault(text, [])
-        if own and start <= own[-1][1]:
-            own[-1] = (own[-1][0], max(own[-1][1], end))
+        stretches = joined.setdefault(text, [])
+        if stretches and start <= stretches[-1][1]:
+            stretches[-1] = (stretches[-1][0], max(stretches[-1][1], end))
         else:
-            own.append((start, end))
+            stretches.append((start, end))
     return joined
 
 
-def overlap(found: Sequence[tuple[str, int, int]], wanted: Sequence[tuple[str, int, int]]) -> dict[str, float]:
-    """Recall, precision and intersection over union of what was found, in characters."""
-    ours, theirs = characters(found), characters(wanted)
+def overlap(retrieved: Sequence[tuple[str, int, int]], relevant: Sequence[tuple[str, int, int]]) -> dict[str, float]:
+    """Recall, precision and intersection over union of the retrieved text, in characters."""
+    retrieved_spans, relevant_spans = characters(retrieved), characters(relevant)
     both = sum(
         max(0, min(end, other_end) - max(start, other_start))
-        for text in ours.keys() & theirs.keys()
-        for start, end in ours[text]
-        for other_start, other_end in theirs[text]
+        for text in retrieved_spans.keys() & relevant_spans.keys()
+        for start, end in retrieved_spans[text]
+        for other_start, other_end in relevant_spans[text]
     )
-    size, other_size = _size(ours), _size(theirs)
+    size, other_size = _size(retrieved_spans), _size(relevant_spans)
     return {
         "recall": both / other_size,
         "precision": both / size if size else 0.0,
@@ -111,4 +111,4 @@ def overlap(found: Sequence[tuple[str, int, int]], wanted: Sequence[tuple[str, i
 
 
 def _size(spans: dict[str, list[tuple[int, int]]]) -> int:
-    return sum(end - start for own in spans.values() for start, end in own)
+    return sum(end - start for stretches in spans.values() for start, end in stretches)

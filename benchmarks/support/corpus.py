@@ -31,7 +31,7 @@ def longer(documents: list[dict[str, str]], paragraphs: int = 40) -> list[dict[s
         {
             "path": f"long-{start}",
             "title": documents[start]["title"],
-            "text": "\n\n".join(each["text"] for each in documents[start : start + paragraphs]),
+            "text": "\n\n".join(document["text"] for document in documents[start : start + paragraphs]),
         }
         for start in range(0, len(documents), paragraphs)
     ]

@@ -38,7 +38,7 @@ def main(dimensions: int) -> None:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            begun = time.monotonic()
+            started = time.monotonic()
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             rows = ",".join(
                 f'{{"object":"embedding","index":{index},"embedding":{written[hash(text) % _VECTORS]}}}'
@@ -47,7 +47,7 @@ def main(dimensions: int) -> None:
             content = (
                 f'{{"object":"list","model":"remote","data":[{rows}],"usage":{{"prompt_tokens":1,"total_tokens":1}}}}'
             )
-            time.sleep(max(0.0, LATENCY - (time.monotonic() - begun)))
+            time.sleep(max(0.0, LATENCY - (time.monotonic() - started)))
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))

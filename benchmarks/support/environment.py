@@ -43,8 +43,8 @@ class Setting:
         model = model or EmbeddingModel.objects.default()
         return DataSource.objects.create(organization=self.organization, slug=slug, name=slug, embedding_model=model)
 
-    def forget(self, model: EmbeddingModel) -> None:
-        """The sources of this model, and the model."""
+    def delete_model(self, model: EmbeddingModel) -> None:
+        """Deletes the model and its sources."""
         self.organization.sources.filter(embedding_model=model).delete()
         model.delete()
 

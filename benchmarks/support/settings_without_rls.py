@@ -1,5 +1,5 @@
-"""The product's settings without its second fence: connections are the embedded cluster's superuser's, whom no policy
-concerns, and nobody is stated."""
+"""The product's settings without row-level security: connections belong to the embedded cluster's superuser, to whom no
+policy applies, and set no identity."""
 
 from ragsite.settings import *
 

@@ -26,17 +26,17 @@ def faults(folder: Path, case: dict[str, Any]) -> list[str]:
     """What is wrong with the text that is read from the case's file. Raises what the parser raises."""
     parsed = registry.parse_file(folder / case["file"], content_type="", name=case["file"])
     text = normal(parsed.text)
-    found = [f"missing: {wanted}" for wanted in case.get("must_contain", []) if normal(wanted) not in text]
-    found += [f"unwanted: {unwanted}" for unwanted in case.get("must_not_contain", []) if normal(unwanted) in text]
+    problems = [f"missing: {phrase}" for phrase in case.get("must_contain", []) if normal(phrase) not in text]
+    problems += [f"unwanted: {unwanted}" for unwanted in case.get("must_not_contain", []) if normal(unwanted) in text]
     if re.match(r"---\n", parsed.text):
-        found.append("front matter")
+        problems.append("front matter")
     if case["file"].endswith((".pdf", ".pptx")) and (not parsed.pages or parsed.pages[0].start):
-        found.append("no pages")
+        problems.append("no pages")
     for heading in parsed.headings:
         first_line = parsed.text[heading.start :].lstrip("# ").split("\n")[0]
         if normal(heading.title)[:40] not in normal(first_line):
-            found.append(f"misplaced heading: {heading.title[:40]}")
-    return found
+            problems.append(f"misplaced heading: {heading.title[:40]}")
+    return problems
 
 
 def measure(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.eval import measures
 from benchmarks.eval.datasets import sets
 from benchmarks.eval.runner import library, modes, questions
-from benchmarks.eval.runner.workers import Crew
+from benchmarks.eval.runner.workers import WorkerPool
 from rag.types import MAX_QUESTION_CHARACTERS
 
 # The budget of the chunking sets: what five chunks of 200 pieces hold.
@@ -32,76 +32,78 @@ class Judged:
         }
 
 
-def retrieval(found: sets.RetrievalSet, shelf: library.Shelf, crew: Crew) -> dict[str, Any]:
-    """gear → figures, means over the questions."""
-    keys = list(found.questions)
-    answers = crew.share(questions.documents, [_asked(found.questions[key]) for key in keys], shelf.scope)
+def retrieval(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool) -> dict[str, Any]:
+    """mode → figures, means over the questions."""
+    keys = list(dataset.questions)
+    answers = pool.share(questions.documents, [_truncated(dataset.questions[key]) for key in keys], shelf.scope)
     figures: dict[str, Any] = {}
-    for gear in modes.GEARS:
-        ranked = [[shelf.ids[path] for path in answer[gear][0]] for answer in answers]
-        graded = [(order, found.grades[key]) for order, key in zip(ranked, keys, strict=True)]
-        figures[gear] = {
+    for mode in modes.MODES:
+        ranked = [[shelf.ids[path] for path in answer[mode][0]] for answer in answers]
+        graded = [(order, dataset.grades[key]) for order, key in zip(ranked, keys, strict=True)]
+        figures[mode] = {
             "ndcg10": measures.mean([measures.ndcg(order, grades) for order, grades in graded]),
             "recall5": measures.mean([measures.recall(order, grades, 5) for order, grades in graded]),
             "recall10": measures.mean([measures.recall(order, grades, 10) for order, grades in graded]),
             "mrr10": measures.mean([measures.reciprocal_rank(order, grades) for order, grades in graded]),
-            "milliseconds": measures.mean([answer[gear][1] for answer in answers]),
+            "milliseconds": measures.mean([answer[mode][1] for answer in answers]),
         }
     return figures
 
 
-def left_in_or_taken_out(found: sets.RetrievalSet, shelf: library.Shelf, crew: Crew) -> Judged:
+def left_in_or_taken_out(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool) -> Judged:
     """Groundability of a whole corpus: each question once as it is, once without its relevant documents."""
     paths = {text_id: path for path, text_id in shelf.ids.items()}
     items = []
-    for key, text in found.questions.items():
-        relevant = [paths[text_id] for text_id in found.grades[key] if text_id in paths]
+    for key, text in dataset.questions.items():
+        relevant = [paths[text_id] for text_id in dataset.grades[key] if text_id in paths]
         if relevant:
-            items.append((_asked(text), relevant))
-    pairs = crew.share(questions.with_and_without, items, shelf.scope)
+            items.append((_truncated(text), relevant))
+    pairs = pool.share(questions.with_and_without, items, shelf.scope)
     return Judged([left for left, _ in pairs] + [out for _, out in pairs], [True] * len(pairs) + [False] * len(pairs))
 
 
-def groundability(folder: Path, name: str, crew: Crew) -> tuple[Judged, library.Shelf, dict[str, int]]:
+def groundability(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, library.Shelf, dict[str, int]]:
     """Each context is a document; each question is asked of its own context alone."""
-    found = sets.cases(folder, sets.GROUNDABILITY, name)
+    dataset = sets.cases(folder, sets.GROUNDABILITY, name)
     contexts = {
-        context: f"context-{number}" for number, context in enumerate(dict.fromkeys(c for _, c, _ in found.cases))
+        context: f"context-{number}" for number, context in enumerate(dict.fromkeys(c for _, c, _ in dataset.cases))
     }
     texts = [sets.Text(key, "", context) for context, key in contexts.items() if context.strip()]
-    shelf = library.shelve(folder, sets.GROUNDABILITY, name, texts, crew)
-    items = [(_asked(query), library.tag(contexts[context])) for query, context, _ in found.cases]
-    asked = [number for number, (query, _) in enumerate(items) if query.strip()]
+    shelf = library.shelve(folder, sets.GROUNDABILITY, name, texts, pool)
+    items = [(_truncated(query), library.tag(contexts[context])) for query, context, _ in dataset.cases]
+    answerable_numbers = [number for number, (query, _) in enumerate(items) if query.strip()]
     scores = [0.0] * len(items)
     (source_id,) = shelf.scope.source_ids
-    answers = crew.share(questions.within, [items[number] for number in asked], source_id, shelf.scope.model_id)
-    for number, score in zip(asked, answers, strict=True):
+    answers = pool.share(
+        questions.within, [items[number] for number in answerable_numbers], source_id, shelf.scope.model_id
+    )
+    for number, score in zip(answerable_numbers, answers, strict=True):
         scores[number] = score
-    return Judged(scores, [label for *_, label in found.cases]), shelf, dict(found.notes)
+    return Judged(scores, [label for *_, label in dataset.cases]), shelf, dict(dataset.notes)
 
 
-def answer_grounding(folder: Path, name: str, crew: Crew) -> tuple[Judged, dict[str, int]]:
-    found = sets.cases(folder, sets.ANSWERS, name)
-    scores = crew.share(questions.carried, [(answer, context) for answer, context, _ in found.cases])
-    return Judged(scores, [label for *_, label in found.cases]), dict(found.notes)
+def answer_grounding(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, dict[str, int]]:
+    dataset = sets.cases(folder, sets.ANSWERS, name)
+    scores = pool.share(questions.carried, [(answer, context) for answer, context, _ in dataset.cases])
+    return Judged(scores, [label for *_, label in dataset.cases]), dict(dataset.notes)
 
 
-def chunking(found: sets.ChunkingSet, shelf: library.Shelf, crew: Crew) -> dict[str, Any]:
+def chunking(dataset: sets.ChunkingSet, shelf: library.Shelf, pool: WorkerPool) -> dict[str, Any]:
     """Recall, precision and intersection over union, in characters, of what is retrieved within the budget.
 
     The chunks are read best first until 1,000 word pieces of the local model are used up; the last is cut where they
     are. Pieces that two chunks share count in both, as in a prompt; characters count once. Means over the questions.
-    The default gear's figures stand beside those of all gears.
+    The default mode's figures stand beside those of all modes.
     """
-    answers = crew.share(questions.chunks, [_asked(text) for text, _, _ in found.questions], shelf.scope)
-    by_gear: dict[str, Any] = {}
-    for gear in modes.GEARS:
+    answers = pool.share(questions.chunks, [_truncated(text) for text, _, _ in dataset.questions], shelf.scope)
+    by_mode: dict[str, Any] = {}
+    for mode in modes.MODES:
         rows = []
-        for answer, (_, about, spans) in zip(answers, found.questions, strict=True):
-            read = [(shelf.ids[path], start, end) for path, start, end in _within_budget(answer[gear])]
+        for answer, (_, about, spans) in zip(answers, dataset.questions, strict=True):
+            read = [(shelf.ids[path], start, end) for path, start, end in _within_budget(answer[mode])]
             rows.append(measures.overlap(read, [(about, span.start, span.end) for span in spans]))
-        by_gear[gear] = {name: measures.mean([row[name] for row in rows]) for name in ("recall", "precision", "iou")}
-    return {**by_gear[modes.DEFAULT], "gears": by_gear, "questions": len(found.questions), "chunks": shelf.chunks}
+        by_mode[mode] = {name: measures.mean([row[name] for row in rows]) for name in ("recall", "precision", "iou")}
+    return {**by_mode[modes.DEFAULT], "modes": by_mode, "questions": len(dataset.questions), "chunks": shelf.chunks}
 
 
 def _within_budget(chunks: Sequence[questions.Found]) -> list[tuple[str, int, int]]:
@@ -126,6 +128,6 @@ def _tokenizer() -> Any:
     return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)._tokenizer
 
 
-def _asked(text: str) -> str:
+def _truncated(text: str) -> str:
     """As long as a client may ask."""
     return text[:MAX_QUESTION_CHARACTERS]

@@ -60,7 +60,7 @@ class Cases:
 def names(folder: Path, kind: str) -> list[str]:
     """The sets of a kind; none if the folder has no such kind."""
     place = folder / kind
-    return sorted(each.name for each in place.iterdir() if each.is_dir()) if place.is_dir() else []
+    return sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
 
 
 def retrieval(folder: Path, name: str) -> RetrievalSet:
@@ -90,8 +90,10 @@ def chunking(folder: Path, name: str) -> ChunkingSet:
     questions = []
     for row in _rows(place / "queries.jsonl", notes):
         text, about = _plain(row.get("text")).strip(), _plain(row.get("corpus"))
-        found = [(max(0, int(each["start"])), int(each["end"])) for each in row.get("references") or []]
-        spans = [Span(start, min(end, lengths.get(about, 0))) for start, end in found]
+        references = [
+            (max(0, int(reference["start"])), int(reference["end"])) for reference in row.get("references") or []
+        ]
+        spans = [Span(start, min(end, lengths.get(about, 0))) for start, end in references]
         spans = [span for span in spans if span.start < span.end]
         if text and spans:
             questions.append((text, about, spans))
@@ -102,47 +104,47 @@ def chunking(folder: Path, name: str) -> ChunkingSet:
 
 def cases(folder: Path, kind: str, name: str) -> Cases:
     """Of groundability and answer_grounding."""
-    asked, label = ("query", "answerable") if kind == GROUNDABILITY else ("answer", "grounded")
-    notes, found = Counter[str](), []
+    text_field, label = ("query", "answerable") if kind == GROUNDABILITY else ("answer", "grounded")
+    notes, labelled_cases = Counter[str](), []
     for row in _rows(folder / kind / name / "cases.jsonl", notes):
         if isinstance(row.get(label), bool | int):
-            found.append((_plain(row.get(asked)), _plain(row.get("context")), bool(row[label])))
+            labelled_cases.append((_plain(row.get(text_field)), _plain(row.get("context")), bool(row[label])))
         else:
             notes["cases without a label"] += 1
-    return Cases(name, found, +notes)
+    return Cases(name, labelled_cases, +notes)
 
 
 def _texts(place: Path, notes: Counter[str]) -> list[Text]:
-    found: dict[str, Text] = {}
+    texts: dict[str, Text] = {}
     for row in _rows(place / "corpus.jsonl", notes):
         key, title, text = (_plain(row.get(name)) for name in ("id", "title", "text"))
         if not text.strip():
             text = title  # a title alone is a short text
         if not text.strip():
             notes["documents without a text"] += 1
-        elif key in found:
+        elif key in texts:
             notes["documents with the id of another one"] += 1
         else:
-            found[key] = Text(key, title.strip(), text)
-    return list(found.values())
+            texts[key] = Text(key, title.strip(), text)
+    return list(texts.values())
 
 
 def _grades(file: Path, notes: Counter[str]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    grades: dict[str, dict[str, float]] = {}
     for number, line in enumerate(_lines(file)):
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) == 4:  # as TREC writes it, with an iteration
             del fields[1]
         try:
-            question, document, grade = (each.strip() for each in fields)
+            question, document, grade = (field.strip() for field in fields)
             value = float(grade)
         except ValueError:
             if number:  # a first line may be a heading
                 notes["lines of qrels.tsv that are not understood"] += 1
             continue
         if value > 0:
-            found.setdefault(_plain(question), {})[_plain(document)] = value
-    return found
+            grades.setdefault(_plain(question), {})[_plain(document)] = value
+    return grades
 
 
 def _rows(file: Path, notes: Counter[str]) -> Iterator[dict[str, Any]]:

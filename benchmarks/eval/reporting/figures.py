@@ -61,9 +61,9 @@ class Figures:
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _rounded(each) for key, each in value.items()}
+        return {str(key): _rounded(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
+        return [_rounded(item) for item in value]
     if isinstance(value, float):
         return round(value, 4) if math.isfinite(value) else None  # JSON has no such numbers
     return value

@@ -12,21 +12,21 @@ _COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#b07aa1", "#
 
 
 def draw(figures: Figures, folder: Path) -> None:
-    """gears.svg: NDCG@10 by set and gear. reliability.svg: scores against what is true. coverage.svg: risk."""
+    """modes.svg: NDCG@10 by set and mode. reliability.svg: scores against what is true. coverage.svg: risk."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.svg"):
         file.unlink()
-    by_set = {name: {gear: row["ndcg10"] for gear, row in rows.items()} for name, rows in figures["retrieval"].items()}
+    by_set = {name: {mode: row["ndcg10"] for mode, row in rows.items()} for name, rows in figures["retrieval"].items()}
     if by_set:
-        (folder / "gears.svg").write_bytes(_bars("NDCG@10", by_set))
+        (folder / "modes.svg").write_bytes(_bars("NDCG@10", by_set))
     for kind, judged in figures.judged.items():
         if not judged:
             continue
         reliable = {
-            name: [(score, share) for score, share, _ in measures.bins(each.scores, each.labels)]
-            for name, each in judged.items()
+            name: [(score, share) for score, share, _ in measures.bins(judgement.scores, judgement.labels)]
+            for name, judgement in judged.items()
         }
-        risk = {name: measures.coverage_risk(each.scores, each.labels) for name, each in judged.items()}
+        risk = {name: measures.coverage_risk(judgement.scores, judgement.labels) for name, judgement in judged.items()}
         title = kind.replace("_", " ")
         diagonal = [(0.0, 0.0), (1.0, 1.0)]
         axes = ("score", "share that is true")
@@ -36,20 +36,20 @@ def draw(figures: Figures, folder: Path) -> None:
 
 
 def _bars(title: str, by_set: dict[str, dict[str, float]]) -> bytes:
-    gears = list(next(iter(by_set.values())))
+    modes = list(next(iter(by_set.values())))
     step = (_WIDTH - 2 * _MARGIN) / len(by_set)
-    width = step * 0.8 / len(gears)
+    width = step * 0.8 / len(modes)
     parts = []
     for number, (name, values) in enumerate(by_set.items()):
         left = _MARGIN + number * step + step * 0.1
-        for place, gear in enumerate(gears):
-            value = values.get(gear, 0.0)
+        for place, mode in enumerate(modes):
+            value = values.get(mode, 0.0)
             x, y = left + place * width, _y(value)
             size = f'width="{width * 0.92:.1f}" height="{_y(0) - y:.1f}"'
-            hint = f"<title>{escape(name)}, {escape(gear)}: {value:.3f}</title>"
+            hint = f"<title>{escape(name)}, {escape(mode)}: {value:.3f}</title>"
             parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} fill="{_colour(place)}">{hint}</rect>')
         parts.append(_text(left + step * 0.4, _y(0) + 16, name[:24], anchor="middle"))
-    return _page(title, parts, gears)
+    return _page(title, parts, modes)
 
 
 def _lines(

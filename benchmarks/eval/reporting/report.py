@@ -11,19 +11,19 @@ from benchmarks.eval.runner import modes
 
 def show(console: Console, figures: dict[str, Any]) -> None:
     table = Table(title="Quality", title_justify="left")
-    for column in ("set", "gear"):
+    for column in ("set", "mode"):
         table.add_column(column)
     for column in ("NDCG@10", "Recall@5", "Recall@10", "MRR@10", "precision", "IoU", "AUC", "calibration error", "ms"):
         table.add_column(column, justify="right")
-    for name, found in figures["retrieval"].items():
-        for gear, row in found.items():
+    for name, rows in figures["retrieval"].items():
+        for mode, row in rows.items():
             keys = ("ndcg10", "recall5", "recall10", "mrr10", "", "", "", "")
-            table.add_row(escape(name), gear, *(_figure(row.get(key)) for key in keys), f"{row['milliseconds']:.0f}")
+            table.add_row(escape(name), mode, *(_figure(row.get(key)) for key in keys), f"{row['milliseconds']:.0f}")
         table.add_section()
-    for name, found in figures["chunking"].items():
-        for gear, row in found["gears"].items():
+    for name, rows in figures["chunking"].items():
+        for mode, row in rows["modes"].items():
             keys = ("", "", "recall", "", "precision", "iou", "", "")
-            table.add_row(escape(f"{name}, characters"), gear, *(_figure(row.get(key)) for key in keys))
+            table.add_row(escape(f"{name}, characters"), mode, *(_figure(row.get(key)) for key in keys))
         table.add_section()
     for kind, label in (("groundability", "groundable"), ("answer_grounding", "carried")):
         for name, row in figures[kind].items():
@@ -53,13 +53,13 @@ def _figure(value: float | None) -> str:
 
 def as_markdown(figures: dict[str, Any]) -> str:
     """The tables of docs/benchmarks.md, "Quality"."""
-    lines = [f"| NDCG@10, Recall@10 | {' | '.join(modes.GEARS)} |", "| --- |" + " --- |" * len(modes.GEARS)]
-    for name, found in figures["retrieval"].items():
-        cells = [f"{_figure(row['ndcg10'])}, {_figure(row['recall10'])}" for row in found.values()]
+    lines = [f"| NDCG@10, Recall@10 | {' | '.join(modes.MODES)} |", "| --- |" + " --- |" * len(modes.MODES)]
+    for name, rows_by_mode in figures["retrieval"].items():
+        cells = [f"{_figure(row['ndcg10'])}, {_figure(row['recall10'])}" for row in rows_by_mode.values()]
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    lines += ["", f"| recall, precision, IoU | {' | '.join(modes.GEARS)} |", "| --- |" + " --- |" * len(modes.GEARS)]
-    for name, found in figures["chunking"].items():
-        rows = [[_figure(row[key]) for key in ("recall", "precision", "iou")] for row in found["gears"].values()]
+    lines += ["", f"| recall, precision, IoU | {' | '.join(modes.MODES)} |", "| --- |" + " --- |" * len(modes.MODES)]
+    for name, rows_by_mode in figures["chunking"].items():
+        rows = [[_figure(row[key]) for key in ("recall", "precision", "iou")] for row in rows_by_mode["modes"].values()]
         cells = [", ".join(row) for row in rows]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += ["", "| judgement | set | AUC | calibration error | cases |", "| --- | --- | --- | --- | --- |"]

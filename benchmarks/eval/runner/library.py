@@ -13,7 +13,7 @@ from django.db import transaction
 
 from accounts.models import User
 from benchmarks.eval.datasets.sets import Text
-from benchmarks.eval.runner.workers import Crew
+from benchmarks.eval.runner.workers import WorkerPool
 from orgs.models import Organization
 from orgs.services import add_member, create_organization
 from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
@@ -28,7 +28,7 @@ _SLUG = "evaluation"
 # Texts that a job holds: what a client may send at once.
 _JOB = 5_000
 _READABLE = 150
-# Seconds for what is left of a job when everybody has stopped: a lost process's documents come back after its lease.
+# Seconds for the rest of a job after all processes have stopped: a lost process's documents return after its lease.
 _PATIENCE = 600
 # What makes chunks and what is kept of them. With other code all is ingested anew: figures owe nothing to before.
 _MAKERS = ("models", "parsing", "pipeline/ingestion", "providers/embedders", "providers/stores", "text")
@@ -48,12 +48,12 @@ class Shelf:
 
 
 def organization() -> tuple[Organization, User]:
-    found = create_organization(name="Evaluation", slug=_SLUG)
+    home = create_organization(name="Evaluation", slug=_SLUG)
     user = User.objects.filter(email=f"{_SLUG}@evaluation.example").first()
     if user is None:
         user = User.objects.create_user(f"{_SLUG}@evaluation.example")
-        add_member(user=user, organization=found, roles=("editor",))
-    return found, user
+        add_member(user=user, organization=home, roles=("editor",))
+    return home, user
 
 
 @transaction.atomic
@@ -63,27 +63,27 @@ def clear_away() -> None:
     IngestionJob.objects.filter(source__organization__slug=_SLUG).delete()
 
 
-def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], crew: Crew) -> Shelf:
+def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], pool: WorkerPool) -> Shelf:
     """What was ingested by the same code and is the same stays; what has changed has the whole set ingested anew."""
-    begun = time.monotonic()
+    started = time.monotonic()
     key = hashlib.sha256(f"{folder}\n{kind}\n{name}".encode()).hexdigest()[:16]
-    wanted = {_path(text.id): text for text in texts}
+    texts_by_path = {_path(text.id): text for text in texts}
     source = _source(f"{kind.replace('_', '-')}-{key}", f"{kind} {name}"[:_READABLE])
     stored = _stored(source)
-    if any(path not in wanted or stored[path] != _described(wanted[path]) for path in stored):
+    if any(path not in texts_by_path or stored[path] != _described(texts_by_path[path]) for path in stored):
         source = _anew(source)
         stored = {}
-    fresh = [path for path in wanted if path not in stored]
+    fresh = [path for path in texts_by_path if path not in stored]
     notes: dict[str, int] = {}
     for start in range(0, len(fresh), _JOB):
-        portion = {path: wanted[path] for path in fresh[start : start + _JOB]}
-        for reason, number in _ingest(source, portion, crew).items():
+        portion = {path: texts_by_path[path] for path in fresh[start : start + _JOB]}
+        for reason, number in _ingest(source, portion, pool).items():
             notes[reason] = notes.get(reason, 0) + number
     if fresh:
         _index()
     scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
-    ids = {path: text.id for path, text in wanted.items()}
-    return Shelf(scope, ids, source.chunks.count(), time.monotonic() - begun, len(fresh), notes)
+    ids = {path: text.id for path, text in texts_by_path.items()}
+    return Shelf(scope, ids, source.chunks.count(), time.monotonic() - started, len(fresh), notes)
 
 
 def tag(text_id: str) -> str:
@@ -113,11 +113,11 @@ def _stored(source: DataSource) -> dict[str, tuple[str, str]]:
 
 def _source(slug: str, name: str) -> DataSource:
     home, _ = organization()
-    found = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).first()
-    if found and found.description == _made_by() and found.embedding_model == EmbeddingModel.objects.default():
-        return found
-    if found:
-        return _anew(found)
+    source = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).first()
+    if source and source.description == _made_by() and source.embedding_model == EmbeddingModel.objects.default():
+        return source
+    if source:
+        return _anew(source)
     return _new(home, slug, name)
 
 
@@ -143,8 +143,8 @@ def _made_by() -> str:
     return hashed.hexdigest()
 
 
-def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str, int]:
-    """By a job, worked on by the crew as workers do. Returns how many failed of what."""
+def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dict[str, int]:
+    """Ingests the texts as a job, in all processes of the pool. Returns the number of failures by reason."""
     submissions = [
         Submission(path=path, title=_title(text), text=text.text, content_type="text/plain", tags=(tag(text.id),))
         for path, text in texts.items()
@@ -153,15 +153,15 @@ def _ingest(source: DataSource, texts: dict[str, Text], crew: Crew) -> dict[str,
     job = submit.submit_job(
         source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=user
     )
-    together = max(4, min(64, len(texts) // (4 * crew.size)))
-    crew.everybody(work, job.pk, together)
+    together = max(4, min(64, len(texts) // (4 * pool.size)))
+    pool.run_everywhere(work, job.pk, together)
     end = time.monotonic() + _PATIENCE
     while IngestionDocument.objects.filter(job=job, state__in=IngestionDocument.OPEN_STATES).exists():
         if time.monotonic() > end:
             raise TimeoutError("Documents stay open, and nobody works on them.")
         time.sleep(1)
-        sweep.sweep()  # what a process that ended had in hand
-        crew.everybody(work, job.pk, together)
+        sweep.sweep()  # recovers the documents of a process that ended
+        pool.run_everywhere(work, job.pk, together)
     lifecycle.close_if_finished(job.pk)
     failed = {f"documents that were not ingested: {code}": n for code, n in queries.count_failures_by_code(job).items()}
     job.delete()
@@ -175,7 +175,7 @@ def work(job_id: uuid.UUID, together: int) -> None:
 
 
 def _index() -> None:
-    """As the keeper does it for users, once a load has calmed down."""
+    """Builds the vector index, as the scheduler does after a first load."""
     store = registry.chunk_store()
     for index in store.vector_indexes():
         if not index.is_built and index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:

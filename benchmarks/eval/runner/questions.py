@@ -1,4 +1,4 @@
-"""What the crew's processes do: questions to the product, and what it finds. Each takes a portion of items."""
+"""What the processes of the pool do: ask the product questions. Each function takes a portion of the items."""
 
 import time
 import uuid
@@ -20,26 +20,26 @@ Found = tuple[str, int, int, str]
 
 
 def documents(questions: Sequence[str], scope: Scope) -> list[dict[str, tuple[list[str], float]]]:
-    """For each question and gear: the paths of the documents, by their best chunk; and the milliseconds."""
-    return [{gear: _documents(text, gear, scope) for gear in modes.GEARS} for text in questions]
+    """For each question and mode: the paths of the documents, by their best chunk; and the milliseconds."""
+    return [{mode: _documents(text, mode, scope) for mode in modes.MODES} for text in questions]
 
 
-def _documents(text: str, gear: str, scope: Scope) -> tuple[list[str], float]:
-    begun = time.perf_counter()
-    found = retrieve.find_passages(modes.question(text, gear), [scope])
-    milliseconds = 1000 * (time.perf_counter() - begun)
-    return list(dict.fromkeys(passage.path for passage in found.passages)), milliseconds
+def _documents(text: str, mode: str, scope: Scope) -> tuple[list[str], float]:
+    started = time.perf_counter()
+    retrieval = retrieve.find_passages(modes.question(text, mode), [scope])
+    milliseconds = 1000 * (time.perf_counter() - started)
+    return list(dict.fromkeys(passage.path for passage in retrieval.passages)), milliseconds
 
 
 def chunks(questions: Sequence[str], scope: Scope) -> list[dict[str, list[Found]]]:
-    """For each question and gear: the chunks, best first."""
+    """For each question and mode: the chunks, best first."""
     return [
         {
-            gear: [
-                (each.path, each.start, each.end, each.text)
-                for each in retrieve.find_passages(modes.question(text, gear), [scope]).passages
+            mode: [
+                (passage.path, passage.start, passage.end, passage.text)
+                for passage in retrieve.find_passages(modes.question(text, mode), [scope]).passages
             ]
-            for gear in modes.GEARS
+            for mode in modes.MODES
         }
         for text in questions
     ]
@@ -53,8 +53,8 @@ def with_and_without(items: Sequence[tuple[str, list[str]]], scope: Scope) -> li
 def _without(text: str, paths: list[str], scope: Scope) -> float:
     """The documents are deleted as users delete them, for nobody else and only until the question is answered."""
     with transaction.atomic():
-        there = Document.objects.live().filter(source__in=scope.source_ids, path__in=paths)
-        there.update(deleted_at=timezone.now())
+        relevant = Document.objects.live().filter(source__in=scope.source_ids, path__in=paths)
+        relevant.update(deleted_at=timezone.now())
         score = _groundable(text, scope)
         transaction.set_rollback(True)
     return score
@@ -69,16 +69,16 @@ def within(items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uui
 
 
 def _groundable(text: str, scope: Scope, filters: Filters | None = None) -> float:
-    asked = modes.question(text, modes.DEFAULT, modes.ASKED, filters)
-    return judged(asked, retrieve.find_passages(asked, [scope]).passages)
+    question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K, filters)
+    return judged(question, retrieve.find_passages(question, [scope]).passages)
 
 
-def judged(asked: Question, passages: tuple[Passage, ...]) -> float:
+def judged(question: Question, passages: tuple[Passage, ...]) -> float:
     """The score that decides before anything is written."""
     if not passages:
         return 0.0
     return assess_grounding(
-        asked.text, Context(prompt="", passages=passages, token_count=0), mode=mode_name(asked)
+        question.text, Context(prompt="", passages=passages, token_count=0), mode=mode_name(question)
     ).score
 
 

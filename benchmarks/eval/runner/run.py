@@ -8,31 +8,31 @@ from pathlib import Path
 from benchmarks.eval.datasets import documents, kinds, sets, sizes
 from benchmarks.eval.reporting.figures import Figures
 from benchmarks.eval.runner import library
-from benchmarks.eval.runner.workers import Crew
+from benchmarks.eval.runner.workers import WorkerPool
 
 
 def everything(folder: Path, out: Path, say: Callable[[str], None]) -> Figures:
     figures = Figures(out, say)
     library.clear_away()
-    with Crew() as crew:
-        say(f"Sets of {folder}, {crew.size} processes")
+    with WorkerPool() as pool:
+        say(f"Sets of {folder}, {pool.size} processes")
         for name in sets.names(folder, sets.RETRIEVAL):
             with figures.part(f"retrieval/{name}"), _timed(figures, f"retrieval/{name}", say):
-                _retrieval(folder, name, crew, figures)
+                _retrieval(folder, name, pool, figures)
         for name in sets.names(folder, sets.CHUNKING):
             with figures.part(f"chunking/{name}"), _timed(figures, f"chunking/{name}", say):
-                found = sets.chunking(folder, name)
-                shelf = library.shelve(folder, sets.CHUNKING, name, found.texts, crew)
-                figures.note(f"chunking/{name}", {**found.notes, **shelf.notes})
-                figures["chunking"][name] = kinds.chunking(found, shelf, crew)
+                dataset = sets.chunking(folder, name)
+                shelf = library.shelve(folder, sets.CHUNKING, name, dataset.texts, pool)
+                figures.note(f"chunking/{name}", {**dataset.notes, **shelf.notes})
+                figures["chunking"][name] = kinds.chunking(dataset, shelf, pool)
         for name in sets.names(folder, sets.GROUNDABILITY):
             with figures.part(f"groundability/{name}"), _timed(figures, f"groundability/{name}", say):
-                judged, shelf, notes = kinds.groundability(folder, name, crew)
+                judged, shelf, notes = kinds.groundability(folder, name, pool)
                 figures.note(f"groundability/{name}", {**notes, **shelf.notes})
                 figures.judge("groundability", name, judged)
         for name in sets.names(folder, sets.ANSWERS):
             with figures.part(f"answer_grounding/{name}"), _timed(figures, f"answer_grounding/{name}", say):
-                judged, notes = kinds.answer_grounding(folder, name, crew)
+                judged, notes = kinds.answer_grounding(folder, name, pool)
                 figures.note(f"answer_grounding/{name}", notes)
                 figures.judge("answer_grounding", name, judged)
     with figures.part("documents"), _timed(figures, "documents", say):
@@ -47,22 +47,22 @@ def has_figures(figures: Figures) -> bool:
     return any(figures[kind] for kind in kinds_of_sets) or figures["documents"]["total"] > 0
 
 
-def _retrieval(folder: Path, name: str, crew: Crew, figures: Figures) -> None:
-    found = sets.retrieval(folder, name)
-    shelf = library.shelve(folder, sets.RETRIEVAL, name, found.texts, crew)
-    figures.note(f"retrieval/{name}", {**found.notes, **shelf.notes})
-    figures["retrieval"][name] = kinds.retrieval(found, shelf, crew)
+def _retrieval(folder: Path, name: str, pool: WorkerPool, figures: Figures) -> None:
+    dataset = sets.retrieval(folder, name)
+    shelf = library.shelve(folder, sets.RETRIEVAL, name, dataset.texts, pool)
+    figures.note(f"retrieval/{name}", {**dataset.notes, **shelf.notes})
+    figures["retrieval"][name] = kinds.retrieval(dataset, shelf, pool)
     figures.write()
     # A set of cases may have the same name.
-    own = name if name not in sets.names(folder, sets.GROUNDABILITY) else f"{name} (corpus)"
-    with figures.part(f"groundability/{own}"):
-        judged = kinds.left_in_or_taken_out(found, shelf, crew)
-        figures.judge("groundability", own, judged)
+    cases_name = name if name not in sets.names(folder, sets.GROUNDABILITY) else f"{name} (corpus)"
+    with figures.part(f"groundability/{cases_name}"):
+        judged = kinds.left_in_or_taken_out(dataset, shelf, pool)
+        figures.judge("groundability", cases_name, judged)
 
 
 @contextmanager
 def _timed(figures: Figures, name: str, say: Callable[[str], None]) -> Iterator[None]:
-    begun = time.monotonic()
+    started = time.monotonic()
     yield
-    figures["seconds"][name] = time.monotonic() - begun
+    figures["seconds"][name] = time.monotonic() - started
     say(f"  {name}: {figures['seconds'][name]:.0f} s")

@@ -13,15 +13,15 @@ import django
 
 from ragsite.postgres import identity
 
-_MOST = 8  # each holds the model and its tables: about 400 MB
+_MAX_PROCESSES = 8  # each holds the model and its tables: about 400 MB
 
 
-class Crew:
+class WorkerPool:
     """A pool that is made anew, once for each piece of work, if the machine ends one of its processes."""
 
     def __init__(self) -> None:
-        self.size = max(1, min(_MOST, len(os.sched_getaffinity(0))))
-        self._pool = self._hired()
+        self.size = max(1, min(_MAX_PROCESSES, len(os.sched_getaffinity(0))))
+        self._pool = self._start_processes()
 
     def __enter__(self) -> Self:
         return self
@@ -32,9 +32,9 @@ class Crew:
     def share(self, work: Callable[..., list[Any]], items: Sequence[Any], *given: Any, portion: int = 8) -> list[Any]:
         """work(items, *given) in portions, everywhere at once; its results in the order of the items."""
         portions = [items[start : start + portion] for start in range(0, len(items), portion)]
-        return [each for done in self._everywhere([(work, one, *given) for one in portions]) for each in done]
+        return [item for done in self._everywhere([(work, one, *given) for one in portions]) for item in done]
 
-    def everybody(self, work: Callable[..., Any], *given: Any) -> list[Any]:
+    def run_everywhere(self, work: Callable[..., Any], *given: Any) -> list[Any]:
         """work(*given) in each process."""
         return self._everywhere([(work, *given)] * self.size)
 
@@ -43,7 +43,7 @@ class Crew:
             return self._run(calls)
         except BrokenProcessPool:
             self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = self._hired()
+            self._pool = self._start_processes()
             return self._run(calls)
 
     def _run(self, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
@@ -54,7 +54,7 @@ class Crew:
             for future in futures:
                 future.cancel()
 
-    def _hired(self) -> ProcessPoolExecutor:
+    def _start_processes(self) -> ProcessPoolExecutor:
         # Spawned, as forked children would share this process's database connection.
         return ProcessPoolExecutor(self.size, mp_context=get_context("spawn"), initializer=_begin)
 
