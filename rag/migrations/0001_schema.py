@@ -859,7 +859,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("file", models.FileField(max_length=200, upload_to=rag.models.content.originals.storage_path)),
-                ("name", models.TextField(help_text="As the client called it.")),
+                ("name", models.TextField(help_text="As the client sent it.")),
                 ("content_type", models.CharField(blank=True, max_length=200)),
                 ("size", models.PositiveBigIntegerField(help_text="Bytes.")),
                 ("sha256", models.CharField(max_length=64, verbose_name="SHA-256")),
