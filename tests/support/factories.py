@@ -114,8 +114,8 @@ def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> Inde
 def process_claimed(row: IngestionDocument) -> None:
     """Parse, embed and write a claimed row as its worker does. Raises LeaseLost if the lease has ended."""
     source = row.job.source
-    cut = prepare.cut(inputs.submission_of(row), source=source, options=inputs.chunking_options_of(row))
-    (prepared,) = prepare.embed([cut], source.embedding_model, on_batch=lambda done: None)
+    cut = prepare.parse_and_chunk(inputs.submission_of(row), source=source, options=inputs.chunking_options_of(row))
+    (prepared,) = prepare.embed_documents([cut], source.embedding_model, on_batch=lambda done: None)
     batch.write_batch([batch.ParsedWork(row, cut, StageTimings())], [prepared])
 
 
