@@ -20,7 +20,7 @@ TITLES = {
     400: "Validation error",
     401: "Unauthorized",
     403: "Forbidden",
-    404: "Not errors",
+    404: "Not found",
     405: "Method not allowed",
     409: "Conflict",
     413: "Payload too large",

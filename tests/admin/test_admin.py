@@ -208,11 +208,11 @@ def test_managing_members_cannot_escalate_permissions(world: World) -> None:
     membership.roles.add(people_role)
     client = browser(world.users["member"])
     values = {"organization": world.home.pk, "name": "mighty", "permissions": ["sources.manage"]}
-    assert "only roles of what you may do yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
+    assert "roles whose permissions you hold yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
     owner = world.home.roles.get(name="owner")
     values = {"user": membership.user_id, "organization": world.home.pk, "is_active": "on", "roles": [owner.pk]}
     reply = client.post(f"/admin/orgs/membership/{membership.pk}/change/", values)
-    assert "only roles of what you may do yourself" in reply.content.decode()
+    assert "roles whose permissions you hold yourself" in reply.content.decode()
     weaker = {"organization": world.home.pk, "name": "owner", "permissions": []}
     assert client.post(f"/admin/orgs/role/{owner.pk}/change/", weaker).status_code == 200
     assert Role.objects.get(pk=owner.pk).permissions

@@ -77,7 +77,7 @@ class Queries(PipelineViewSet):
         responses={200: ExplainOut},
         examples=[
             request_example({"query": examples.QUESTION["query"], "user": "ada@acme.example", "topK": 3}, "Question"),
-            response_example(examples.EXPLAINED, "Search trace"),
+            response_example(examples.EXPLAINED, "SearchTrace"),
         ],
     )
     @action(detail=False, methods=["post"], scopes={"POST": Scope.MANAGE})
