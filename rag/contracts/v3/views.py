@@ -37,10 +37,9 @@ class Ingest(V3ViewSet):
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.IngestIn, request.data)
-        source = lookup.get_or_build_source(
-            get_caller(request), values["source"], organization=organization_to_write(request)
-        )
-        outcome = synchronous.ingest_now(source=source, submission=serializers.build_submission(values))
+        caller = get_caller(request)
+        source = lookup.get_or_build_source(caller, values["source"], organization=organization_to_write(request))
+        outcome = synchronous.ingest_now(source=source, submission=serializers.build_submission(values), caller=caller)
         return Response(serializers.ingest_out(outcome))
 
 

@@ -4,6 +4,7 @@ import contextlib
 
 from django.db import transaction
 
+from orgs.access.caller import Caller
 from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document
 from rag.pipeline.ingestion import index, prepare, quota
@@ -18,13 +19,14 @@ from .inputs import default_chunking_options
 MAX_TEXT_BYTES = 256 * 1024
 
 
-def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
+def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | None = None) -> IndexOutcome:
     """Ingest one document. It can be searched when this returns.
 
     Args:
         source: A source that the caller has found among those that they may send documents to. One that is not saved
             yet is saved in the transaction that writes the document, so that it never exists without it.
         submission: The document, sent as text.
+        caller: Who sends it. Required for a source that is not saved yet.
 
     Returns:
         Whether the document was created, updated or unchanged, its id, and its number of chunks.
@@ -35,7 +37,7 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
         ParseFailed: If the text cannot be parsed.
         EmbeddingFailed: If the embedding model does not answer.
         UnknownSource: If the source was deleted in the meantime.
-        NotAllowed: If another request has created the source, and its owner may not send documents to it.
+        NotAllowed: If another request has created the source, and the caller may not send documents to it.
     """
     size = len(submission.text.encode())
     if size > MAX_TEXT_BYTES:
@@ -45,13 +47,13 @@ def ingest_now(*, source: DataSource, submission: Submission) -> IndexOutcome:
         )
     with identity.write_access():
         try:
-            return _ingest(source, submission, size)
+            return _ingest(source, submission, size, caller)
         except ModelChanged:  # the source was switched to another model: embed once more, with that one
             source.refresh_from_db(fields=["embedding_model"])
-            return _ingest(source, submission, size)
+            return _ingest(source, submission, size, caller)
 
 
-def _ingest(source: DataSource, submission: Submission, size: int) -> IndexOutcome:
+def _ingest(source: DataSource, submission: Submission, size: int, caller: Caller | None) -> IndexOutcome:
     revision, options = uuid7(), _chunking_options(source, submission.path)
     if not source._state.adding and index.existing_paths([submission.path], source=source):
         with transaction.atomic():
@@ -63,7 +65,8 @@ def _ingest(source: DataSource, submission: Submission, size: int) -> IndexOutco
     while True:
         prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
         with contextlib.suppress(index.OutdatedVersion), transaction.atomic():
-            return index.index_documents({revision: prepared}, source=lookup.save_if_new(source))[revision]
+            saved_source = lookup.save_if_new(source, caller)
+            return index.index_documents({revision: prepared}, source=saved_source)[revision]
 
 
 def _chunking_options(source: DataSource, path: str) -> ChunkingOptions:

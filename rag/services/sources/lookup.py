@@ -199,14 +199,19 @@ def get_or_build_source(caller: Caller, slug: str, *, organization: Organization
     )
 
 
-def save_if_new(source: DataSource) -> DataSource:
+def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
     """Save an unsaved source. If another request was first to create this slug, return that row instead.
 
+    Args:
+        source: The source, saved or not.
+        caller: Who creates it. None is enough for a saved source.
+
     Raises:
-        NotAllowed: If the source's owner may not send documents to that row.
+        NotAllowed: If the caller may not send documents to that row.
     """
     if not source._state.adding:
         return source
+    assert caller is not None
     defaults = {
         "name": source.name,
         "visibility": source.visibility,
@@ -219,9 +224,7 @@ def save_if_new(source: DataSource) -> DataSource:
         )
     except IntegrityError:  # the row exists, but not for this user
         raise NotAllowed(_MAY_NOT_CREATE) from None
-    if is_created or source.owner is None:
-        return row
-    if not visible_sources(Caller(source.owner), Action.INGEST).filter(pk=row.pk).exists():
+    if not is_created and not visible_sources(caller, Action.INGEST).filter(pk=row.pk).exists():
         raise NotAllowed(_MAY_NOT_CREATE)
     return row
 
