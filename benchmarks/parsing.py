@@ -22,12 +22,12 @@ ROUNDS = 5
 def main(folder: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     django.setup()
-    from rag.parsing import registry
+    from rag.parsing import parse
     from rag.parsing.sandbox import process
 
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".jsonl" and file.name != "SOURCE.md"]
     began = time.perf_counter()
-    registry.parse_file(files[0], content_type="", name=files[0].name)
+    parse.parse_file(files[0], content_type="", name=files[0].name)
     print(f"the first file, with the start of a reader: {time.perf_counter() - began:.2f} s\n")
     seconds: dict[str, list[float]] = defaultdict(list)
     slowest: dict[str, tuple[float, str]] = {}
@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
         took = []
         for _ in range(ROUNDS):
             began = time.perf_counter()
-            registry.parse_file(file, content_type="", name=file.name)
+            parse.parse_file(file, content_type="", name=file.name)
             took.append(time.perf_counter() - began)
         median = statistics.median(took)
         seconds[file.suffix].append(median)

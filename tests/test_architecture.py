@@ -59,7 +59,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "onnx": ("rag.providers",),
     "onnxruntime": ("rag.providers",),
     "openai": ("rag.providers",),
-    "pgvector": ("rag.providers.stores", "rag.models.content.index_tables"),
+    "pgvector": ("rag.providers.stores", "rag.models.content.pgvector_tables"),
     "prometheus_client": ("ragsite.views",),
     "psutil": ("ragsite.embedded", "ragsite.run"),
     "psycopg": ("ragsite.embedded", "ragsite.postgres"),
@@ -77,7 +77,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
 }
 
 # The chunk store's tables are private to the stores; rag.models imports them so that Django registers them.
-STORE_TABLES = "rag.models.content.index_tables"
+STORE_TABLES = "rag.models.content.pgvector_tables"
 STORE_TABLE_IMPORTERS = ("rag.providers.stores", "rag.models")
 STORE_IMPORTERS = ("rag.providers.stores", "rag.providers.registry")
 

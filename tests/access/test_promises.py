@@ -15,7 +15,7 @@ from orgs.access.permissions import Visibility
 from orgs.models import AnyUser, Membership, Role, Team
 from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, Grant, IngestionJob
-from rag.models.content.index_tables import Embedding384
+from rag.models.content.pgvector_tables import Embedding384
 from tests.access.worlds import fill
 from tests.support.factories import World
 

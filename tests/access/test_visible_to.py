@@ -16,7 +16,7 @@ from orgs.api_keys import service
 from orgs.models import Role, Team
 from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
-from rag.models.content.index_tables import Embedding384
+from rag.models.content.pgvector_tables import Embedding384
 from tests.access import oracle
 from tests.access.worlds import ADDRESSES, Rows, build, fill, secret, worlds
 from tests.support.factories import World

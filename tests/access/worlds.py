@@ -22,7 +22,7 @@ from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.models import AnyUser, ApiKey, Membership, Organization, Role, Team
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionJob
-from rag.models.content.index_tables import Embedding384
+from rag.models.content.pgvector_tables import Embedding384
 from ragsite.postgres.models import uuid7
 from tests.access import oracle
 

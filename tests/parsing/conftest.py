@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.parsing import registry
+from rag.parsing import parse
 from rag.types import ParsedDocument
 
 Read = Callable[..., ParsedDocument]
@@ -18,6 +18,6 @@ def read(tmp_path: Path) -> Read:
     def read(content: bytes, name: str, content_type: str = "") -> ParsedDocument:
         file = tmp_path / "original"
         file.write_bytes(content)
-        return registry.parse_file(file, content_type=content_type, name=name)
+        return parse.parse_file(file, content_type=content_type, name=name)
 
     return read

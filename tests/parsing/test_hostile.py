@@ -16,7 +16,7 @@ from hypothesis import settings as properties
 from hypothesis import strategies as st
 
 from rag.errors import ParseFailed, UnsupportedFormat
-from rag.parsing import registry
+from rag.parsing import parse
 from rag.parsing.sandbox import process, worker
 
 from . import files
@@ -222,7 +222,7 @@ def test_threads_can_parse_concurrently(tmp_path: Path) -> None:
     def read_one(number: int) -> None:
         file = tmp_path / str(number)
         file.write_bytes(f"Name,Town\nAda {number},Lynn\n".encode())
-        texts[number] = registry.parse_file(file, content_type="text/csv", name="").text
+        texts[number] = parse.parse_file(file, content_type="text/csv", name="").text
 
     threads = [threading.Thread(target=read_one, args=(number,)) for number in range(6)]
     for thread in threads:

@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from rag.parsing import registry
+from rag.parsing import parse
 
 
 def expected(folder: Path) -> list[dict[str, Any]]:
@@ -24,7 +24,7 @@ def normal(text: str) -> str:
 
 def faults(folder: Path, case: dict[str, Any]) -> list[str]:
     """What is wrong with the text that is read from the case's file. Raises what the parser raises."""
-    parsed = registry.parse_file(folder / case["file"], content_type="", name=case["file"])
+    parsed = parse.parse_file(folder / case["file"], content_type="", name=case["file"])
     text = normal(parsed.text)
     problems = [f"missing: {phrase}" for phrase in case.get("must_contain", []) if normal(phrase) not in text]
     problems += [f"unwanted: {unwanted}" for unwanted in case.get("must_not_contain", []) if normal(unwanted) in text]

@@ -1,4 +1,4 @@
-"""Chunks: the passages that documents are split into. Their vectors and terms are the store's (`index_tables`)."""
+"""Chunks: the passages that documents are split into. Their vectors and terms are the store's (`pgvector_tables`)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

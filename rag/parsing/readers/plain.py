@@ -1,4 +1,4 @@
-"""Text and Markdown in legacy encodings. Unicode text does not need the sandbox: rag.parsing.registry parses it."""
+"""Text and Markdown in legacy encodings. Unicode text does not need the sandbox: rag.parsing.parse parses it."""
 
 from rag.parsing import encodings, markdown, text
 from rag.parsing.sandbox.limits import Limits

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
-from rag.parsing import registry as parsers
+from rag.parsing import parse
 from rag.providers import registry
 from rag.providers.stores.base import DocumentVersion, MetadataUpdate
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -147,7 +147,7 @@ def _keep_content(
     # What was found in the content stays where the submission has no value of its own.
     submitted = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
     if "/" not in document.content_type:  # not a MIME type but a word of an earlier submission
-        submitted.setdefault("content_type", parsers.default_content_type("", submission.path))
+        submitted.setdefault("content_type", parse.default_content_type("", submission.path))
     values = {**_metadata_values(submission, source), **submitted, "revision": revision}
     _set_values(document, values)
     document.save(update_fields=[*values, "updated_at"])
@@ -166,9 +166,7 @@ def _build_version(
     has_new_title = not is_new and document.title != chunked.title
     if document.original_id and document.original_id != submission.original_id:
         Original.objects.filter(pk=document.original_id).release()
-    media_type = (
-        submission.content_type or chunked.parsed.media_type or parsers.default_content_type("", submission.path)
-    )
+    media_type = submission.content_type or chunked.parsed.media_type or parse.default_content_type("", submission.path)
     content = {
         "title": chunked.title,
         "content_type": media_type,

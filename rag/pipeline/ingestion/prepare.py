@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rag.models import DataSource, Document, EmbeddingModel, Original
-from rag.parsing import registry as parsers
+from rag.parsing import parse
 from rag.pipeline.embed import EmbeddedTexts, embed_texts
 from rag.providers import file_storage, registry
 from rag.text import languages
@@ -167,7 +167,7 @@ def embed_documents(
 
 def _parse(submission: Submission) -> ParsedDocument:
     if submission.original_id is None:
-        return parsers.parse_text(submission.text, content_type=submission.content_type, path=submission.path)
+        return parse.parse_text(submission.text, content_type=submission.content_type, path=submission.path)
     original = Original.objects.get(pk=submission.original_id)
     with file_storage.local_copy(original) as file:
-        return parsers.parse_file(file, content_type=submission.content_type, name=original.name)
+        return parse.parse_file(file, content_type=submission.content_type, name=original.name)

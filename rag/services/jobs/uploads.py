@@ -11,7 +11,7 @@ from django.db import transaction
 from accounts.models import User
 from rag.errors import UnsupportedFormat
 from rag.models import DataSource, IngestionJob, Original
-from rag.parsing import registry as parsers
+from rag.parsing import parse
 from rag.pipeline.ingestion import quota
 from rag.types import ChunkingOptions, Submission
 
@@ -101,7 +101,7 @@ def _check_format(document: Submission | Upload, *, is_only: bool) -> Submission
     with document.open_content() as file:
         head = file.read(_BYTES_FOR_DETECTION)
     try:
-        parsers.detect_type(head, content_type=document.submission.content_type, name=document.name)
+        parse.detect_type(head, content_type=document.submission.content_type, name=document.name)
     except UnsupportedFormat as error:
         if is_only:
             raise

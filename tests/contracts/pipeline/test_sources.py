@@ -11,7 +11,7 @@ from django.db import connection
 from orgs.access.permissions import Visibility
 from orgs.models import Role
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionDocument, IngestionJob
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.services.sources import deletion
 from tests.conftest import Worker, purge_queue
 from tests.support import factories, snapshots

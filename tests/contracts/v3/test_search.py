@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from rag.models import DataSource
-from rag.models.content.index_tables import Embedding384
+from rag.models.content.pgvector_tables import Embedding384
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client

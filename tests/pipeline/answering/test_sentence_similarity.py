@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag.models import DataSource
-from rag.models.content.index_tables import ChunkTokenSignatures
+from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.pipeline.answering.extractive import extract_quotes
 from rag.pipeline.answering.sentence_similarity import sentence_similarity
 from rag.pipeline.retrieval import retrieve

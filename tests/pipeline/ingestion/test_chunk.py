@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.parsing import registry as parsers
+from rag.parsing import parse
 from rag.pipeline.ingestion.chunk import chunk
 from rag.text.tokens import count_tokens
 from rag.types import ChunkingOptions
@@ -20,7 +20,7 @@ _texts = st.one_of(_words, st.text(max_size=600), st.text("x", min_size=1, max_s
 @settings(deadline=None, max_examples=150)
 @given(text=_texts, size=st.integers(32, 200), part=st.integers(0, 50), markdown=st.booleans())
 def test_chunks_are_bounded_exact_and_whole(text: str, size: int, part: int, markdown: bool) -> None:
-    parsed = parsers.parse_text(text, content_type="text/markdown" if markdown else "text/plain", path="")
+    parsed = parse.parse_text(text, content_type="text/markdown" if markdown else "text/plain", path="")
     drafts = list(chunk(parsed, ChunkingOptions(size=size, overlap=size * part // 100)))
     covered = 0
     for position, draft in enumerate(drafts):
@@ -37,7 +37,7 @@ def test_chunks_are_bounded_exact_and_whole(text: str, size: int, part: int, mar
 
 def test_neighbours_overlap() -> None:
     text = " ".join(f"Sentence number {number} is about zebras." for number in range(200))
-    drafts = list(chunk(parsers.parse_text(text, content_type="", path="a.txt"), ChunkingOptions(128, 30)))
+    drafts = list(chunk(parse.parse_text(text, content_type="", path="a.txt"), ChunkingOptions(128, 30)))
     for before, after in pairwise(drafts):
         shared = count_tokens(text[after.start : before.end])
         assert 0 < shared <= 30
@@ -47,14 +47,14 @@ def test_neighbours_overlap() -> None:
 def test_paragraphs_are_kept_together() -> None:
     paragraphs = [f"Paragraph {number}. " + "It is about zebras. " * 12 for number in range(10)]
     text = "\n\n".join(paragraphs)
-    drafts = list(chunk(parsers.parse_text(text, content_type="", path="a.txt"), ChunkingOptions(100, 0)))
+    drafts = list(chunk(parse.parse_text(text, content_type="", path="a.txt"), ChunkingOptions(100, 0)))
     assert [draft.text for draft in drafts] == [paragraph.strip() for paragraph in paragraphs]
 
 
 def test_markdown_is_cut_at_its_headings_and_knows_them() -> None:
     sections = ["# Animals\n\n" + "Intro. " * 40, "## Zebras\n\n" + "Stripes. " * 40, "## Lions\n\n" + "Manes. " * 40]
     text = "\n\n".join([*sections, "# Plants\n\nOaks."])
-    drafts = list(chunk(parsers.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
+    drafts = list(chunk(parse.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
     paths = {draft.headings: draft.text for draft in drafts}
     assert list(paths) == [("Animals",), ("Animals", "Zebras"), ("Animals", "Lions"), ("Plants",)]
     assert paths["Animals", "Lions"].startswith("## Lions")
@@ -62,13 +62,13 @@ def test_markdown_is_cut_at_its_headings_and_knows_them() -> None:
 
 def test_a_heading_without_much_under_it_stays_with_what_follows() -> None:
     text = "# Animals\n\nIntro.\n\n## Zebras\n\n" + "Stripes. " * 40
-    drafts = list(chunk(parsers.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
+    drafts = list(chunk(parse.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
     assert [draft.headings for draft in drafts] == [("Animals",)]
 
 
 def test_what_looks_like_a_heading_in_code_is_none() -> None:
     text = "# Real\n\n```\n# not a heading\n```\n\nText\r\n\r\nAlso real\r\n=========\r\n\r\nEnd."
-    headings = parsers.parse_text(text, content_type="text/markdown; charset=utf-8", path="").headings
+    headings = parse.parse_text(text, content_type="text/markdown; charset=utf-8", path="").headings
     assert [(heading.title, heading.level) for heading in headings] == [("Real", 1), ("Also real", 1)]
     assert text[headings[1].start :].startswith("Also real")
 
@@ -103,7 +103,7 @@ def test_hostile_texts_cost_time_in_proportion_to_their_length(name: str, conten
     def seconds(length: int) -> float:
         text = (HOSTILE[name] * length)[:length] + "end"
         begun = time.process_time()
-        drafts = list(chunk(parsers.parse_text(text, content_type=content_type, path=""), ChunkingOptions(512, 50)))
+        drafts = list(chunk(parse.parse_text(text, content_type=content_type, path=""), ChunkingOptions(512, 50)))
         assert all(draft.tokens <= 512 for draft in drafts)
         assert drafts[-1].end == len(text)
         return time.process_time() - begun
@@ -117,7 +117,7 @@ def test_a_line_that_gains_a_token_when_its_end_is_stripped_fits_still() -> None
     """ "<>();" with its line end is one token and without it two: a line of exactly the size once hung."""
     assert (count_tokens("<>();\n"), count_tokens("<>();")) == (1, 2)
     text = "x" + " x" * 510 + "<>();\nnext line"
-    drafts = list(chunk(parsers.parse_text(text, content_type="", path="a.txt"), ChunkingOptions(512, 50)))
+    drafts = list(chunk(parse.parse_text(text, content_type="", path="a.txt"), ChunkingOptions(512, 50)))
     assert all(draft.tokens <= 512 for draft in drafts)
     assert drafts[-1].end == len(text)
 
@@ -127,6 +127,6 @@ def test_a_heading_does_not_stand_alone(sentences: int) -> None:
     text = "".join(
         f"# Shed {number}\n\nBicycles are parked here. {'It is dry. ' * sentences}\n\n" for number in range(3)
     )
-    parsed = parsers.parse_text(text, content_type="text/markdown", path="")
+    parsed = parse.parse_text(text, content_type="text/markdown", path="")
     for draft in chunk(parsed, ChunkingOptions(128, 32)):
         assert "dry" in draft.text

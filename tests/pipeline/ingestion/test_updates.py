@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument
-from rag.models.content.index_tables import Embedding384
+from rag.models.content.pgvector_tables import Embedding384
 from rag.pipeline.ingestion import index, prepare
 from rag.services.jobs import submit
 from rag.types import ChunkingOptions, Submission

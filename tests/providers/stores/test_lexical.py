@@ -12,7 +12,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 
 from rag.models import Chunk, DataSource, Document
-from rag.models.content.index_tables import ChunkTerms, SourceConfig, SourceTerm
+from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.pgvector import filters, lexical, terms
 from rag.providers.stores.pgvector.stemming import hash_stem, split_words, stemmer
 from rag.types import Filters, Scope

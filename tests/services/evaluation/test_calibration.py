@@ -10,7 +10,7 @@ from django.test import Client
 
 from orgs.models import Organization
 from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion
-from rag.models.content.index_tables import SourceTerm
+from rag.models.content.pgvector_tables import SourceTerm
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 

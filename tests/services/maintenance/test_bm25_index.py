@@ -6,7 +6,7 @@ import pytest
 from django.core.cache import cache
 
 from rag.models import Chunk, DataSource
-from rag.models.content.index_tables import ChunkTerms, SourceConfig, SourceTerm
+from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.pipeline.retrieval import retrieve
 from rag.services.maintenance import bm25_index
 from rag.services.sources import documents

@@ -6,7 +6,7 @@ import pytest
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 
-from rag.models.content.index_tables import SourceConfig, SourceTerm
+from rag.models.content.pgvector_tables import SourceConfig, SourceTerm
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.services.maintenance import term_statistics
 from tests.support.factories import World, ingest_text

@@ -8,7 +8,7 @@ from django.core.cache import cache
 
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
-from rag.models.content.index_tables import ChunkTokenSignatures
+from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers import registry
 from rag.services.maintenance import token_signatures
 from rag.services.search import queries

@@ -7,7 +7,7 @@ from typing import Any
 
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, EmbeddingModel, Reembedding
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.services.reembedding import lifecycle
 from rag.services.reembedding import worker as reembedder
 from rag.services.search import queries

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from rag.models import Chunk, DataSource, EmbeddingModel, IngestionDocument
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.ingestion import index
 from rag.services.jobs import submit
 from rag.services.reembedding import lifecycle

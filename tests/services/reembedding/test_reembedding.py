@@ -9,7 +9,7 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, Reembedding
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.ingestion import reembed
 from rag.providers import registry
 from rag.services.reembedding import lifecycle

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from orgs.services import create_organization
 from rag.errors import UnknownDocument, UnknownSource
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Usage
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.retrieval import retrieve
 from rag.services.ingestion import synchronous
 from rag.services.jobs import retries, submit

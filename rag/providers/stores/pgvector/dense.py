@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection, transaction
 from pgvector import HalfVector
 
-from rag.models.content.index_tables import SourceConfig
+from rag.models.content.pgvector_tables import SourceConfig
 from rag.providers.base import Vectors
 from rag.types import Filters, Scope
 

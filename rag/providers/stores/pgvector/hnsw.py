@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.stores.base import VectorIndex
 from ragsite.postgres.base import owning
 from ragsite.postgres.locks import session_lock

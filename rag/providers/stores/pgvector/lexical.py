@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from rag.models.content.index_tables import TERM_DIMENSIONS, SourceConfig, SourceTerm
+from rag.models.content.pgvector_tables import TERM_DIMENSIONS, SourceConfig, SourceTerm
 from rag.text import languages
 from rag.types import Filters, Scope
 

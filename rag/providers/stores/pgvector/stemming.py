@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection
 
-from rag.models.content.index_tables import TERM_DIMENSIONS
+from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.text.words import LETTERS, character_bigrams, is_unspaced
 
 # Letters and digits; an underscore between them is part of an identifier.

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from rag.errors import IndexUnavailable
 from rag.models import Chunk, Document, EmbeddingModel
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import Vectors
 from rag.providers.stores.base import (
     Candidate,

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from rag.models import Chunk, Document
-from rag.models.content.index_tables import TERM_DIMENSIONS, ChunkTerms, SourceConfig, SourceTerm
+from rag.models.content.pgvector_tables import TERM_DIMENSIONS, ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.binary_copy import copy
 from rag.text import languages
 from rag.text.embedded_text import embedded_text

@@ -7,7 +7,7 @@ import numpy as np
 from django.db import connection
 
 from rag.models import Chunk
-from rag.models.content.index_tables import ChunkTokenSignatures
+from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers.stores.binary_copy import copy
 from rag.types.token_vectors import TokenSignatures
 

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from pgvector import HalfVector
 
 from rag.models import Chunk, Document, EmbeddingModel
-from rag.models.content.index_tables import EMBEDDING_TABLES
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import Vectors
 from rag.providers.stores import chunk_rows
 from rag.providers.stores.base import FILTER_FIELDS, DocumentVersion, StoredChunk

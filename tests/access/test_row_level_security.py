@@ -19,7 +19,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.caller import Caller
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
-from rag.models.content.index_tables import Embedding384
+from rag.models.content.pgvector_tables import Embedding384
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.search.conversations import Conversation, ConversationMessage
 from rag.models.search.history import SearchRecord

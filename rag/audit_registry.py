@@ -6,8 +6,7 @@ Documents are too many to be tracked row by row: `rag.services.sources.documents
 from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track
 
-from .reembedding import Reembedding
-from .sources import DataSource, Grant
+from .models import DataSource, Grant, Reembedding
 
 
 def register() -> None:
