@@ -7,6 +7,6 @@ class RagConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import audit_registry
+        from .models import audit_registry
 
         audit_registry.register()

@@ -121,21 +121,24 @@ def revoke(keys: QuerySet[ApiKey]) -> int:
     return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
 
 
-def find_usable(secret: str, *, address: Address | None) -> ApiKey | None:
-    """The key with this secret, with its user and organisation; None if it is not usable now from this address."""
+def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason | None] | None:
+    """The key with this secret, with its user and organisation, and why it is refused now from this address.
+
+    Returns:
+        The reason is None for a usable key. None instead of the pair if there is no such key.
+    """
     if not _KEY_PATTERN.fullmatch(secret):
         return None
-    key = ApiKey.objects.usable().filter(hash=_hash(secret)).select_related("user", "organization").first()
-    return key if key and key.allows_address(address) else None
-
-
-def find_refused(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason] | None:
-    """The key that `find_usable` has just refused, and the reason; None if no such key is known."""
-    if not _KEY_PATTERN.fullmatch(secret):
+    key = ApiKey.objects.with_refusal_facts().filter(hash=_hash(secret)).first()
+    if key is None:
         return None
-    key = ApiKey.objects.filter(hash=_hash(secret)).select_related("user", "organization").first()
-    reason = key.refusal_reason(address) if key else None
-    return (key, reason) if key and reason else None
+    return key, key.refusal_reason or (None if key.allows_address(address) else RefusalReason.NETWORK)
+
+
+def is_usable(key: ApiKey) -> bool:
+    """Whether the key is still usable. Its networks do not matter: they admitted the request."""
+    stored_key = ApiKey.objects.with_refusal_facts().filter(pk=key.pk).first()
+    return stored_key is not None and stored_key.refusal_reason is None
 
 
 def record_use(key: ApiKey) -> None:

@@ -29,11 +29,10 @@ class ApiKeyAuthentication(BaseAuthentication):
         except PermissionDenied:
             service.flag_insecure_use(secret)
             raise
-        address = client_address(request)
-        key = service.find_usable(secret, address=address)
-        if key is None:
-            if refused := service.find_refused(secret, address=address):
-                audit_registry.record_refused_key(*refused)
+        key, reason = service.find(secret, address=client_address(request)) or (None, None)
+        if key and reason:
+            audit_registry.record_refused_key(key, reason)
+        if key is None or reason:
             raise AuthenticationFailed("This API key is invalid, expired or revoked.")
         service.record_use(key)
         return authenticated(Caller.from_key(key))

@@ -6,7 +6,7 @@ from typing import Self
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -15,7 +15,7 @@ from orgs.access.permissions import Scope
 from ragsite.http.client_address import Address, is_within
 from ragsite.postgres.models import UUIDModel
 
-from .organizations import Organization
+from .organizations import Membership, Organization
 
 # How many characters of a key are stored and shown, so that its owner recognises it.
 PREFIX_CHARACTERS = 11
@@ -37,14 +37,12 @@ class ApiKeyQuerySet(TrackedQuerySet["ApiKey"]):
         """Neither revoked nor expired."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
 
-    def usable(self) -> Self:
-        """Live keys whose user is active, and an active member of the active organisation."""
-        return self.live().filter(
-            user__is_active=True,
-            organization__is_active=True,
-            user__memberships__organization=F("organization"),  # at most one row (one_membership_a_user)
-            user__memberships__is_active=True,
+    def with_refusal_facts(self) -> Self:
+        """Read what `ApiKey.refusal_reason` needs in the same query."""
+        membership = Membership.objects.filter(
+            user=OuterRef("user"), organization=OuterRef("organization"), is_active=True
         )
+        return self.select_related("user", "organization").annotate(is_member=Exists(membership))
 
 
 class ApiKey(TrackedModelMixin, UUIDModel):
@@ -60,7 +58,10 @@ class ApiKey(TrackedModelMixin, UUIDModel):
         lifetime: The period that the key was issued for; its successor gets the same. None for no end.
         flagged_at: When the key was first sent over plain HTTP.
         refused_at: When the key was last refused, to the hour.
+        is_member: Whether the user is an active member of the organisation; read by `with_refusal_facts`.
     """
+
+    is_member: bool
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="api_keys", verbose_name="organisation")
@@ -101,8 +102,12 @@ class ApiKey(TrackedModelMixin, UUIDModel):
         """Whether the key may be used from this address."""
         return self.networks is None or is_within(address, self.networks)
 
-    def refusal_reason(self, address: Address | None) -> RefusalReason | None:
-        """Why the key is refused from this address; None if it is usable."""
+    @property
+    def refusal_reason(self) -> RefusalReason | None:
+        """Why the key is refused from every address; None if it is usable.
+
+        Only for keys read with `with_refusal_facts`. `orgs/access/effective_permissions.py` states the same in SQL.
+        """
         if self.revoked_at:
             return RefusalReason.REVOKED
         if self.expires_at and self.expires_at <= timezone.now():
@@ -111,6 +116,4 @@ class ApiKey(TrackedModelMixin, UUIDModel):
             return RefusalReason.USER
         if not self.organization.is_active:
             return RefusalReason.ORGANIZATION
-        if not self.user.memberships.filter(organization=self.organization, is_active=True).exists():
-            return RefusalReason.MEMBERSHIP
-        return None if self.allows_address(address) else RefusalReason.NETWORK
+        return None if self.is_member else RefusalReason.MEMBERSHIP

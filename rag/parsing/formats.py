@@ -1,4 +1,9 @@
-"""Formats: MIME types, file suffixes and names for messages."""
+"""Formats: MIME types, file suffixes and names for messages.
+
+A new format is named here (its type, its suffixes, and BINARY or CONVERTED), detected in `detection.py` by its first
+bytes or in `containers.py` and `archives.py` by the content of its container, and read by a function that
+`readers/__init__.py` registers.
+"""
 
 from pathlib import PurePosixPath
 

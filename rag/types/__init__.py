@@ -4,6 +4,7 @@ from .agent import AgentReply, AgentTool
 from .answers import (
     Answer,
     AnswerEvents,
+    AnswerOptions,
     AnswerResult,
     ChatReply,
     CheckedSentence,
@@ -37,6 +38,7 @@ __all__ = [
     "AgentTool",
     "Answer",
     "AnswerEvents",
+    "AnswerOptions",
     "AnswerResult",
     "ChatReply",
     "CheckedSentence",

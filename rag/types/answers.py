@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from .search import Passage, Retrieval
@@ -29,6 +29,22 @@ class GenerationOptions:
     model: str = ""
     temperature: float | None = None
     stream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """How to answer a question.
+
+    Attributes:
+        max_tokens: Token budget of the prompt.
+        template: The prompt template; empty for the default one.
+        strict: Raise an error if the sources do not support an answer, instead of returning a refusal.
+    """
+
+    max_tokens: int
+    template: str = ""
+    strict: bool = False
+    generation: GenerationOptions = field(default_factory=GenerationOptions)
 
 
 @dataclass(frozen=True, slots=True)

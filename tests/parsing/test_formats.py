@@ -3,7 +3,7 @@
 import pytest
 
 from rag.errors import RagError, UnsupportedFormat
-from rag.parsing import formats, registry
+from rag.parsing import formats, parse
 from rag.types import Heading, Page
 
 from . import files
@@ -142,7 +142,7 @@ def test_text_is_not_changed(read: Read, name: str, content_type: str, media_typ
     text = "# one\r\n\r\n  def two(): pass\t\n"
     parsed = read(text.encode(), name, content_type)
     assert (parsed.text, parsed.media_type) == (text, media_type)
-    assert registry.parse_text(text, content_type=content_type, path=name).text == text
+    assert parse.parse_text(text, content_type=content_type, path=name).text == text
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])
@@ -191,10 +191,10 @@ def test_the_content_decides_the_format(read: Read, media_type: str) -> None:
 
 
 def test_the_content_of_a_submitted_text_decides_its_format() -> None:
-    parsed = registry.parse_text("<h1>Bees</h1><p>They hum.</p>", content_type="text/html", path="")
+    parsed = parse.parse_text("<h1>Bees</h1><p>They hum.</p>", content_type="text/html", path="")
     assert (parsed.text, parsed.headings) == ("# Bees\n\nThey hum.", (Heading(0, 1, "Bees"),))
     # Plain text with the URL of a web page is not converted.
-    unchanged = registry.parse_text("Bees hum. 1 < 2", content_type="", path="https://example.com/bees.html")
+    unchanged = parse.parse_text("Bees hum. 1 < 2", content_type="", path="https://example.com/bees.html")
     assert (unchanged.text, unchanged.media_type) == ("Bees hum. 1 < 2", "text/plain")
 
 
@@ -219,12 +219,12 @@ def test_unsupported_files_are_refused_with_advice(read: Read, content: bytes, n
 
 def test_unsupported_declared_types_are_refused() -> None:
     with pytest.raises(UnsupportedFormat, match="image/png"):
-        registry.detect_type(b"Bees hum.", content_type="image/png", name="a.png")
+        parse.detect_type(b"Bees hum.", content_type="image/png", name="a.png")
 
 
 @pytest.mark.parametrize("media_type", GOOD)
 def test_the_first_thousand_bytes_are_enough_to_detect_the_format(media_type: str) -> None:
-    detected = registry.detect_type(GOOD[media_type][:1000], content_type="", name="")
+    detected = parse.detect_type(GOOD[media_type][:1000], content_type="", name="")
     assert detected == media_type or detected in formats.CONTAINERS
 
 

@@ -5,7 +5,6 @@ Implements sub-contracts 2 to 5 of the pipeline contract.
 
 import dataclasses
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.grounding.calibration import mode_name
@@ -15,10 +14,10 @@ from rag.pipeline.retrieval.retrieve import find_passages
 from rag.types import (
     Answer,
     AnswerEvents,
+    AnswerOptions,
     AnswerResult,
     Citation,
     Context,
-    GenerationOptions,
     Grounding,
     Passage,
     Question,
@@ -37,22 +36,6 @@ DEFAULT_PROMPT_TOKENS = 3000
 # The largest prompt that a client may request.
 MAX_PROMPT_TOKENS = 32_000
 _MAX_LISTED_GAPS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerOptions:
-    """How to answer a question.
-
-    Attributes:
-        max_tokens: Token budget of the prompt.
-        template: The prompt template; empty for the default one.
-        strict: Raise an error if the sources do not support an answer, instead of returning a refusal.
-    """
-
-    max_tokens: int
-    template: str = ""
-    strict: bool = False
-    generation: GenerationOptions = field(default_factory=GenerationOptions)
 
 
 def ask(question: Question, scopes: Sequence[Scope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:

@@ -7,7 +7,7 @@ from rag.text.units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language
 from rag.types import Citation, Passage
 
-from .quote_candidates import LEAD_IN_ENDINGS, QuoteCandidate, find_candidates
+from .quote_candidates import LEAD_IN_ENDINGS, QuoteCandidate, find_quote_candidates
 from .quote_selection import MAX_SENTENCE_CHARACTERS, select_candidates
 from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity
 
@@ -40,7 +40,7 @@ def extract_quotes(
     candidates = [
         candidate
         for number, (passage, units) in enumerate(zip(quotable, units_of, strict=True), start=1)
-        for candidate in find_candidates(number, passage, units, question_words)
+        for candidate in find_quote_candidates(number, passage, units, question_words)
     ]
     answers = [candidate for candidate in candidates if not candidate.is_lead_in(passages)]
     selected = select_candidates(answers or candidates, passages, similarity or SentenceSimilarity())

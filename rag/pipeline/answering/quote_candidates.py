@@ -38,7 +38,7 @@ class QuoteCandidate:
         return self.unit.kind is UnitKind.HEADING or self.text(passages).endswith(_QUESTION_ENDINGS)
 
 
-def find_candidates(
+def find_quote_candidates(
     number: int, passage: Passage, units: Sequence[TextUnit], question_words: Iterable[str]
 ) -> list[QuoteCandidate]:
     """Return the units of a passage that can be quoted, in order.

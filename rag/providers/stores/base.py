@@ -1,7 +1,7 @@
 """What a chunk store must do: keep the chunks of documents in its index, and search them by meaning and by words.
 
 `rag.pipeline` and `rag.services` use a store through this protocol alone; `rag.providers.registry.chunk_store` returns
-the configured one. tests/providers/stores/test_conformance.py defines what a store must pass.
+the one in use. tests/providers/stores/test_conformance.py defines what a store must pass.
 """
 
 import uuid

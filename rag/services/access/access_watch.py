@@ -7,7 +7,7 @@ from uuid import UUID
 
 from accounts.models import User
 from orgs.access.caller import Caller
-from orgs.models import ApiKey
+from orgs.api_keys import service as api_keys
 from rag.errors import AccessEnded
 from rag.models import Action, DataSource
 from rag.types import AnswerEvents, Result, Retrieval
@@ -26,7 +26,7 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
         AccessEnded: The API key or the account is no longer usable, or a data source may no longer be queried.
     """
     if caller.key is not None:
-        is_usable = ApiKey.objects.usable().filter(pk=caller.key.pk).exists()
+        is_usable = api_keys.is_usable(caller.key)
     else:
         is_usable = User.objects.filter(pk=caller.authenticated_user.pk, is_active=True).exists()
     if not is_usable:

@@ -25,6 +25,8 @@ State, Stage = IngestionDocument.State, IngestionDocument.Stage
 _MAX_BYTES_PER_CLAIM, _BYTES_PER_FILE = 128 * 1024, 16 * 1024
 # More sources than there are workers that could look for work at the same moment.
 _MAX_CANDIDATE_SOURCES = 64
+# So often a lease is renewed before it would expire.
+_RENEWALS_PER_LEASE = 3
 
 
 class LeaseLost(Exception):
@@ -185,7 +187,7 @@ def keep_leases() -> Iterator[LeaseKeeper]:
     held_leases, finished = LeaseKeeper(), threading.Event()
 
     def renew_regularly() -> None:
-        while not finished.wait(settings.RAG_LEASE_SECONDS / 3):
+        while not finished.wait(settings.RAG_LEASE_SECONDS / _RENEWALS_PER_LEASE):
             try:
                 held_leases.renew()
             except DatabaseError:

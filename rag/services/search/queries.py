@@ -20,6 +20,7 @@ from rag.services.access import access_watch
 from rag.services.sources import lookup
 from rag.types import (
     AnswerEvents,
+    AnswerOptions,
     AnswerResult,
     ConfidentAnswer,
     Filters,
@@ -76,7 +77,7 @@ def search(question: Question, selection: SourceSelection) -> Retrieval:
         return NO_RESULTS
 
 
-def ask(question: Question, selection: SourceSelection, options: answering.AnswerOptions) -> AnswerEvents[AnswerResult]:
+def ask(question: Question, selection: SourceSelection, options: AnswerOptions) -> AnswerEvents[AnswerResult]:
     """Stream a grounded answer (rag.pipeline.answering.answer). Access is rechecked while the answer is streamed.
 
     Raises:

@@ -16,11 +16,11 @@ from orgs.models import Organization
 from rag.errors import NotAllowed, UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.models.sources import DataSourceQuerySet
-from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, AnswerOptions, assess
+from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, assess
 from rag.pipeline.retrieval import retrieve
 from rag.services.access import explain as access_explanation
 from rag.services.sources import lookup as sources
-from rag.types import Filters, Grounding, Passage, Question, Retrieval, Scope
+from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, Scope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 

@@ -11,7 +11,6 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.models import Document
-from rag.pipeline.answering.answer import AnswerOptions
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive import extract_quotes, render_quotes
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
@@ -19,7 +18,7 @@ from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize
 from rag.services.search import agent, queries
 from rag.services.search.agent_tools import chunk_out
-from rag.types import AnswerResult, GenerationOptions, Passage, Question
+from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question
 from tests.providers.test_rerankers import passages
 from tests.support.factories import World, ingest_text
 from tests.support.injections import EXFILTRATION, INJECTIONS, Injection

@@ -6,7 +6,8 @@ Documents are too many to be tracked row by row: `rag.services.sources.documents
 from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track
 
-from .models import DataSource, Grant, Reembedding
+from .reembedding import Reembedding
+from .sources import DataSource, Grant
 
 
 def register() -> None:
