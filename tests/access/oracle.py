@@ -1,7 +1,6 @@
-"""Who may do what with a data source, said a second time: contracts/RESOLUTION.md and docs/contracts/access.md in
-plain Python.
+"""The access rule of contracts/RESOLUTION.md and docs/contracts/access.md, stated a second time in plain Python.
 
-Nothing here knows the database or the product's own rule. Two statements made apart that agree are the test.
+This module uses neither the database nor the product's own rule. Tests check that both statements agree.
 """
 
 import ipaddress
@@ -13,8 +12,8 @@ SCOPES = ("query", "ingest", "manage")
 PERMISSIONS = ("sources.create", "sources.ingest", "sources.manage", "members.manage")
 
 
-class Short:
-    """Shown by its name, so that a world that fails is short enough to read; World.__repr__ adds the rest once."""
+class Named:
+    """Represented by its name, which keeps a failing world readable; World.__repr__ adds the other fields once."""
 
     name: str
 
@@ -23,13 +22,13 @@ class Short:
 
 
 @dataclass(frozen=True, repr=False)
-class Organization(Short):
+class Organization(Named):
     name: str
     active: bool = True
 
 
 @dataclass(frozen=True, repr=False)
-class User(Short):
+class User(Named):
     name: str
     active: bool = True
     staff: bool = False
@@ -37,14 +36,14 @@ class User(Short):
 
 
 @dataclass(frozen=True, repr=False)
-class Role(Short):
+class Role(Named):
     name: str
     organization: Organization
     permissions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, repr=False)
-class Team(Short):
+class Team(Named):
     name: str
     organization: Organization
 
@@ -60,7 +59,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class Grant:
-    """ends: seconds from now; below zero it is past. None: never."""
+    """ends: seconds from now, negative if it has expired, None if it does not expire."""
 
     to: User | Role | Team
     ends: int | None = None
@@ -78,7 +77,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Key:
-    """An API key. sources: names of those that it is restricted to. ends: as of a grant."""
+    """An API key. sources: names of the sources that it is restricted to. ends: see Grant."""
 
     name: str
     user: User
@@ -98,7 +97,7 @@ class World:
     teams: tuple[Team, ...]
     memberships: tuple[Membership, ...]
     sources: tuple[Source, ...]
-    # Team and the team that it is part of. Rows may hold what no form accepts: cycles, parents of other organisations.
+    # (team, parent team). Includes rows that no form accepts: cycles, parents in other organisations.
     parents: tuple[tuple[Team, Team], ...] = ()
     keys: tuple[Key, ...] = ()
 
@@ -106,109 +105,113 @@ class World:
         return "\n".join(
             [
                 "World:",
-                *(f"  {each} active={each.active}" for each in self.organizations),
+                *(f"  {organization} active={organization.active}" for organization in self.organizations),
                 *(f"  {u} active={u.active} staff={u.staff} superuser={u.superuser}" for u in self.users),
                 *(f"  {role} allows {sorted(role.permissions)}" for role in self.roles if role.permissions),
                 *(f"  {team} is part of {parent}" for team, parent in self.parents),
-                *(f"  {each}" for each in (*self.memberships, *self.sources, *self.keys)),
+                *(f"  {item}" for item in (*self.memberships, *self.sources, *self.keys)),
             ]
         )
 
 
-def visible(world: World, user: User | None, key: Key | None, action: str) -> set[str]:
-    """The names of the sources with which this user may do this, by this key if there is one."""
-    return {source.name for source in world.sources if may(world, user, source, action, key)}
+def visible_sources(world: World, user: User | None, key: Key | None, action: str) -> set[str]:
+    """The names of the sources on which the user may do the action, with the key if there is one."""
+    return {source.name for source in world.sources if is_allowed(world, user, source, action, key)}
 
 
-def may(world: World, user: User | None, source: Source, action: str, key: Key | None = None) -> bool:
-    """May this user do this with this source? None is somebody anonymous. With a key: what the user may, as far as the
-    key's scopes and sources go."""
+def is_allowed(world: World, user: User | None, source: Source, action: str, key: Key | None = None) -> bool:
+    """Whether the user may do the action on the source. user is None for anonymous requests.
+
+    A key allows what its user may do, limited to the key's scopes and sources.
+    """
     if key is not None:
-        if key.user != user or not counts(world, key):
+        if key.user != user or not is_usable(world, key):
             return False
         if action != "view" and action not in key.scopes:
             return False
         if key.sources is not None and source.name not in key.sources:
             return False
-    return _user_may(world, user, source, action)
+    return _is_user_allowed(world, user, source, action)
 
 
-def may_with_jobs(world: World, user: User | None, source: Source, action: str, key: Key | None = None) -> bool:
-    """The same for the source's ingestion jobs: readers of the source do not watch them."""
+def is_allowed_on_jobs(world: World, user: User | None, source: Source, action: str, key: Key | None = None) -> bool:
+    """The same for the source's ingestion jobs, which readers of the source do not see."""
     if action == "view":
-        return any(may(world, user, source, each, key) for each in ("ingest", "manage"))
-    return may(world, user, source, action, key)
+        return any(is_allowed(world, user, source, specific, key) for specific in ("ingest", "manage"))
+    return is_allowed(world, user, source, action, key)
 
 
-def counts(world: World, key: Key) -> bool:
-    """Does this key count now? Neither revoked nor past its end, and its user is an active member of its organisation,
-    which is active."""
-    if key.revoked or not _lasts(key.ends) or not (key.user.active and key.organization.active):
+def is_usable(world: World, key: Key) -> bool:
+    """Whether the key is usable now: neither revoked nor expired, and its user is an active member of its active
+    organisation."""
+    if key.revoked or not _is_unexpired(key.ends) or not (key.user.active and key.organization.active):
         return False
-    return _membership(world, key.user, key.organization) is not None
+    return _active_membership(world, key.user, key.organization) is not None
 
 
-def may_come_from(key: Key, address: str) -> bool:
-    """Is this one of the addresses that the key may be used from?"""
+def accepts_address(key: Key, address: str) -> bool:
+    """Whether the key may be used from this IP address."""
     if key.networks is None:
         return True
-    return any(_begins_alike(address, *network.split("/")) for network in key.networks)
+    return any(_share_prefix(address, *network.split("/")) for network in key.networks)
 
 
-def _begins_alike(address: str, network: str, bits: str) -> bool:
-    here, there = (ipaddress.ip_address(each).packed for each in (address, network))
-    first, second = ("".join(f"{byte:08b}" for byte in each) for each in (here, there))
+def _share_prefix(address: str, network: str, bits: str) -> bool:
+    packed = [ipaddress.ip_address(value).packed for value in (address, network)]
+    first, second = ("".join(f"{byte:08b}" for byte in value) for value in packed)
     return len(first) == len(second) and first[: int(bits)] == second[: int(bits)]
 
 
-def _lasts(ends: int | None) -> bool:
+def _is_unexpired(ends: int | None) -> bool:
     return ends is None or ends > 0
 
 
-def _membership(world: World, user: User, organization: Organization) -> Membership | None:
-    held = (m for m in world.memberships if m.user == user and m.organization == organization and m.active)
-    return next(held, None)
+def _active_membership(world: World, user: User, organization: Organization) -> Membership | None:
+    memberships = (m for m in world.memberships if m.user == user and m.organization == organization and m.active)
+    return next(memberships, None)
 
 
-def _with_those_above(world: World, teams: set[Team], organization: Organization) -> set[Team]:
-    """The teams of this organisation among them, and all that these are part of, as far as it is of this organisation:
-    a parent elsewhere is nothing, and what is above it is not reached through it."""
-    found = {team for team in teams if team.organization == organization}
-    while more := {
+def _with_ancestors(world: World, teams: set[Team], organization: Organization) -> set[Team]:
+    """Those of the teams that belong to the organisation, and all their ancestors.
+
+    A parent team in another organisation is ignored, and so are its own parents.
+    """
+    reached = {team for team in teams if team.organization == organization}
+    while parents := {
         parent
         for team, parent in world.parents
-        if team in found and parent not in found and parent.organization == organization
+        if team in reached and parent not in reached and parent.organization == organization
     }:
-        found |= more
-    return found
+        reached |= parents
+    return reached
 
 
-def _user_may(world: World, user: User | None, source: Source, action: str) -> bool:
+def _is_user_allowed(world: World, user: User | None, source: Source, action: str) -> bool:
     if user is None or not user.active:
         return False
-    # "Deleting a source … makes it invisible at once"; an organisation that is switched off is closed to everybody.
+    # "Deleting a source … makes it invisible at once"; a closed organisation is closed to everybody.
     if source.deleted or not source.organization.active:
         return False
     if action == "view":
-        return any(_user_may(world, user, source, each) for each in ("query", "ingest", "manage"))
+        return any(_is_user_allowed(world, user, source, specific) for specific in ("query", "ingest", "manage"))
     if action == "manage" and user.superuser:
         return True
 
-    # All else needs a membership in the source's own organisation, and counts only what is held there and is of there:
-    # a role or team of another organisation is nothing, whoever holds it and whatever was granted to it.
-    here = source.organization
-    membership = _membership(world, user, here)
+    # Everything else needs a membership in the source's organisation. Only roles and teams of that organisation count;
+    # those of other organisations are ignored, whoever has them and whatever is granted to them.
+    home = source.organization
+    membership = _active_membership(world, user, home)
     if membership is None:
         return False
-    roles = {role for role in membership.roles if role.organization == here}
-    teams = _with_those_above(world, set(membership.teams), here)
+    roles = {role for role in membership.roles if role.organization == home}
+    teams = _with_ancestors(world, set(membership.teams), home)
     permissions = {permission for role in roles for permission in role.permissions}
     if action == "ingest":
         return "sources.ingest" in permissions or source.owner == user
     if action == "manage":
         return "sources.manage" in permissions
     if action == "query":
-        granted = {grant.to for grant in source.grants if _lasts(grant.ends)}
+        granted = {grant.to for grant in source.grants if _is_unexpired(grant.ends)}
         return {
             "public": True,
             "role": bool(roles & granted),

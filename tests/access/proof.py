@@ -1,4 +1,4 @@
-"""What the proofs have tried, for the table of `make prove`."""
+"""Counts of what the access tests have checked, for the table of `make prove`."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The product with a database user that is no superuser (docs/operations/install.md)."""
+"""The product with a database user that is not a superuser (docs/operations/install.md)."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# As it is documented, but for the password: the test's server asks for none.
+# As documented, but without a password: the test's server requires none.
 GRANTS = """
 CREATE ROLE ragsite_reader NOLOGIN;
 CREATE ROLE ragsite_worker NOLOGIN;
@@ -19,7 +19,7 @@ CREATE ROLE {user} LOGIN;
 GRANT ragsite_reader, ragsite_worker TO {user} WITH INHERIT FALSE;
 CREATE DATABASE {user} OWNER {user};
 """
-ASK = """
+SCRIPT = """
 import uuid
 from django.db import connection
 from orgs.models import Membership, Organization
@@ -49,30 +49,31 @@ print(store.vector_indexes()[0].is_built)
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    own = os.environ["DATABASE_URL"]
+    superuser_url = os.environ["DATABASE_URL"]
     user = f"plain_{os.getpid()}"
-    with psycopg.connect(own, autocommit=True) as server:
+    with psycopg.connect(superuser_url, autocommit=True) as server:
         for statement in GRANTS.format(user=user).strip().split(";\n"):
             try:
                 server.execute(statement.rstrip(";"))
             except psycopg.errors.DuplicateObject:
-                continue  # the roles, which another database of this server has
-        address = urlsplit(own)
-        theirs = address._replace(netloc=f"{user}@", path=f"/{user}").geturl()
+                continue  # roles are shared by all databases of the server
+        address = urlsplit(superuser_url)
+        user_url = address._replace(netloc=f"{user}@", path=f"/{user}").geturl()
         try:
-            with psycopg.connect(own.replace(f"{address.path}?", f"/{user}?"), autocommit=True) as inside:
-                inside.execute("CREATE EXTENSION vector")
-            yield theirs
+            database_url = superuser_url.replace(f"{address.path}?", f"/{user}?")
+            with psycopg.connect(database_url, autocommit=True) as database:
+                database.execute("CREATE EXTENSION vector")
+            yield user_url
         finally:
             server.execute(f"DROP DATABASE IF EXISTS {user} WITH (FORCE)")
             server.execute(f"DROP ROLE {user}")
 
 
-def test_it_migrates_and_both_fences_stand_without_a_superuser(url: str) -> None:
+def test_migrations_and_both_access_layers_work_without_a_superuser(url: str) -> None:
     environment = {**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "ragsite.settings"}
     subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], cwd=ROOT, env=environment, check=True)
-    asked = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", ASK],
+    process = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", SCRIPT],
         cwd=ROOT,
         env=environment,
         check=True,
@@ -80,5 +81,5 @@ def test_it_migrates_and_both_fences_stand_without_a_superuser(url: str) -> None
         text=True,
     )
     user = urlsplit(url).username
-    said = [line for line in asked.stdout.splitlines() if not line.startswith("{")]
-    assert said == [f"ragsite_worker {user}", "1 1", "0 0", "1 0", "1 1", "True"], asked.stderr
+    lines = [line for line in process.stdout.splitlines() if not line.startswith("{")]
+    assert lines == [f"ragsite_worker {user}", "1 1", "0 0", "1 0", "1 1", "True"], process.stderr

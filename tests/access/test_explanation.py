@@ -1,4 +1,4 @@
-"""Why somebody may: the explained verdict is the access rule's, and its reason the one that decides."""
+"""The explanation of access: its verdict equals the access rule's, and its reason is the one that decides."""
 
 import datetime
 from typing import Any
@@ -28,8 +28,8 @@ ACCESS = "/api/rag/sources/library/access"
 
 @given(world=worlds(), who=st.integers(0, 3))
 @settings(max_examples=20, deadline=None, phases=set(Phase) - {Phase.explain})
-def test_the_explained_verdict_is_the_rules_in_every_case(world: oracle.World, who: int) -> None:
-    """And the reason that was derived says the same as the rule: it is never given up."""
+def test_the_explained_verdict_equals_the_access_rule(world: oracle.World, who: int) -> None:
+    """A reason that contradicts the rule would be logged."""
     with rolled_back(), capture_logs() as log:
         build(world)
         people = User.objects.order_by("email")
@@ -46,11 +46,11 @@ def test_the_explained_verdict_is_the_rules_in_every_case(world: oracle.World, w
 
 def reason(source: DataSource, person: User | None, action: Action = Action.QUERY) -> str:
     source = DataSource.objects.get(pk=source.pk)
-    (found,) = [each.reason for each in explain.explain_access(source, person) if each.action is action]
-    return found
+    (verdict,) = [verdict for verdict in explain.explain_access(source, person) if verdict.action is action]
+    return verdict.reason
 
 
-def test_each_visibility_has_its_sentence(world: World) -> None:
+def test_the_reason_names_the_visibility(world: World) -> None:
     source, member, supporter = world.source("s"), world.users["member"], world.users["supporter"]
     assert reason(source, member) == "May query: the source is public, open to every member of the organisation."
     DataSource.objects.update(visibility=Visibility.PERSONAL)
@@ -71,7 +71,7 @@ def test_each_visibility_has_its_sentence(world: World) -> None:
     assert "member@home.example is one of them, by the grant of" in reason(source, member)
 
 
-def test_sending_and_managing_have_theirs(world: World) -> None:
+def test_the_reason_for_ingesting_or_managing_names_the_role(world: World) -> None:
     source, users = world.source("s"), world.users
     assert "holds role `editor`, which allows to send" in reason(source, users["editor"], Action.INGEST)
     assert "holds no role that allows to send documents" in reason(source, users["member"], Action.INGEST)
@@ -84,7 +84,7 @@ def test_sending_and_managing_have_theirs(world: World) -> None:
     assert reason(source, chief) == "May not query: this person is not a member of the organisation."
 
 
-def test_what_ends_all_access_is_named_first(world: World) -> None:
+def test_the_reason_that_ends_all_access_comes_first(world: World) -> None:
     source, member = world.source("s"), world.users["member"]
     Membership.objects.filter(user=member).update(is_active=False)
     assert reason(source, member) == "May not query: the membership of member@home.example is inactive."
@@ -97,7 +97,7 @@ def test_what_ends_all_access_is_named_first(world: World) -> None:
     assert reason(source, member) == "May not query: the source is deleted."
 
 
-def test_a_grant_that_ended_is_told_with_its_days(world: World) -> None:
+def test_the_reason_names_the_dates_of_an_expired_grant(world: World) -> None:
     source, member = world.source("s", visibility=Visibility.PRIVATE), world.users["member"]
     ended = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
     grant = source.grants.create(user=member, expires_at=ended)
@@ -108,7 +108,7 @@ def test_a_grant_that_ended_is_told_with_its_days(world: World) -> None:
     )
 
 
-def test_a_team_within_a_team_is_told_by_both_names(world: World) -> None:
+def test_the_reason_names_the_team_and_its_parent_team(world: World) -> None:
     support = Team.objects.get(name="support")
     add_member(user=world.users["member"], organization=world.home, teams=("emea",))
     Team.objects.filter(name="emea").update(parent=support)
@@ -126,11 +126,11 @@ def ask(world: World, user: str, about: str, *scopes: str, path: str = ACCESS) -
     return reply.status_code, reply.json()
 
 
-def test_who_manages_a_source_is_told_and_nobody_else(world: World) -> None:
+def test_only_managers_of_a_source_get_an_explanation(world: World) -> None:
     world.source("library")
     status, body = ask(world, "admin", "MEMBER@home.example")
     assert (status, body["user"]) == (200, "MEMBER@home.example")
-    assert [(each["action"], each["allowed"]) for each in body["access"]] == [
+    assert [(verdict["action"], verdict["allowed"]) for verdict in body["access"]] == [
         ("query", True),
         ("ingest", False),
         ("manage", False),
@@ -146,15 +146,15 @@ def test_who_manages_a_source_is_told_and_nobody_else(world: World) -> None:
     assert ask(world, "admin", "")[0] == 400
 
 
-def test_a_manager_does_not_learn_who_is_on_the_platform(world: World) -> None:
-    """The same answer for an account elsewhere, its id, a superuser, and an address that nobody has."""
+def test_a_manager_does_not_learn_which_accounts_exist(world: World) -> None:
+    """The answer is the same for an account of another organisation, its id, a superuser and an unknown address."""
     world.source("library")
     User.objects.create_superuser("chief@platform.example")
     foreigner = world.users["foreigner"]
     answers = [
-        ask(world, "admin", each)[1]["access"]
-        for each in (foreigner.email, str(foreigner.pk), "chief@platform.example", "nobody@nowhere.example")
+        ask(world, "admin", about)[1]["access"]
+        for about in (foreigner.email, str(foreigner.pk), "chief@platform.example", "nobody@nowhere.example")
     ]
-    assert all(each == answers[0] for each in answers)
-    assert [each["allowed"] for each in answers[0]] == [False] * 3
+    assert all(answer == answers[0] for answer in answers)
+    assert [verdict["allowed"] for verdict in answers[0]] == [False] * 3
     assert "not a member of the organisation" in answers[0][0]["reason"]

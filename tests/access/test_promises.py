@@ -1,4 +1,4 @@
-"""The access rule's promises one by one, each beside the sentence of contracts/RESOLUTION.md that makes it."""
+"""The sentences of the access rule, one test each. Docstrings quote contracts/RESOLUTION.md."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,20 +22,20 @@ from tests.support.factories import World
 QUERY, INGEST, MANAGE, VIEW = Action.QUERY, Action.INGEST, Action.MANAGE, Action.VIEW
 NOTHING: set[Action] = set()
 CLOSED = (Visibility.ROLE, Visibility.TEAM, Visibility.PRIVATE, Visibility.PERSONAL)
-FITTING = {(Visibility.ROLE, "role"), (Visibility.TEAM, "team"), (Visibility.PRIVATE, "user")}
+GRANT_KINDS = {(Visibility.ROLE, "role"), (Visibility.TEAM, "team"), (Visibility.PRIVATE, "user")}
 
 
 def actions(user: AnyUser, source: DataSource) -> set[Action]:
-    """What the user may do with the source now. VIEW is left out: it must go with any of the others."""
+    """What the user may do with the source now. VIEW is left out, because any other action implies it."""
     allowed = {
         action for action in Action if DataSource.objects.filter(pk=source.pk).visible_to(Caller(user), action).exists()
     }
-    assert (VIEW in allowed) == bool(allowed - {VIEW}), "VIEW is any of the three"
+    assert (VIEW in allowed) == bool(allowed - {VIEW}), "VIEW is allowed if any other action is"
     return allowed - {VIEW}
 
 
 def grant(source: DataSource, *names: str) -> None:
-    """To home's role `member`, its team `support` and its user `supporter`, who is in both."""
+    """Grants access to home's role `member`, its team `support` or its user `supporter`, who has both."""
     chosen: dict[str, Model] = {
         "role": Role.objects.get(organization__slug="home", name="member"),
         "team": Team.objects.get(organization__slug="home", name="support"),
@@ -45,9 +45,10 @@ def grant(source: DataSource, *names: str) -> None:
         source.grants.create(**{name: chosen[name]})
 
 
-def closed_to_most(world: World, visibility: str, **fields: Any) -> DataSource:
+def source_with_grants(world: World, visibility: str, **fields: Any) -> DataSource:
+    """A source with the kind of grant that its visibility uses. It includes the supporter."""
     source = world.source(visibility, visibility=visibility, **{"owner": None, **fields})
-    grant(source, *(kind for fitting, kind in FITTING if fitting == visibility))
+    grant(source, *(kind for granting, kind in GRANT_KINDS if granting == visibility))
     return source
 
 
@@ -59,17 +60,17 @@ def test_public_is_open_to_every_member(world: World) -> None:
 
 @pytest.mark.parametrize("granted", ["role", "team", "user"])
 @pytest.mark.parametrize("visibility", CLOSED)
-def test_a_source_opens_by_its_own_kind_of_grant(world: World, visibility: str, granted: str) -> None:
+def test_only_grants_of_the_visibilitys_kind_open_a_source(world: World, visibility: str, granted: str) -> None:
     """“… holding one of the source's roles · … one of its teams · … assigned to it · … its owner only”"""
     source = world.source(visibility=visibility, owner=None)
     assert actions(world.users["supporter"], source) == NOTHING
     grant(source, granted)
-    assert actions(world.users["supporter"], source) == ({QUERY} if (visibility, granted) in FITTING else NOTHING)
+    assert actions(world.users["supporter"], source) == ({QUERY} if (visibility, granted) in GRANT_KINDS else NOTHING)
     assert actions(world.users["editor"], source) == {INGEST}
 
 
-def test_personal_is_its_owners_only(world: World) -> None:
-    """“`personal` its owner only”, and of the other kinds the owner is not by that a reader."""
+def test_only_the_owner_reads_a_personal_source(world: World) -> None:
+    """“`personal` its owner only”. With other visibilities, ownership alone does not allow queries."""
     personal = world.source("own", visibility=Visibility.PERSONAL, owner=world.users["member"])
     grant(personal, "role", "team", "user")
     assert actions(world.users["member"], personal) == {QUERY, INGEST}
@@ -80,9 +81,9 @@ def test_personal_is_its_owners_only(world: World) -> None:
 
 
 @pytest.mark.parametrize("visibility", CLOSED)
-def test_nothing_widens_queries(world: World, visibility: str) -> None:
+def test_no_role_or_flag_widens_queries(world: World, visibility: str) -> None:
     """“Nothing widens this for queries: not `is_staff`, not `is_superuser`, not being organisation owner.”"""
-    source = closed_to_most(world, visibility)
+    source = source_with_grants(world, visibility)
     root = User.objects.create_superuser("root@home.example")
     staff = User.objects.create_user("staff@home.example", is_staff=True)
     for user in (root, staff):
@@ -91,15 +92,15 @@ def test_nothing_widens_queries(world: World, visibility: str) -> None:
         assert actions(powerful, source) == {INGEST, MANAGE}
 
 
-def test_a_superuser_sees_and_manages_every_source_and_reads_none(world: World) -> None:
-    """Running the platform is managing: it needs no membership, and by itself opens neither reading nor writing."""
+def test_a_superuser_manages_every_source_but_reads_none(world: World) -> None:
+    """Superusers manage without a membership; they need one to read or write."""
     root = User.objects.create_superuser("root@platform.example")
     for source in (world.source(), world.source("far", organization=world.abroad, visibility=Visibility.PRIVATE)):
         assert actions(root, source) == {MANAGE}
     assert DataSource.objects.visible_to(Caller(root), VIEW).count() == 2
 
 
-def test_staff_may_open_the_admin_and_no_more(world: World) -> None:
+def test_staff_have_no_additional_access(world: World) -> None:
     """“Managing (seeing that it exists, settings, jobs, deletion) is a permission of organisation roles”"""
     User.objects.filter(pk=world.users["member"].pk).update(is_staff=True)
     staff = User.objects.get(pk=world.users["member"].pk)
@@ -110,13 +111,13 @@ def test_staff_may_open_the_admin_and_no_more(world: World) -> None:
 @pytest.mark.parametrize("visibility", Visibility.values)
 def test_foreign_and_anonymous_users_see_nothing(world: World, visibility: str) -> None:
     """“An object the caller may not see does not exist for them”: not even if they own it."""
-    source = closed_to_most(world, visibility, owner=world.users["foreigner"])
+    source = source_with_grants(world, visibility, owner=world.users["foreigner"])
     source.grants.get_or_create(user=world.users["foreigner"])
     for stranger in (world.users["foreigner"], AnonymousUser(), User.objects.create_user("new@nowhere.example")):
         assert actions(stranger, source) == NOTHING
 
 
-def test_an_editor_writes_but_does_not_thereby_read(world: World) -> None:
+def test_permission_to_ingest_does_not_allow_reading(world: World) -> None:
     """“ingesting: `sources.ingest`”, and “Nothing widens this for queries”"""
     editor = world.users["editor"]
     closed, public = world.source("closed", visibility=Visibility.PRIVATE), world.source("public")
@@ -128,16 +129,16 @@ def test_an_editor_writes_but_does_not_thereby_read(world: World) -> None:
         assert [model.objects.visible_to(Caller(editor), action).count() for action in (INGEST, QUERY)] == [1, 0]
 
 
-def test_an_owner_writes_while_a_member(world: World) -> None:
-    """“ingesting: … or being the source's owner”: of the organisation's members"""
+def test_an_owner_writes_only_while_a_member(world: World) -> None:
+    """“ingesting: … or being the source's owner”: only while the owner is a member."""
     source = world.source(visibility=Visibility.PERSONAL, owner=world.users["member"])
     assert actions(world.users["member"], source) == {QUERY, INGEST}
     Membership.objects.get(user=world.users["member"]).delete()
     assert actions(world.users["member"], source) == NOTHING
 
 
-def test_permissions_stay_in_their_organisation(world: World) -> None:
-    """“a permission of organisation roles”: an admin abroad is a plain member at home."""
+def test_permissions_apply_only_in_their_organisation(world: World) -> None:
+    """“a permission of organisation roles”: an admin of `abroad` may be an ordinary member of `home`."""
     foreigner = world.users["foreigner"]
     add_member(user=foreigner, organization=world.abroad, roles=("admin",))
     at_home = add_member(user=foreigner, organization=world.home)
@@ -146,7 +147,7 @@ def test_permissions_stay_in_their_organisation(world: World) -> None:
     assert actions(foreigner, world.source("closed", visibility=Visibility.ROLE)) == NOTHING
 
 
-def test_grants_to_another_organisations_role_or_team_are_none(world: World) -> None:
+def test_grants_to_another_organisations_role_or_team_are_ignored(world: World) -> None:
     """“`role` members holding one of the source's roles · `team` members of one of its teams”"""
     supporter = world.users["supporter"]
     role, team = world.abroad.roles.get(name="member"), world.abroad.teams.create(name="support")
@@ -163,30 +164,30 @@ def test_grants_to_another_organisations_role_or_team_are_none(world: World) -> 
 
 
 @pytest.mark.parametrize("kind", ["role", "team"])
-def test_roles_and_teams_count_where_they_are_held(world: World, kind: str) -> None:
-    """A membership abroad that names a role or team of home, which no form allows, opens nothing at home."""
+def test_roles_and_teams_apply_only_in_the_memberships_organisation(world: World, kind: str) -> None:
+    """A membership in `abroad` with a role or team of `home`, which no form allows, opens nothing in `home`."""
     foreigner = world.users["foreigner"]
     add_member(user=foreigner, organization=world.home, roles=())
     abroad = Membership.objects.get(user=foreigner, organization=world.abroad)
     abroad.roles.add(*world.home.roles.all())
     abroad.teams.add(*world.home.teams.all())
-    assert actions(foreigner, closed_to_most(world, kind)) == NOTHING
+    assert actions(foreigner, source_with_grants(world, kind)) == NOTHING
 
 
-def test_whoever_is_in_a_team_is_in_the_teams_above_it(world: World) -> None:
-    """docs/contracts/access.md: upwards, within the organisation, and to an end where rows hold a cycle."""
+def test_members_of_a_team_belong_to_its_parent_teams(world: World) -> None:
+    """docs/contracts/access.md: within the organisation only, and cycles of parents end."""
     support = world.home.teams.get(name="support")
     service, company = (world.home.teams.create(name=name) for name in ("service", "company"))
     elsewhere = world.abroad.teams.create(name="elsewhere", parent=company)
-    opened = {}
+    sources = {}
     for team in (support, service, company):
-        opened[team.name] = world.source(team.name, visibility=Visibility.TEAM, owner=None)
-        opened[team.name].grants.create(team=team)
+        sources[team.name] = world.source(team.name, visibility=Visibility.TEAM, owner=None)
+        sources[team.name].grants.create(team=team)
     supporter, member = world.users["supporter"], world.users["member"]
     add_member(user=member, organization=world.home, teams=("company",))
 
     def readable(user: User) -> set[str]:
-        return {name for name, source in opened.items() if QUERY in actions(user, source)}
+        return {name for name, source in sources.items() if QUERY in actions(user, source)}
 
     def nest(*pairs: tuple[Team, Team | None]) -> None:
         for team, parent in pairs:
@@ -195,20 +196,20 @@ def test_whoever_is_in_a_team_is_in_the_teams_above_it(world: World) -> None:
     assert readable(supporter) == {"support"}
     nest((support, service), (service, company))
     assert readable(supporter) == {"support", "service", "company"}
-    assert readable(member) == {"company"}, "and not in those below"
+    assert readable(member) == {"company"}, "membership does not extend to child teams"
     nest((company, support))
     assert readable(member) == readable(supporter) == {"support", "service", "company"}, "a cycle is one team"
     nest((service, elsewhere), (company, None))
-    assert readable(supporter) == {"support", "service"}, "what is above a foreign parent is not reached through it"
+    assert readable(supporter) == {"support", "service"}, "a parent in another organisation ends the chain"
     nest((service, service))
     assert readable(supporter) == {"support", "service"}
 
 
 @pytest.mark.parametrize("kind", ["role", "team", "user"])
-def test_a_grant_counts_until_it_ends(world: World, kind: str) -> None:
+def test_a_grant_applies_until_it_expires(world: World, kind: str) -> None:
     """docs/contracts/access.md: an assignment to a user, role or team that has expired has no effect."""
-    visibility = next(fitting for fitting, each in FITTING if each == kind)
-    source, supporter = closed_to_most(world, visibility), world.users["supporter"]
+    visibility = next(granting for granting, granted in GRANT_KINDS if granted == kind)
+    source, supporter = source_with_grants(world, visibility), world.users["supporter"]
     for ahead, expected in ((timedelta(hours=1), {QUERY}), (timedelta(), NOTHING), (-timedelta(days=1), NOTHING)):
         Grant.objects.update(expires_at=timezone.now() + ahead)
         assert actions(supporter, source) == expected
@@ -216,8 +217,8 @@ def test_a_grant_counts_until_it_ends(world: World, kind: str) -> None:
     assert actions(supporter, source) == {QUERY}
 
 
-# How the supporter could read the source, and what ends it, given their membership.
-TAKINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
+# The source's visibility, and what ends the supporter's access, given their membership.
+WITHDRAWALS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "leaving the role": ("role", lambda m: m.roles.remove(*m.roles.filter(name="member"))),
     "leaving the team": ("team", lambda m: m.teams.clear()),
     "the grant is withdrawn": ("private", lambda m: DataSource.objects.get().grants.all().delete()),
@@ -230,23 +231,23 @@ TAKINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
 }
 
 
-@pytest.mark.parametrize("taking", TAKINGS)
-def test_what_is_taken_away_is_gone_with_the_next_query(world: World, taking: str) -> None:
-    """“Deleting a source … makes it invisible at once”, and “who may query” says who may now, not who could."""
-    visibility, take = TAKINGS[taking]
-    source, supporter = closed_to_most(world, visibility), world.users["supporter"]
+@pytest.mark.parametrize("withdrawal", WITHDRAWALS)
+def test_withdrawn_access_ends_with_the_next_query(world: World, withdrawal: str) -> None:
+    """“Deleting a source … makes it invisible at once”, and “who may query” means who may query now."""
+    visibility, withdraw = WITHDRAWALS[withdrawal]
+    source, supporter = source_with_grants(world, visibility), world.users["supporter"]
     assert actions(supporter, source) == {QUERY}
-    take(Membership.objects.get(user=supporter))
-    # The user's row was loaded before and does not know.
+    withdraw(Membership.objects.get(user=supporter))
+    # The user object was loaded before the change.
     assert actions(supporter, source) == NOTHING
 
 
-def test_taking_access_away_stops_writing_and_managing_too(world: World) -> None:
+def test_withdrawn_access_ends_writing_and_managing(world: World) -> None:
     """“Switch off instead of deleting: every credential stops working at once” (accounts/models.py)"""
     source = world.source()
     root, former = (User.objects.create_superuser(f"{name}@platform.example") for name in ("root", "former"))
-    held = {"admin": {QUERY, INGEST, MANAGE}, "editor": {QUERY, INGEST}, "owner": {QUERY, INGEST, MANAGE}}
-    for name, before in held.items():
+    allowed = {"admin": {QUERY, INGEST, MANAGE}, "editor": {QUERY, INGEST}, "owner": {QUERY, INGEST, MANAGE}}
+    for name, before in allowed.items():
         assert actions(world.users[name], source) == before
     assert actions(root, source) == actions(former, source) == {MANAGE}
     Membership.objects.filter(user=world.users["admin"]).update(is_active=False)
@@ -260,7 +261,7 @@ def test_taking_access_away_stops_writing_and_managing_too(world: World) -> None
     assert actions(User.objects.get(pk=root.pk), source) == NOTHING
 
 
-def test_what_is_gone_is_gone_for_superusers_too(world: World) -> None:
+def test_superusers_do_not_see_deleted_sources_or_closed_organisations(world: World) -> None:
     """“Deleting a source or document makes it invisible at once”"""
     root = User.objects.create_superuser("root@platform.example")
     elsewhere = world.source("far", organization=world.abroad)
@@ -271,8 +272,8 @@ def test_what_is_gone_is_gone_for_superusers_too(world: World) -> None:
     assert actions(root, elsewhere) == NOTHING
 
 
-def test_jobs_are_watched_by_who_writes_or_manages(world: World) -> None:
-    """“Managing (seeing that it exists, settings, jobs, deletion)” and “ingesting”; a reader has no part in it."""
+def test_jobs_are_visible_to_writers_and_managers_only(world: World) -> None:
+    """“Managing (seeing that it exists, settings, jobs, deletion)” and “ingesting”; readers do not see jobs."""
     source = world.source(owner=world.users["supporter"])
     fill([source])
     manager = world.home.roles.create(name="manager", permissions=["sources.manage"])

@@ -1,4 +1,4 @@
-"""The second fence: PostgreSQL's policies against the plain statement of the rule, and alone, without the first."""
+"""Row-level security (RLS): it agrees with the oracle in random worlds, and holds without the queryset filters."""
 
 import dataclasses
 import json
@@ -31,10 +31,10 @@ from tests.access.test_visible_to import rolled_back
 from tests.access.worlds import build, fill, worlds
 from tests.support.factories import World, ingest_text
 
-# `make prove` tries more.
+# `make prove` sets a larger number.
 WORLDS = int(os.environ.get("PROVE_WORLDS", "40"))
-# What row-level security shows of each table, as actions of the rule: any of them will do.
-SHOWN: dict[type[Model], tuple[str, ...]] = {
+# The actions that make a table's rows visible under RLS; any one of them is sufficient.
+VISIBLE_FOR: dict[type[Model], tuple[str, ...]] = {
     DataSource: ("view",),
     Document: ("view",),
     Chunk: ("query",),
@@ -43,25 +43,25 @@ SHOWN: dict[type[Model], tuple[str, ...]] = {
 }
 
 
-def as_reader(caller: Caller, **said: Any) -> Identity:
-    """As authentication states them; somebody anonymous is nobody."""
-    return dataclasses.replace(caller.database_identity, **said)
+def identity_of(caller: Caller, **changes: Any) -> Identity:
+    """The caller's database identity, as authentication sets it; NOBODY for anonymous callers."""
+    return dataclasses.replace(caller.database_identity, **changes)
 
 
 @pytest.mark.django_db
 @given(world=worlds())
 @settings(max_examples=WORLDS, deadline=None, phases=set(Phase) - {Phase.explain})
-def test_three_statements_of_the_rule_agree(world: oracle.World) -> None:
-    """The queryset, the policies' own function and tests/access/oracle.py: every user, source and action."""
+def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
+    """For every user, key, source and action."""
     with rolled_back():
         rows = build(world)
         for person, key, caller in rows.callers():
             for action in Action:
-                stated = rows.expected(person, key, action.value)
+                by_oracle = rows.expected(person, key, action.value)
                 by_queryset = set(DataSource.objects.visible_to(caller, action).values_list("pk", flat=True))
-                with identity.run_as(as_reader(caller)):
-                    by_policy = set(open_sources(action.value))
-                assert by_queryset == stated == by_policy, (person, key, action)
+                with identity.run_as(identity_of(caller)):
+                    by_policy = set(visible_by_policy(action.value))
+                assert by_queryset == by_oracle == by_policy, (person, key, action)
                 proof.count("decisions on which queryset, policy and oracle agree", len(world.sources))
         proof.count("worlds")
 
@@ -69,33 +69,32 @@ def test_three_statements_of_the_rule_agree(world: oracle.World) -> None:
 @pytest.mark.django_db
 @given(world=worlds())
 @settings(max_examples=WORLDS // 2, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
-def test_rows_show_themselves_to_whom_they_are_open(world: oracle.World) -> None:
-    """Tables read without any filter: what comes is what the rule opens, and nothing without an identity."""
+def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> None:
+    """Without any filter, a table returns exactly the rows that the rule allows."""
     with rolled_back():
         rows = build(world)
         fill(DataSource.objects.all())
         for person, key, caller in rows.callers():
-            with identity.run_as(as_reader(caller)):
-                for model, actions in SHOWN.items():
+            with identity.run_as(identity_of(caller)):
+                for model, actions in VISIBLE_FOR.items():
                     field = "pk" if model is DataSource else "source"
                     shown = set(model._default_manager.values_list(field, flat=True))
-                    stated = set[uuid.UUID]().union(*(rows.expected(person, key, action) for action in actions))
-                    assert shown == stated, (person, key, model)
+                    expected = set[uuid.UUID]().union(*(rows.expected(person, key, action) for action in actions))
+                    assert shown == expected, (person, key, model)
                     proof.count("tables read without a filter")
 
 
-def open_sources(action: str) -> list[uuid.UUID]:
+def visible_by_policy(action: str) -> list[uuid.UUID]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT rag_visible_sources(%s)", [action])
         return list(cursor.fetchone()[0])
 
 
 SECRET = "Nightshade"
-# Without a word of what is secret: answers name the parts of a question that nothing was found about.
+# Has no word of the secret text, because answers repeat the parts of a question without results.
 QUESTION = "In which place do they keep the plant?"
-# Every operation that shows or finds anything, with what a curious client would send. {source}, {job}, {document},
-# {search}: of what is secret.
-CURIOUS: list[tuple[str, str, Any]] = [
+# A request for every operation that returns content. {source}, {job}, {document} and {search} are the secret's ids.
+REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/api/rag/search", {"query": QUESTION}),
     ("POST", "/api/rag/search", {"query_text": QUESTION}),
     ("POST", "/functions/v1/rag-search", {"query_text": QUESTION}),
@@ -124,7 +123,7 @@ CURIOUS: list[tuple[str, str, Any]] = [
 
 @pytest.fixture
 def secrets(world: World) -> dict[str, str]:
-    """A source that only its owner may query, full of a word that nobody else may ever read."""
+    """The ids of a personal source and its content, which contain a word that only the owner may read."""
     source = world.source(SECRET.lower(), name=f"{SECRET} papers", visibility="personal", description=SECRET)
     ingest_text(
         source,
@@ -148,122 +147,121 @@ def secrets(world: World) -> dict[str, str]:
     )
     conversation = Conversation.objects.create(user=owner)
     ConversationMessage.objects.create(conversation=conversation, position=0, role="user", content=SECRET)
-    named = {"source": source, "document": document, "job": job, "search": search}
-    return {name: str(row.pk) for name, row in named.items()}
+    rows = {"source": source, "document": document, "job": job, "search": search}
+    return {name: str(row.pk) for name, row in rows.items()}
 
 
-def everybody_asks(world: World, secrets: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
-    """Who, method, path, answer: of all who may not read what is secret."""
+def send_requests(world: World, secrets: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """Sends all requests as each user who may not read the secret. Yields user, method, path and answer."""
     for name in ("member", "supporter", "foreigner"):
         token = AccessToken.for_user(world.users[name])
         browser = Browser(headers={"authorization": f"Bearer {token}"}, raise_request_exception=False)
-        for method, path, body in CURIOUS:
+        for method, path, body in REQUESTS:
             for key, value in secrets.items():
                 path = path.replace(f"{{{key}}}", value)
                 body = {**body, "dataSources": [value]} if body and key == "source" and "dataSources" in body else body
-            reply = browser.generic(method, path, _json(body), content_type="application/json")
-            proof.count("requests with one fence alone")
+            content = "" if body is None else json.dumps(body)
+            reply = browser.generic(method, path, content, content_type="application/json")
+            proof.count("requests with one access layer only")
             yield name, method, path, reply.content.decode()
 
 
-def leaks(world: World, secrets: dict[str, str]) -> list[str]:
-    """Requests whose answers hold what is secret, beyond the question that was put."""
-    found = []
-    for name, method, path, answer in everybody_asks(world, secrets):
-        said = answer.lower()
-        if SECRET.lower() in said or "cellar" in said or secrets["document"] in said:
-            found.append(f"{name}: {method} {path}: {answer[:300]}")
-    proof.count("leaks", len(found))
-    return found
+def find_leaks(world: World, secrets: dict[str, str]) -> list[str]:
+    """The requests whose answers contain a part of the secret."""
+    leaks = []
+    for name, method, path, answer in send_requests(world, secrets):
+        text = answer.lower()
+        if SECRET.lower() in text or "cellar" in text or secrets["document"] in text:
+            leaks.append(f"{name}: {method} {path}: {answer[:300]}")
+    proof.count("leaks", len(leaks))
+    return leaks
 
 
-def test_without_the_first_fence_nothing_leaks(
+def disable_queryset_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DataSourceQuerySet, "visible_to", lambda self, user, action: self.filter(deleted_at=None))
+    for queryset in (SourceContentQuerySet, JobContentQuerySet, IngestionDocumentQuerySet):
+        monkeypatch.setattr(queryset, "visible_to", lambda self, user, action: self.all())
+
+
+def disable_row_level_security(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "database_identity", identity.WORKER)
+
+
+def test_nothing_leaks_without_queryset_filters(
     world: World, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every queryset forgets its filter; the policies hold."""
-    monkeypatch.setattr(DataSourceQuerySet, "visible_to", lambda self, user, action: self.filter(deleted_at=None))
-    for each in (SourceContentQuerySet, JobContentQuerySet, IngestionDocumentQuerySet):
-        monkeypatch.setattr(each, "visible_to", lambda self, user, action: self.all())
-    assert leaks(world, secrets) == []
+    disable_queryset_filters(monkeypatch)
+    assert find_leaks(world, secrets) == []
     assert DataSource.objects.filter(description="mine").count() == 0
 
 
-def test_without_the_second_fence_nothing_leaks(
+def test_nothing_leaks_without_row_level_security(
     world: World, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The policies let everything through; the querysets hold."""
-    monkeypatch.setattr(Caller, "database_identity", identity.WORKER)
-    assert leaks(world, secrets) == []
+    disable_row_level_security(monkeypatch)
+    assert find_leaks(world, secrets) == []
     assert DataSource.objects.filter(description="mine").count() == 0
 
 
-def test_without_either_there_would_be_leaks(
+def test_everything_leaks_without_both_layers(
     world: World, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that the two above cannot pass by asking for nothing."""
-    monkeypatch.setattr(Caller, "database_identity", identity.WORKER)
-    monkeypatch.setattr(DataSourceQuerySet, "visible_to", lambda self, user, action: self.filter(deleted_at=None))
-    for each in (SourceContentQuerySet, JobContentQuerySet, IngestionDocumentQuerySet):
-        monkeypatch.setattr(each, "visible_to", lambda self, user, action: self.all())
+    """Shows that the two tests above send requests that can leak."""
+    disable_row_level_security(monkeypatch)
+    disable_queryset_filters(monkeypatch)
     before = proof.counted.get("leaks", 0)
-    found = leaks(world, secrets)
+    leaks = find_leaks(world, secrets)
     proof.counted["leaks"] = before
-    # Not these: one by words alone, somebody's own search, and a list that names nothing.
-    assert len(found) >= 3 * (len(CURIOUS) - 3), found
+    # Three requests cannot leak: the lexical search, another user's search, and a list without names.
+    assert len(leaks) >= 3 * (len(REQUESTS) - 3), leaks
 
 
-def _json(body: Any) -> bytes:
-    return json.dumps(body).encode() if body is not None else b""
-
-
-def test_a_request_without_a_credential_is_nobody(world: World, secrets: dict[str, str]) -> None:
+def test_no_rows_are_visible_without_an_identity(world: World, secrets: dict[str, str]) -> None:
     """ "no identity means no rows"."""
     with identity.run_as(NOBODY):
-        everything: list[type[Model]] = [*SHOWN, Conversation, ConversationMessage, SearchRecord]
-        for model in everything:
+        models: list[type[Model]] = [*VISIBLE_FOR, Conversation, ConversationMessage, SearchRecord]
+        for model in models:
             assert not model._default_manager.exists(), model
 
 
-def test_a_search_and_a_conversation_show_themselves_to_their_user_alone(world: World, secrets: dict[str, str]) -> None:
+def test_searches_and_conversations_are_visible_to_their_user_only(world: World, secrets: dict[str, str]) -> None:
     for model in (Conversation, ConversationMessage, SearchRecord):
-        with identity.run_as(as_reader(Caller(world.users["owner"]))):
+        with identity.run_as(identity_of(Caller(world.users["owner"]))):
             assert model._default_manager.count() == 1
-        with identity.run_as(as_reader(Caller(world.users["admin"]))):
+        with identity.run_as(identity_of(Caller(world.users["admin"]))):
             assert model._default_manager.count() == 0
 
 
-def test_nobody_writes_where_they_may_not(world: World, secrets: dict[str, str]) -> None:
-    """What cannot be seen cannot be changed, and nothing is put into it."""
+def test_invisible_rows_cannot_be_written(world: World, secrets: dict[str, str]) -> None:
+    """Rows of a source that is not visible cannot be changed, deleted or added."""
     source, document = DataSource.objects.get(pk=secrets["source"]), Document.objects.get(pk=secrets["document"])
-    with identity.run_as(as_reader(Caller(world.users["member"]), action="write")):
+    with identity.run_as(identity_of(Caller(world.users["member"]), action="write")):
         assert DataSource.objects.filter(pk=source.pk).update(description="mine") == 0
         assert Document.objects.filter(pk=document.pk).update(title="mine") == 0
         assert Chunk.objects.filter(source=source)._raw_delete("default") == 0
-        with refused():
+        with assert_refused():
             IngestionJob.objects.create(source=source, chunk_size=1, chunk_overlap=0)
-        with refused():
+        with assert_refused():
             world.source("new", owner=world.users["member"])
 
 
 @contextmanager
-def refused() -> Iterator[None]:
+def assert_refused() -> Iterator[None]:
     with pytest.raises(DatabaseError, match="row-level security"), transaction.atomic():
         yield
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_connection_carries_nobodys_identity_into_the_next_request(
-    live_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Eight threads with a kept connection each, as those of a web process, and the identities taken in turns, in and
-    outside of transactions."""
+def test_a_reused_connection_keeps_no_identity(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight threads keep a connection each, like a web process, and alternate between identities, with and without
+    transactions."""
     for name in ("member", "editor", "foreigner"):
         home = live_world.abroad if name == "foreigner" else live_world.home
         live_world.source(f"of-{name}", visibility="personal", owner=live_world.users[name], organization=home)
     expected: dict[Identity | None, set[str]] = {NOBODY: set()}
     for name in ("member", "foreigner"):
-        expected[as_reader(Caller(live_world.users[name]))] = {f"of-{name}"}
-    # The threads' connections are nobody's, and nothing is stated for nobody: what an earlier request left would show.
+        expected[identity_of(Caller(live_world.users[name]))] = {f"of-{name}"}
+    # The threads start as NOBODY, which sets no identity: one that an earlier request left behind would be visible.
     monkeypatch.setattr(identity, "_of_process", NOBODY)
     start = threading.Barrier(8)
 
@@ -271,20 +269,20 @@ def test_a_connection_carries_nobodys_identity_into_the_next_request(
         start.wait()
         wrong = []
         try:
-            for turn in range(40):
-                who = list(expected)[(turn * (number + 1)) % len(expected)]
-                with identity.run_as(who):  # type: ignore[arg-type]
-                    if turn % 3 == 0:
+            for step in range(40):
+                current = list(expected)[(step * (number + 1)) % len(expected)]
+                with identity.run_as(current):  # type: ignore[arg-type]
+                    if step % 3 == 0:
                         with transaction.atomic():
-                            found = set(DataSource.objects.values_list("slug", flat=True))
-                    elif turn % 3 == 1:
+                            slugs = set(DataSource.objects.values_list("slug", flat=True))
+                    elif step % 3 == 1:
                         with suppress(DataError), transaction.atomic():
-                            found = set(DataSource.objects.values_list("slug", flat=True))
+                            slugs = set(DataSource.objects.values_list("slug", flat=True))
                             DataSource.objects.annotate(broken=Value(1) / 0).first()
                     else:
-                        found = set(DataSource.objects.values_list("slug", flat=True))
-                if found != expected[who]:
-                    wrong.append((who, found))
+                        slugs = set(DataSource.objects.values_list("slug", flat=True))
+                if slugs != expected[current]:
+                    wrong.append((current, slugs))
                 with identity.run_as(NOBODY), connection.cursor() as cursor:
                     cursor.execute("SELECT current_user, current_setting('rag.user', true)")
                     role, user = cursor.fetchone()
@@ -295,5 +293,5 @@ def test_a_connection_carries_nobodys_identity_into_the_next_request(
         return wrong
 
     with ThreadPoolExecutor(8) as pool:
-        assert [each for wrong in pool.map(requests, range(8)) for each in wrong] == []
+        assert [mistake for wrong in pool.map(requests, range(8)) for mistake in wrong] == []
     proof.count("interleaved transactions", 8 * 40 * 2)

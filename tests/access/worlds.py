@@ -1,10 +1,10 @@
-"""Random worlds for the access rule, and how one becomes rows.
+"""Random worlds for the access rule, and their database rows.
 
-Some of what is drawn the forms refuse, such as a grant to another organisation's role. Rows can come by other ways
-than forms, and the rule must hold for them too.
+Some worlds contain rows that no form accepts, such as a grant to another organisation's role. Such rows can be created
+in other ways, and the rule must hold for them too.
 
-`worlds()` draws one, `build(world)` makes it rows, and `Rows.expected(user, key, action)` is what the oracle says about
-them: whatever states the rule again is compared with that.
+`worlds()` draws a world, `build(world)` creates its rows, and `Rows.expected(user, key, action)` is the oracle's
+answer, with which the product's rule is compared.
 """
 
 import hashlib
@@ -33,12 +33,12 @@ NETWORKS = ("203.0.113.0/24", "203.0.113.7/32", "198.51.100.128/25", "2001:db8::
 ADDRESSES = ("203.0.113.7", "203.0.113.8", "198.51.100.127", "198.51.100.128", "2001:db8:1::1", "2001:db9::1")
 
 
-def some(things: Sequence[Any], at_most: int) -> st.SearchStrategy[frozenset[Any]]:
-    return st.frozensets(st.sampled_from(things), max_size=at_most)
+def subsets(items: Sequence[Any], max_size: int) -> st.SearchStrategy[frozenset[Any]]:
+    return st.frozensets(st.sampled_from(items), max_size=max_size)
 
 
-def of(organization: oracle.Organization, things: Iterable[Any]) -> list[Any]:
-    return [thing for thing in things if thing.organization == organization]
+def of(organization: oracle.Organization, items: Iterable[Any]) -> list[Any]:
+    return [item for item in items if item.organization == organization]
 
 
 @st.composite
@@ -49,7 +49,7 @@ def worlds(draw: st.DrawFn) -> oracle.World:
         for n in range(draw(st.integers(3, 4)))
     )
     roles = tuple(
-        oracle.Role(f"{home.name}r{n}", home, draw(some(oracle.PERMISSIONS, 2)))
+        oracle.Role(f"{home.name}r{n}", home, draw(subsets(oracle.PERMISSIONS, 2)))
         for home in organizations
         for n in (0, 1)
     )
@@ -62,15 +62,15 @@ def worlds(draw: st.DrawFn) -> oracle.World:
             user,
             home,
             active=draw(usually),
-            # Its own ones more often than stray ones of another organisation.
-            roles=draw(some([*of(home, roles), *roles], 4)),
-            teams=draw(some([*of(home, teams), *teams], 4)),
+            # The organisation's own are drawn more often than those of other organisations.
+            roles=draw(subsets([*of(home, roles), *roles], 4)),
+            teams=draw(subsets([*of(home, teams), *teams], 4)),
         )
         for user in users
         for home in organizations
         if draw(usually)
     )
-    number = draw(st.integers(4, 9))  # more cost no more queries
+    number = draw(st.integers(4, 9))  # more sources cost no more queries
     sources = tuple(draw(_source(f"s{n}", organizations, users, roles, teams)) for n in range(number))
     keys = tuple(draw(_key(f"k{n}", organizations, users, sources)) for n in range(draw(st.integers(2, 4))))
     return oracle.World(organizations, users, roles, teams, memberships, sources, parents, keys)
@@ -86,7 +86,7 @@ def _source(
     teams: Sequence[oracle.Team],
 ) -> oracle.Source:
     home = draw(st.sampled_from(organizations))
-    visibility = draw(st.sampled_from((*oracle.VISIBILITIES, "role", "team")))  # these two can go wrong in more ways
+    visibility = draw(st.sampled_from((*oracle.VISIBILITIES, "role", "team")))  # these two have more cases
     fitting = {"role": [*of(home, roles), *roles], "team": [*of(home, teams), *teams], "private": users}.get(
         visibility, ()
     )
@@ -97,7 +97,7 @@ def _source(
         owner=draw(st.none() | st.sampled_from(users)),
         grants=frozenset(
             oracle.Grant(to, draw(ends))
-            for to in sorted(draw(some([*fitting, *fitting, *users, *roles, *teams], 5)), key=repr)
+            for to in sorted(draw(subsets([*fitting, *fitting, *users, *roles, *teams], 5)), key=repr)
         ),
         deleted=draw(seldom),
     )
@@ -116,9 +116,9 @@ def _key(
         name,
         draw(st.sampled_from(users)),
         draw(st.sampled_from(organizations)),
-        scopes=draw(st.just(frozenset(oracle.SCOPES)) | some(oracle.SCOPES, 2)),
-        sources=draw(st.none() | some(names, 5)),
-        networks=draw(st.none() | some(NETWORKS, 2)),
+        scopes=draw(st.just(frozenset(oracle.SCOPES)) | subsets(oracle.SCOPES, 2)),
+        sources=draw(st.none() | subsets(names, 5)),
+        networks=draw(st.none() | subsets(NETWORKS, 2)),
         ends=draw(ends),
         revoked=draw(seldom),
     )
@@ -126,7 +126,7 @@ def _key(
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a world. users: with None for the anonymous one."""
+    """The rows of a world. users: None is the anonymous user."""
 
     world: oracle.World
     users: dict[oracle.User | None, AnyUser]
@@ -134,8 +134,8 @@ class Rows:
     keys: dict[oracle.Key, ApiKey]
 
     def callers(self) -> Iterator[tuple[oracle.User | None, oracle.Key | None, Caller]]:
-        """Everybody without a key and by each of their keys, as authentication hands them on; and one by a key of
-        somebody else's."""
+        """Every user without a key and with each of their keys, as authentication creates callers; and one user with
+        another user's key."""
         for user, row in self.users.items():
             yield user, None, Caller(row)
         stranger = next(user for user in self.world.users if user != self.world.keys[0].user)
@@ -143,8 +143,8 @@ class Rows:
             yield user, key, Caller(self.users[user], self.keys[key])
 
     def expected(self, user: oracle.User | None, key: oracle.Key | None, action: str) -> set[UUID]:
-        """The ids of the sources with which the oracle lets them do this."""
-        return {self.sources[name].pk for name in oracle.visible(self.world, user, key, action)}
+        """The ids of the sources on which the oracle allows the action."""
+        return {self.sources[name].pk for name in oracle.visible_sources(self.world, user, key, action)}
 
 
 def secret(key: oracle.Key) -> str:
@@ -153,37 +153,38 @@ def secret(key: oracle.Key) -> str:
 
 def build(world: oracle.World) -> Rows:
     homes: dict[Any, Organization] = {
-        each: Organization(name=each.name, slug=each.name, is_active=each.active) for each in world.organizations
+        organization: Organization(name=organization.name, slug=organization.name, is_active=organization.active)
+        for organization in world.organizations
     }
     users: dict[Any, User] = {
-        each: User(
-            email=f"{each.name}@x.example", is_active=each.active, is_staff=each.staff, is_superuser=each.superuser
+        user: User(
+            email=f"{user.name}@x.example", is_active=user.active, is_staff=user.staff, is_superuser=user.superuser
         )
-        for each in world.users
+        for user in world.users
     }
     roles: dict[Any, Role] = {
-        each: Role(organization=homes[each.organization], name=each.name, permissions=sorted(each.permissions))
-        for each in world.roles
+        role: Role(organization=homes[role.organization], name=role.name, permissions=sorted(role.permissions))
+        for role in world.roles
     }
-    teams: dict[Any, Team] = {each: Team(organization=homes[each.organization], name=each.name) for each in world.teams}
+    teams: dict[Any, Team] = {team: Team(organization=homes[team.organization], name=team.name) for team in world.teams}
     memberships = {
-        each: Membership(user=users[each.user], organization=homes[each.organization], is_active=each.active)
-        for each in world.memberships
+        member: Membership(user=users[member.user], organization=homes[member.organization], is_active=member.active)
+        for member in world.memberships
     }
     model = EmbeddingModel.objects.default()
     sources = {
-        each: DataSource(
-            organization=homes[each.organization],
-            name=each.name,
-            slug=each.name,
-            visibility=each.visibility,
-            owner=users[each.owner] if each.owner else None,
+        source: DataSource(
+            organization=homes[source.organization],
+            name=source.name,
+            slug=source.name,
+            visibility=source.visibility,
+            owner=users[source.owner] if source.owner else None,
             embedding_model=model,
-            deleted_at=timezone.now() if each.deleted else None,
+            deleted_at=timezone.now() if source.deleted else None,
         )
-        for each in world.sources
+        for source in world.sources
     }
-    keys = {each: _key_row(each, users, homes, sources) for each in world.keys}
+    keys = {key: _key_row(key, users, homes, sources) for key in world.keys}
     for rows in (homes, users, roles, teams, memberships, sources, keys):
         _insert(rows.values())
     for team, parent in world.parents:
@@ -191,13 +192,13 @@ def build(world: oracle.World) -> Rows:
     Team.objects.bulk_update([teams[team] for team, _ in world.parents], ["parent"])
     _insert(
         Membership.roles.through(membership=row, role=roles[role])
-        for each, row in memberships.items()
-        for role in each.roles
+        for member, row in memberships.items()
+        for role in member.roles
     )
     _insert(
         Membership.teams.through(membership=row, team=teams[team])
-        for each, row in memberships.items()
-        for team in each.teams
+        for member, row in memberships.items()
+        for team in member.teams
     )
     _insert(
         Grant(
@@ -207,10 +208,10 @@ def build(world: oracle.World) -> Rows:
             team=teams.get(grant.to),
             expires_at=_moment(grant.ends),
         )
-        for each, row in sources.items()
-        for grant in each.grants
+        for source, row in sources.items()
+        for grant in source.grants
     )
-    by_name = {each.name: row for each, row in sources.items()}
+    by_name = {source.name: row for source, row in sources.items()}
     return Rows(world, {**users, None: AnonymousUser()}, by_name, keys)
 
 
@@ -237,7 +238,7 @@ def _moment(ends: int | None) -> Any:
 
 
 def fill(sources: Iterable[DataSource]) -> None:
-    """Into each source a document, its chunk and vector, and a job."""
+    """Adds a document with a chunk and its vector, and a job, to each source."""
     sizes = {"chunk_size": 1000, "chunk_overlap": 0}
     documents = [
         Document(source=source, path="a", title="a", text="a", chunk_count=1, revision=uuid7(), **sizes)
