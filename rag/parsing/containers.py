@@ -2,7 +2,7 @@
 
 from rag.errors import ParseFailed, UnsupportedFormat
 
-from . import archives, formats
+from . import formats, zip_containers
 from .detection import OLE_MAGIC
 
 _LEGACY_STREAMS = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
@@ -20,7 +20,7 @@ def detect_container_type(content: bytes, media_type: str) -> str:
         ParseFailed: The file is damaged or protected by a password.
     """
     if media_type in formats.ZIPPED or media_type == formats.ZIP:
-        return archives.detect_zip_type(content)
+        return zip_containers.detect_zip_type(content)
     if content.startswith(OLE_MAGIC):
         return _detect_ole_type(content)
     return media_type

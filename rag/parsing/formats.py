@@ -1,7 +1,7 @@
 """Formats: MIME types, file suffixes and names for messages.
 
 A new format is named here (its type, its suffixes, and BINARY or CONVERTED), detected in `detection.py` by its first
-bytes or in `containers.py` and `archives.py` by the content of its container, and read by a function that
+bytes or in `containers.py` and `zip_containers.py` by the content of its container, and read by a function that
 `readers/__init__.py` registers.
 """
 

@@ -4,7 +4,7 @@ import re
 import secrets
 
 from rag.errors import ParseFailed
-from rag.parsing import archives, formats, markdown
+from rag.parsing import formats, markdown, zip_containers
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
@@ -35,7 +35,7 @@ def read_pdf(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a Word document, with pages if the file records them completely."""
-    archives.check_archive(content, limits)
+    zip_containers.check_archive(content, limits)
     extracted = extract(content, formats.DOCX, limits, pages=True)
     title = _clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
@@ -47,7 +47,7 @@ def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_xlsx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read an Excel workbook: a heading and a table for each sheet."""
-    archives.check_archive(content, limits)
+    zip_containers.check_archive(content, limits)
     extracted = extract(content, formats.XLSX, limits)
     return _with_title(
         markdown.parse_markdown(extracted.markdown.replace("\r", "").strip()), _clean_title(extracted.title)
@@ -56,7 +56,7 @@ def read_xlsx(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_epub(content: bytes, limits: Limits) -> ParsedDocument:
     """Read an EPUB book."""
-    archives.check_archive(content, limits)
+    zip_containers.check_archive(content, limits)
     extracted = extract(content, formats.EPUB, limits)
     return _with_title(
         markdown.parse_markdown(strip_formatting(extracted.markdown).strip()), _clean_title(extracted.title)
