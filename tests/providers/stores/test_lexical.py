@@ -13,7 +13,7 @@ from django.db import connection
 
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
-from rag.providers.stores.pgvector import filters, lexical, terms
+from rag.providers.stores.pgvector import filter_sql, lexical, terms
 from rag.providers.stores.pgvector.stemming import hash_stem, split_words, stemmer
 from rag.types import Filters, Scope
 from ragsite.postgres.models import uuid7
@@ -175,7 +175,7 @@ def test_what_was_removed_leaves_no_trace_in_the_statistics(world: World) -> Non
 
 @pytest.mark.parametrize("max_tagged", [0, 2_000])
 def test_every_filter_holds(world: World, monkeypatch: pytest.MonkeyPatch, max_tagged: int) -> None:
-    monkeypatch.setattr(filters, "_MAX_TAGGED_DOCUMENTS", max_tagged)
+    monkeypatch.setattr(filter_sql, "_MAX_TAGGED_DOCUMENTS", max_tagged)
     source = world.source()
     written(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
     other = written(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")

@@ -8,7 +8,7 @@ import pytest
 from rag.models import Chunk, Document
 from rag.providers.base import Vectors
 from rag.providers.stores.base import DocumentVersion, ScopeQuery
-from rag.providers.stores.pgvector import filters
+from rag.providers.stores.pgvector import filter_sql
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import ChunkDraft, Filters, Hit, Mode, Scope
 from tests.support.factories import World
@@ -86,7 +86,7 @@ def test_asking_for_more_than_there_is(world: World, vectors: Vectors) -> None:
 def test_filters_narrow_in_both_forms(
     world: World, vectors: Vectors, monkeypatch: pytest.MonkeyPatch, max_tagged: int
 ) -> None:
-    monkeypatch.setattr(filters, "_MAX_TAGGED_DOCUMENTS", max_tagged)
+    monkeypatch.setattr(filter_sql, "_MAX_TAGGED_DOCUMENTS", max_tagged)
     english, _ = fill(world, "en", vectors[:50], lang="en", tags=["a", "b"])
     french, french_ids = fill(world, "fr", vectors[50:100], lang="fr", tags=["c"], content_type="text/html")
     model_id = world.home.sources.all()[0].embedding_model_id

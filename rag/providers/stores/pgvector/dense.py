@@ -11,7 +11,7 @@ from rag.models.content.pgvector_tables import SourceConfig
 from rag.providers.base import Vectors
 from rag.types import Filters, Scope
 
-from .filters import NOT_DELETED, documents_with_tags, sql_conditions
+from .filter_sql import NOT_DELETED, documents_with_tags, sql_conditions
 from .vectors import table_name
 
 _EF_SEARCH = 300

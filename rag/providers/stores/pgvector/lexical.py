@@ -13,7 +13,7 @@ from rag.models.content.pgvector_tables import TERM_DIMENSIONS, SourceConfig, So
 from rag.text import languages
 from rag.types import Filters, Scope
 
-from .filters import NOT_DELETED, documents_with_tags, sql_conditions
+from .filter_sql import NOT_DELETED, documents_with_tags, sql_conditions
 from .stemming import split_words, stemmer
 
 # Above the limit of exact search, candidates are looked up by words in the order of their document frequency, until so
