@@ -5,7 +5,7 @@ from .content.originals import Original
 from .embedding_models import EmbeddingModel
 from .evaluation.calibration import Calibration
 from .evaluation.golden_questions import GoldenQuestion, QualityRun
-from .ingestion.dispatch import IngestionFairness, ModelOutage
+from .ingestion.claiming import IngestionFairness, ModelOutage
 from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
 from .ingestion.usage import Usage
 from .reembedding import Reembedding

@@ -16,10 +16,12 @@ from rag.models.content.originals import Original
 from rag.models.sources import Action, DataSource, SourceContentQuerySet, SourceType
 from ragsite.postgres.models import UUIDModel
 
-from .dispatch import IngestionFairness, ModelOutage
+from .claiming import IngestionFairness, ModelOutage
 
 
 class JobContentQuerySet(SourceContentQuerySet):
+    """Queries of jobs and job documents, which are not visible to callers who may only query their source."""
+
     def visible_to(self, caller: Caller, action: Action) -> Self:
         """Jobs are visible (VIEW) to those who may send documents to the source or manage it."""
         if action is not Action.VIEW:
@@ -29,6 +31,8 @@ class JobContentQuerySet(SourceContentQuerySet):
 
 
 class IngestionJobQuerySet(JobContentQuerySet):
+    """Queries of jobs with their progress."""
+
     def with_progress(self) -> Self:
         """Annotate total, done, failed and chunks, counted from the documents' rows."""
         return self.annotate(
@@ -40,6 +44,8 @@ class IngestionJobQuerySet(JobContentQuerySet):
 
 
 class IngestionJob(UUIDModel):
+    """A submission of documents to a data source. Its documents hold the state of the work."""
+
     class Status(models.TextChoices):
         QUEUED = "queued"
         PROCESSING = "processing"
@@ -79,7 +85,7 @@ class IngestionJob(UUIDModel):
 
 
 class Condition(models.TextChoices):
-    """The condition of an open document. It is derived from the rows and stored nowhere."""
+    """The condition of an open document, which is derived from the rows and not stored."""
 
     QUEUED = "queued", "queued: a worker will take it"
     STARVED = "starved", "starved: no worker claims documents"
@@ -88,17 +94,19 @@ class Condition(models.TextChoices):
     WAITING = "waiting", "waiting for another try"
 
 
-# Queued documents are starved when no worker has taken a document for so long.
+# Queued documents are starved if no worker has claimed a document for this long.
 _STARVED_AFTER_SECONDS = 60
-# Documents whose input is still stored, as text or as a file: they can be retried.
+# Job documents whose input is still stored, as text or as a file, so that they can be retried.
 HAS_INPUT = ~Q(text="") | Q(original__isnull=False)
-# Bytes of the text that was sent. octet_length reads no text: PostgreSQL keeps the length where it keeps the text.
+# Bytes of the text that was sent. PostgreSQL stores the length, so octet_length does not read the text.
 TEXT_BYTES = models.Func(models.F("text"), function="octet_length", output_field=models.IntegerField())
 
 
 class IngestionDocumentQuerySet(JobContentQuerySet):
+    """Queries of job documents with their condition."""
+
     def with_condition(self) -> Self:
-        """Annotate condition (empty if the document is not open) and retry_at (when a postponed one is tried next)."""
+        """Annotate condition (empty if the document is not open) and retry_at (when a waiting document is retried)."""
         state, now = IngestionDocument.State, timezone.now()
         cutoff = now - datetime.timedelta(seconds=_STARVED_AFTER_SECONDS)
         outage = ModelOutage.objects.filter(model__sources=OuterRef("source"))
@@ -120,7 +128,7 @@ class IngestionDocumentQuerySet(JobContentQuerySet):
 
 
 class IngestionDocument(UUIDModel):
-    """A document of a job: its input, its lease and its outcome."""
+    """A document of a job, with its input, its lease and its outcome."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
