@@ -1,4 +1,4 @@
-"""What is kept of what people ask, for how long, and what is left of those who are gone."""
+"""Query history and its retention, the deletion of users and organisations, and the export of personal data."""
 
 import datetime
 import io
@@ -35,62 +35,62 @@ Api = Callable[..., Client]
 SECRET = "zebra"
 
 
-def keep(world: World, history: str = "full", days: int | None = None) -> None:
+def set_history_policy(world: World, history: str = "full", days: int | None = None) -> None:
     world.home.query_history, world.home.history_days = history, days
     world.home.save()
 
 
-def reader(world: World, name: str = "member") -> queries.SourceSelection:
+def selection_of(world: World, name: str = "member") -> queries.SourceSelection:
     return queries.SourceSelection(Caller(world.users[name]))
 
 
-def ask(world: World, name: str = "member") -> None:
-    """A search and an exchange of a chat, kept as its organisation wants it."""
-    history.search(Question(SECRET, top_k=5), reader(world, name))
+def search_and_chat(world: World, name: str = "member") -> None:
+    """Records a search and a chat turn of the user, as their organisation's policy says."""
+    history.search(Question(SECRET, top_k=5), selection_of(world, name))
     turn = conversations.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
-    queries.run_to_completion(conversations.chat(turn, reader(world, name)))
+    queries.run_to_completion(conversations.chat(turn, selection_of(world, name)))
 
 
-@pytest.mark.parametrize(("kept", "texts", "talks"), [("full", [SECRET], 1), ("redacted", [""], 0), ("none", [], 0)])
-def test_an_organisation_decides_what_is_kept_of_questions(
-    world: World, kept: str, texts: list[str], talks: int
+@pytest.mark.parametrize(("policy", "texts", "chats"), [("full", [SECRET], 1), ("redacted", [""], 0), ("none", [], 0)])
+def test_the_organisations_policy_decides_what_is_stored(
+    world: World, policy: str, texts: list[str], chats: int
 ) -> None:
     ingest_text(world.source(), "a", "Zebras graze.")
-    keep(world, kept)
-    ask(world)
+    set_history_policy(world, policy)
+    search_and_chat(world)
     assert list(SearchRecord.objects.values_list("text", flat=True)) == texts
-    assert Conversation.objects.count() == talks
+    assert Conversation.objects.count() == chats
     assert all(record.results for record in SearchRecord.objects.all())
 
 
-def test_the_contracts_hold_whatever_is_kept(api: Api, live_world: World) -> None:
-    """Search service, 1 and 2; v3, 2.3: there is a query_id and a conversationId in every answer."""
+def test_the_contracts_are_met_under_every_history_policy(api: Api, live_world: World) -> None:
+    """Search service, 1 and 2; v3, 2.3: every answer has a query_id or a conversationId."""
     ingest_text(live_world.source(), "a", "Zebras graze.")
     member = api("member")
     body = {"messages": [{"role": "user", "content": "Where do zebras graze?"}], "useRag": True}
-    earlier = member.post("/api/v1/search", {"query": SECRET}).body["query_id"]
-    for kept, status, text in (("redacted", 200, ""), ("none", 404, None)):
-        keep(live_world, kept)
-        found = member.post("/api/v1/search", {"query": SECRET}).body
-        assert found["total_results"] == 1
-        for each in (found["query_id"], earlier):
-            again = member.get(f"/api/v1/search/{each}")
-            assert (again.status, again.body.get("query_text")) == (status, text)
+    earlier_id = member.post("/api/v1/search", {"query": SECRET}).body["query_id"]
+    for policy, status, text in (("redacted", 200, ""), ("none", 404, None)):
+        set_history_policy(live_world, policy)
+        search = member.post("/api/v1/search", {"query": SECRET}).body
+        assert search["total_results"] == 1
+        for query_id in (search["query_id"], earlier_id):
+            stored_search = member.get(f"/api/v1/search/{query_id}")
+            assert (stored_search.status, stored_search.body.get("query_text")) == (status, text)
         chat = member.post("/api/chat", body)
         assert chat.body["ragSources"][0]["text"] == "Zebras graze."
-        identifier = chat.body["data"]["conversationId"]
-        next_turn = member.post("/api/chat", {**body, "conversationId": identifier})
-        assert (next_turn.status, next_turn.body["data"]["conversationId"]) == (200, identifier)
+        conversation_id = chat.body["data"]["conversationId"]
+        next_turn = member.post("/api/chat", {**body, "conversationId": conversation_id})
+        assert (next_turn.status, next_turn.body["data"]["conversationId"]) == (200, conversation_id)
         assert member.post("/api/chat", {**body, "conversationId": "x"}).status == 404
     assert not Conversation.objects.exists()
 
 
-def test_of_several_organisations_the_strictest_counts(world: World, settings: Any) -> None:
+def test_the_strictest_policy_of_a_users_organisations_applies(world: World, settings: Any) -> None:
     settings.RAG_HISTORY_RETENTION_DAYS = 30
     member = world.users["member"]
     assert retention_for(member).days == 30
     membership = add_member(user=member, organization=world.abroad)
-    keep(world, "redacted", 40)
+    set_history_policy(world, "redacted", 40)
     world.abroad.query_history = "none"
     world.abroad.save()
     assert (retention_for(member).history, retention_for(member).days) == (QueryHistory.NONE, 30)
@@ -99,54 +99,56 @@ def test_of_several_organisations_the_strictest_counts(world: World, settings: A
     assert (retention_for(member).history, retention_for(member).days) == (QueryHistory.REDACTED, 40)
     member.is_active = False
     member.save()
-    assert retention_for(member).history == QueryHistory.NONE, "of those that somebody belonged to, once there is none"
+    assert retention_for(member).history == QueryHistory.NONE, "without an active membership, the former ones count"
     settings.RAG_HISTORY_RETENTION_DAYS = 0
     assert retention_for(User.objects.create_user("nobody@example.org")).days is None
 
 
-def test_every_night_what_is_too_old_is_forgotten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expired_history_is_deleted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_retention, "_BATCH_SIZE", 2)
     ingest_text(world.source(), "a", "Zebras graze.")
-    keep(world, days=10)
+    set_history_policy(world, days=10)
     for _ in range(3):
-        ask(world)
+        search_and_chat(world)
     old = timezone.now() - datetime.timedelta(days=11)
     SearchRecord.objects.update(created_at=old)
     Conversation.objects.update(updated_at=old)
-    ask(world)
-    ask(world, "foreigner")
+    search_and_chat(world)
+    search_and_chat(world, "foreigner")
     history_retention.delete_expired_history()
     assert (SearchRecord.objects.count(), Conversation.objects.count()) == (2, 2)
-    keep(world, "redacted", 10)
+    set_history_policy(world, "redacted", 10)
     history_retention.delete_expired_history()
     assert set(SearchRecord.objects.values_list("user__email", "text")) == {
         ("member@home.example", ""),
         ("foreigner@abroad.example", SECRET),
     }
     assert Conversation.objects.get().user == world.users["foreigner"]
-    keep(world, "none")
+    set_history_policy(world, "none")
     history_retention.delete_expired_history()
     assert SearchRecord.objects.get().user == world.users["foreigner"]
 
 
 def files(folder: Path) -> list[Path]:
-    return [each for each in folder.rglob("*") if each.is_file()]
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def occurrences(*needles: object) -> dict[str, list[str]]:
-    """The rows of any table that hold any of these, as text."""
-    found = {}
+    """For each table, the rows that contain any of the needles, as text."""
+    rows_by_table = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
-            condition = " OR ".join(["strpos(each::text, %s) > 0"] * len(needles))
-            cursor.execute(f'SELECT each::text FROM "{table}" AS each WHERE {condition}', [str(n) for n in needles])
+            condition = " OR ".join(["strpos(whole_row::text, %s) > 0"] * len(needles))
+            cursor.execute(
+                f'SELECT whole_row::text FROM "{table}" AS whole_row WHERE {condition}', [str(n) for n in needles]
+            )
             if rows := [row for (row,) in cursor.fetchall()]:
-                found[table] = rows
-    return found
+                rows_by_table[table] = rows
+    return rows_by_table
 
 
-def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
-    """Searches, chats, keys, tokens and names; what they sent stays, their personal sources unread."""
+def test_deleting_a_user_deletes_their_personal_data(world: World) -> None:
+    """Searches, chats, keys, tokens and names. Documents stay; nobody else may read their personal sources."""
     root = browser(User.objects.create_superuser("root@platform.example"))
     member = world.users["member"]
     world.key("member")
@@ -159,7 +161,7 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
         options=inputs.default_chunking_options(),
         actor=member,
     )
-    ask(world)
+    search_and_chat(world)
     client = browser(member)
     client.post("/api/auth/token", {"email": member.email, "password": PASSWORD}, "application/json", secure=True)
     root.post(f"/admin/accounts/user/{member.pk}/change/", {"email": member.email, "name": "N"}, secure=True)
@@ -168,8 +170,7 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
     assert "1 api keys" in page.content.decode()
     reply = root.post(f"/admin/accounts/user/{member.pk}/delete/", {"post": "yes"}, secure=True)
     assert reply.status_code == 302, reply.content.decode()
-    left = occurrences(member.email)
-    assert left == {}
+    assert occurrences(member.email) == {}
     assert set(occurrences(member.pk)) <= {"accounts_auditevent", "django_admin_log"}
     events = AuditEvent.objects.filter(actor_id=member.pk)
     assert set(events.values_list("actor_email", "address")) == {(pseudonym_of(member.pk), None)}
@@ -185,8 +186,8 @@ def test_a_deleted_user_is_gone_from_everything(world: World) -> None:
             assert not DataSource.objects.visible_to(Caller(user), Action.QUERY).filter(pk=source.pk).exists()
 
 
-def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_files: Path) -> None:
-    """In no table, and no file; but in the audit trail, which says that there was one."""
+def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, stored_files: Path) -> None:
+    """From all tables except the audit trail, and from the file storage."""
     world = live_world
     source = world.source("papers", visibility=Visibility.TEAM)
     Grant.objects.create(source=source, team=world.home.teams.get())
@@ -208,7 +209,9 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
     assert "2 documents" in root.get(f"{address}/delete/", secure=True).content.decode()
     assert root.post(f"{address}/delete/", {"post": "yes"}, secure=True).status_code == 302
     assert not DataSource.objects.visible_to(Caller(world.users["owner"]), Action.VIEW).exists()
-    assert root.get(f"{address}/change/", secure=True).status_code == 302, "it does not exist any more"
+    assert root.get(f"{address}/change/", secure=True).status_code == 302, (
+        "the page redirects, because the organisation no longer exists"
+    )
     for _ in range(5):
         deletion.purge_deleted()
     ids = [world.home.pk, source.pk, job.pk]
@@ -216,34 +219,35 @@ def test_of_a_deleted_organisation_nothing_is_left(live_world: World, stored_fil
     assert not files(stored_files)
     assert service is not None
     assert not User.objects.filter(pk=service.pk).exists()
-    assert User.objects.filter(pk=world.users["owner"].pk).exists(), "people may belong to others"
+    assert User.objects.filter(pk=world.users["owner"].pk).exists(), "users may belong to other organisations"
     assert list(DataSource.objects.values_list("slug", flat=True)) == ["abroad"]
     event = AuditEvent.objects.get(kind="organization", action="deleted")
     assert (event.object_id, event.actor_email) == (str(world.home.pk), "root@platform.example")
 
 
-def test_a_person_gets_everything_that_is_kept_about_them(world: World, tmp_path: Path) -> None:
-    """And nothing of anybody else, nor a secret."""
+def test_export_user_writes_all_data_about_a_person(world: World, tmp_path: Path) -> None:
+    """The file contains no secrets and no data of other people."""
     ingest_text(world.source(), "a", "Zebras graze.")
     issued = world.key("member")
-    ask(world)
+    search_and_chat(world)
     SearchRecord.objects.create(user=world.users["owner"], text="not theirs", time_ms=1)
     file = tmp_path / "member.json"
     call_command("export_user", "MEMBER@home.example", str(file), stdout=io.StringIO())
     content = file.read_text()
-    told = json.loads(content)
-    assert told["profile"][0]["email"] == "member@home.example"
-    assert told["memberships"][0]["roles"] == ["member"]
-    assert told["api_keys"][0]["prefix"] == issued.key.prefix
-    assert told["searches"][0]["text"] == SECRET
-    assert told["conversations"][0]["messages"][0]["content"] == SECRET
-    assert {"created", "exported"} <= {event["action"] for event in told["audit_events"]}
+    export = json.loads(content)
+    assert export["profile"][0]["email"] == "member@home.example"
+    assert export["memberships"][0]["roles"] == ["member"]
+    assert export["api_keys"][0]["prefix"] == issued.key.prefix
+    assert export["searches"][0]["text"] == SECRET
+    assert export["conversations"][0]["messages"][0]["content"] == SECRET
+    assert {"created", "exported"} <= {event["action"] for event in export["audit_events"]}
     for hidden in (issued.secret, issued.key.hash, world.users["member"].password, "not theirs", "owner@"):
         assert hidden not in content
     assert file.stat().st_mode & 0o777 == 0o600
-    for again in ("member@home.example", "nobody@home.example"):
+    # The file exists already; the second user does not exist.
+    for email in ("member@home.example", "nobody@home.example"):
         with pytest.raises(CommandError):
-            call_command("export_user", again, str(file))
+            call_command("export_user", email, str(file))
 
 
 def test_the_admin_exports_one_person_at_a_time(world: World) -> None:
@@ -259,12 +263,11 @@ def test_the_admin_exports_one_person_at_a_time(world: World) -> None:
     assert browser(owner).post(page, form, secure=True).status_code == 403
 
 
-def test_no_table_is_left_out_of_thought() -> None:
-    """A new model that belongs to a user must be thought of in the export
-    (rag/services/maintenance/personal_data.py)."""
-    known = {"Membership", "ApiKey", "DataSource", "Grant", "SearchRecord", "Conversation", "IngestionJob"}
-    # Who began something is noted beside it, and is no more than that.
-    notes = {"Reembedding", "GoldenQuestion"}
-    ours = [model for app in ("accounts", "orgs", "rag") for model in apps.get_app_config(app).get_models()]
-    naming = {model.__name__ for model in ours for field in model._meta.fields if field.related_model is User}
-    assert naming == known | notes
+def test_every_model_with_a_user_is_considered_in_the_export() -> None:
+    """A new model with a foreign key to a user must be considered in rag/services/maintenance/personal_data.py."""
+    exported = {"Membership", "ApiKey", "DataSource", "Grant", "SearchRecord", "Conversation", "IngestionJob"}
+    # These only record who started something.
+    not_exported = {"Reembedding", "GoldenQuestion"}
+    models = [model for app in ("accounts", "orgs", "rag") for model in apps.get_app_config(app).get_models()]
+    with_user = {model.__name__ for model in models for field in model._meta.fields if field.related_model is User}
+    assert with_user == exported | not_exported

@@ -1,4 +1,4 @@
-"""Guessed passwords and the second factor, in the admin and at POST /api/auth/token (docs/security.md)."""
+"""Locks after failed sign-ins, and the second factor, in the admin and at POST /api/auth/token (docs/security.md)."""
 
 import time
 from typing import Any
@@ -16,10 +16,10 @@ from accounts.sign_in import second_factor
 from ragsite.http.client_address import parse_address, rate_limit_key
 from tests.support.factories import PASSWORD, World
 
-HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
+LOCAL_IP, OTHER_IP = "127.0.0.1", "127.0.0.2"
 
 
-def token(email: str, password: str = PASSWORD, *, address: str = HERE, **fields: str) -> Any:
+def request_token(email: str, password: str = PASSWORD, *, address: str = LOCAL_IP, **fields: str) -> Any:
     body = {"email": email, "password": password, **fields}
     return Client().post("/api/auth/token", body, content_type="application/json", REMOTE_ADDR=address)
 
@@ -29,8 +29,8 @@ def sign_in(email: str, password: str = PASSWORD, *, client: Client | None = Non
     return (client or Client()).post("/admin/login/", values)
 
 
-def code(user: User, *, steps: int = 0) -> str:
-    """What the authenticator app shows, so many steps from now. Each code works once."""
+def current_totp(user: User, *, steps: int = 0) -> str:
+    """The code that the authenticator app shows that many steps from now. Each code works once."""
     device = TOTPDevice.objects.get(user=user)
     totp = TOTP(device.bin_key, device.step, device.t0, device.digits)
     totp.time = time.time() + steps * device.step
@@ -54,59 +54,57 @@ def enrolled(staff: User) -> User:
 @pytest.fixture
 def five_failures(staff: User) -> User:
     for _ in range(4):
-        assert token(staff.email, "wrong").status_code == 401
-    assert token(staff.email.upper(), "wrong").status_code == 429
+        assert request_token(staff.email, "wrong").status_code == 401
+    assert request_token(staff.email.upper(), "wrong").status_code == 429
     return staff
 
 
-def test_five_failures_lock_the_account_for_the_address_alone(five_failures: User, world: World) -> None:
-    """However the account is spelt, whatever the browser calls itself, and in the admin as well. The right password
-    does not help; from elsewhere it does, and other accounts are open from here."""
-    locked = token(five_failures.email)
+def test_five_failures_lock_the_account_for_one_ip_address(five_failures: User, world: World) -> None:
+    """The lock applies to the API and the admin, to every spelling of the email and even to the right password. It
+    applies neither to other IP addresses nor to other accounts."""
+    locked = request_token(five_failures.email)
     assert (locked.status_code, set(locked.json())) == (429, {"error", "message", "details"})
     assert 0 < int(locked["Retry-After"]) <= 15 * 60
     page = sign_in(five_failures.email)
     assert (page.status_code, "Retry-After" in page) == (429, True)
     assert b"release the lock" in page.content
-    assert token(five_failures.email, address=ELSEWHERE).status_code == 200
-    assert token(world.users["member"].email).status_code == 200
+    assert request_token(five_failures.email, address=OTHER_IP).status_code == 200
+    assert request_token(world.users["member"].email).status_code == 200
 
 
-def test_a_lock_ends_by_itself_and_attempts_do_not_prolong_it(five_failures: User, settings: Any) -> None:
+def test_a_lock_expires_and_is_not_prolonged_by_attempts(five_failures: User, settings: Any) -> None:
     before = AccessAttempt.objects.get().attempt_time
-    token(five_failures.email)
+    request_token(five_failures.email)
     assert AccessAttempt.objects.get().attempt_time == before
     AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME)
-    assert token(five_failures.email).status_code == 200
+    assert request_token(five_failures.email).status_code == 200
 
 
-def test_a_success_forgets_the_failures(staff: User) -> None:
+def test_a_successful_sign_in_resets_the_failures(staff: User) -> None:
     for _ in range(2):
         for _ in range(4):
-            assert token(staff.email, "wrong").status_code == 401
-        assert token(staff.email).status_code == 200
+            assert request_token(staff.email, "wrong").status_code == 401
+        assert request_token(staff.email).status_code == 200
 
 
 def test_an_unknown_account_locks_like_a_known_one(world: World) -> None:
-    unknown = [token("nobody@home.example", "wrong") for _ in range(5)]
-    known = [token(world.users["member"].email, "wrong") for _ in range(5)]
+    unknown = [request_token("nobody@home.example", "wrong") for _ in range(5)]
+    known = [request_token(world.users["member"].email, "wrong") for _ in range(5)]
     assert [reply.status_code for reply in unknown] == [reply.status_code for reply in known]
     assert unknown[-1].json() == known[-1].json()
 
 
-def test_an_address_that_tries_many_accounts_is_locked_and_an_own_account_does_not_help(
-    world: World, settings: Any
-) -> None:
+def test_an_ip_address_is_locked_after_failures_with_many_accounts(world: World, settings: Any) -> None:
     settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP = 6
     for number in range(5):
-        assert token(f"somebody-{number}@home.example", "wrong").status_code == 401
-    assert token(world.users["foreigner"].email).status_code == 200, "the guesser's own"
-    assert token("somebody-6@home.example", "wrong").status_code == 429
-    assert token(world.users["foreigner"].email).status_code == 429
-    assert token(world.users["foreigner"].email, address=ELSEWHERE).status_code == 200
+        assert request_token(f"somebody-{number}@home.example", "wrong").status_code == 401
+    assert request_token(world.users["foreigner"].email).status_code == 200, "a success does not reset the failures"
+    assert request_token("somebody-6@home.example", "wrong").status_code == 429
+    assert request_token(world.users["foreigner"].email).status_code == 429
+    assert request_token(world.users["foreigner"].email, address=OTHER_IP).status_code == 200
 
 
-def test_an_address_is_not_what_a_header_says(staff: User) -> None:
+def test_headers_do_not_change_the_counted_address(staff: User) -> None:
     for number in range(5):
         headers = {"X-Forwarded-For": f"203.0.113.{number}", "User-Agent": f"browser {number}"}
         body = {"email": staff.email, "password": "wrong"}
@@ -124,7 +122,7 @@ def test_an_address_is_not_what_a_header_says(staff: User) -> None:
         ("", None),
     ],
 )
-def test_what_failures_are_counted_for(address: str, counted: str | None) -> None:
+def test_the_address_that_failures_are_counted_for(address: str, counted: str | None) -> None:
     assert rate_limit_key(parse_address(address)) == counted
 
 
@@ -135,21 +133,21 @@ def test_an_administrator_sees_and_releases_a_lock(five_failures: User) -> None:
     page = client.get("/admin/axes/accessattempt/").content.decode()
     assert five_failures.email in page
     assert "wrong" not in page
-    chosen = {"action": "delete_selected", "_selected_action": AccessAttempt.objects.get().pk, "post": "yes"}
-    assert client.post("/admin/axes/accessattempt/", chosen).status_code == 302
-    assert token(five_failures.email).status_code == 200
+    form = {"action": "delete_selected", "_selected_action": AccessAttempt.objects.get().pk, "post": "yes"}
+    assert client.post("/admin/axes/accessattempt/", form).status_code == 302
+    assert request_token(five_failures.email).status_code == 200
 
 
-def test_what_was_typed_is_not_kept(staff: User) -> None:
+def test_typed_values_are_not_stored(staff: User) -> None:
     sign_in(staff.email, "a mistyped secret", code="123456")
     row = AccessAttempt.objects.get()
     assert not any(word in f"{row.get_data} {row.post_data}" for word in ("mistyped", "123456", staff.email))
 
 
-# The second factor.
+# The second factor
 
 
-def test_setting_it_up(staff: User) -> None:
+def test_setting_up_the_second_factor(staff: User) -> None:
     client = Client()
     client.force_login(staff)
     page = client.get("/admin/second-factor/").content.decode()
@@ -158,30 +156,30 @@ def test_setting_it_up(staff: User) -> None:
     wrong = client.post("/admin/second-factor/", {"action": "confirm", "code": "000000"})
     assert not second_factor.has_second_factor(staff), wrong
     TOTPDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
-    page = client.post("/admin/second-factor/", {"action": "confirm", "code": code(staff)}).content.decode()
+    page = client.post("/admin/second-factor/", {"action": "confirm", "code": current_totp(staff)}).content.decode()
     recovery = page.partition("<pre>")[2].partition("</pre>")[0].split()
     assert len(set(recovery)) == 10
-    assert not StaticToken.objects.filter(token__in=recovery).exists(), "kept as digests"
-    assert client.get("/admin/").status_code == 200, "this session has shown a code"
+    assert not StaticToken.objects.filter(token__in=recovery).exists(), "recovery codes are stored hashed"
+    assert client.get("/admin/").status_code == 200, "this session has entered a code"
     assert TOTPDevice.objects.get().key not in client.get("/admin/second-factor/").content.decode()
     assert sign_in(staff.email, code=recovery[0]).status_code == 302
-    assert sign_in(staff.email, code=recovery[0]).status_code == 200, "each works once"
+    assert sign_in(staff.email, code=recovery[0]).status_code == 200, "each code works once"
 
 
-def test_who_has_one_must_give_it(enrolled: User) -> None:
+def test_an_enrolled_user_must_enter_a_code(enrolled: User) -> None:
     client = Client()
     assert b"has a second factor" in sign_in(enrolled.email, client=client).content
     assert b"not right" in sign_in(enrolled.email, client=client, code="000000").content
     assert client.get("/admin/").status_code == 302
     TOTPDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
-    shown = code(enrolled)
-    assert sign_in(enrolled.email, client=client, code=shown).status_code == 302
+    current_code = current_totp(enrolled)
+    assert sign_in(enrolled.email, client=client, code=current_code).status_code == 302
     assert client.get("/admin/").status_code == 200
-    assert b"not right" in sign_in(enrolled.email, code=shown).content, "a code works once"
+    assert b"not right" in sign_in(enrolled.email, code=current_code).content, "a code works once"
 
 
-def test_a_session_without_the_code_opens_nothing(enrolled: User) -> None:
-    """As one that was begun before it was set up, or in another browser."""
+def test_a_session_without_a_code_opens_no_page(enrolled: User) -> None:
+    """Such as a session that began before the second factor was set up."""
     client = Client()
     client.force_login(enrolled)
     for path in ("/admin/", "/admin/rag/datasource/", "/admin/second-factor/", "/admin/password_change/"):
@@ -190,62 +188,62 @@ def test_a_session_without_the_code_opens_nothing(enrolled: User) -> None:
     assert second_factor.has_second_factor(enrolled)
 
 
-def test_tokens_ask_for_it_too(enrolled: User) -> None:
-    assert token(enrolled.email).status_code == 401
-    assert token(enrolled.email, code="000000").status_code == 401
+def test_the_token_endpoint_requires_a_code(enrolled: User) -> None:
+    assert request_token(enrolled.email).status_code == 401
+    assert request_token(enrolled.email, code="000000").status_code == 401
     TOTPDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
-    assert set(token(enrolled.email, code=code(enrolled)).json()) == {"access", "refresh"}
+    assert set(request_token(enrolled.email, code=current_totp(enrolled)).json()) == {"access", "refresh"}
 
 
-def test_guessed_codes_lock_as_guessed_passwords_do(enrolled: User) -> None:
-    replies = [token(enrolled.email, code="000000").status_code for _ in range(5)]
+def test_wrong_codes_lock_the_account_like_wrong_passwords(enrolled: User) -> None:
+    replies = [request_token(enrolled.email, code="000000").status_code for _ in range(5)]
     assert replies == [401, 401, 401, 401, 429]
-    assert TOTPDevice.objects.get().throttling_failure_count == 1, "and are looked at ever more seldom"
+    assert TOTPDevice.objects.get().throttling_failure_count == 1, "further codes are throttled and not checked"
 
 
-def test_required_leads_to_setting_it_up_and_opens_nothing_else(staff: User, settings: Any) -> None:
+def test_a_required_second_factor_must_be_set_up_first(staff: User, settings: Any) -> None:
     settings.RAG_STAFF_OTP = "required"
     client = Client()
     assert sign_in(staff.email, client=client).status_code == 302
     for path in ("/admin/", "/admin/rag/datasource/", "/admin/jsi18n/"):
         assert client.get(path, follow=True).request["PATH_INFO"] == "/admin/second-factor/", path
-    assert token(staff.email).status_code == 403
-    done = client.post("/admin/second-factor/", {"action": "confirm", "code": code(staff)})
-    assert (done.status_code, client.get("/admin/").status_code) == (200, 200)
+    assert request_token(staff.email).status_code == 403
+    confirmation = client.post("/admin/second-factor/", {"action": "confirm", "code": current_totp(staff)})
+    assert (confirmation.status_code, client.get("/admin/").status_code) == (200, 200)
 
 
-def test_off_asks_nobody(enrolled: User, settings: Any) -> None:
+def test_nobody_needs_a_code_if_the_second_factor_is_off(enrolled: User, settings: Any) -> None:
     settings.RAG_STAFF_OTP = "off"
     client = Client()
     assert sign_in(enrolled.email, client=client).status_code == 302
     assert client.get("/admin/").status_code == 200
     assert client.get("/admin/second-factor/").status_code == 404
-    assert token(enrolled.email).status_code == 200
+    assert request_token(enrolled.email).status_code == 200
 
 
-def test_a_superuser_removes_a_lost_device_and_nobody_else_does(enrolled: User) -> None:
+def test_only_a_superuser_removes_a_lost_device(enrolled: User) -> None:
     root = User.objects.create_superuser("root@home.example", "x")
     other = User.objects.create_user("other@home.example", "x", is_staff=True)
-    chosen = {"action": "remove_second_factor", "_selected_action": str(enrolled.pk)}
-    for user, left in ((other, True), (root, False)):
+    form = {"action": "remove_second_factor", "_selected_action": str(enrolled.pk)}
+    for user, is_enrolled in ((other, True), (root, False)):
         client = Client()
         client.force_login(user)
-        client.post("/admin/accounts/user/", chosen)
-        assert second_factor.has_second_factor(enrolled) == left
+        client.post("/admin/accounts/user/", form)
+        assert second_factor.has_second_factor(enrolled) == is_enrolled
     assert sign_in(enrolled.email).status_code == 302
 
 
-def test_removing_ones_own_takes_a_code(enrolled: User) -> None:
+def test_removing_ones_own_device_requires_a_code(enrolled: User) -> None:
     client = Client()
-    sign_in(enrolled.email, client=client, code=code(enrolled))
+    sign_in(enrolled.email, client=client, code=current_totp(enrolled))
     client.post("/admin/second-factor/", {"action": "remove", "code": "000000"})
     assert second_factor.has_second_factor(enrolled)
     TOTPDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
-    client.post("/admin/second-factor/", {"action": "remove", "code": code(enrolled, steps=1)})
+    client.post("/admin/second-factor/", {"action": "remove", "code": current_totp(enrolled, steps=1)})
     assert not second_factor.has_second_factor(enrolled)
 
 
-def test_keys_of_authenticators_are_on_no_page(enrolled: User) -> None:
+def test_no_page_shows_authenticator_keys(enrolled: User) -> None:
     client = Client()
     client.force_login(User.objects.create_superuser("root@home.example", "x"))
     assert client.get("/admin/otp_totp/totpdevice/").status_code == 404
@@ -253,37 +251,37 @@ def test_keys_of_authenticators_are_on_no_page(enrolled: User) -> None:
     assert key not in client.get(f"/admin/accounts/user/{enrolled.pk}/change/").content.decode()
 
 
-# Who is who.
+# Email addresses and passwords
 
 
 @pytest.mark.parametrize(
-    "twin",
+    "spelling",
     ["Owner@Home.example", " owner@home.example", "ｏwner@home.example", "owner@ｈome.example", "owner@home。example"],
 )
-def test_addresses_that_look_alike_are_one(world: World, twin: str) -> None:
-    assert User.objects.normalize_email(twin) == "owner@home.example"
-    assert token(twin).status_code == 200
+def test_email_addresses_are_normalised(world: World, spelling: str) -> None:
+    assert User.objects.normalize_email(spelling) == "owner@home.example"
+    assert request_token(spelling).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "twin", ["оwner@home.example", "ow\u200bner@home.example", "owner\u202e@home.example", "ownér@x.y"]
+    "spelling", ["оwner@home.example", "ow\u200bner@home.example", "owner\u202e@home.example", "ownér@x.y"]
 )
-def test_letters_of_other_scripts_make_no_account(world: World, twin: str) -> None:
-    """A Cyrillic о, a character of no width, one that turns the direction."""
+def test_email_addresses_with_other_scripts_are_rejected(world: World, spelling: str) -> None:
+    """A Cyrillic о, a zero-width space, a right-to-left override, and an accent."""
     with pytest.raises(ValueError, match="Latin letters"):
-        User.objects.create_user(twin, "x")
+        User.objects.create_user(spelling, "x")
     client = Client()
     client.force_login(User.objects.create_superuser("root@home.example", "x"))
-    values = {"email": twin, "usable_password": "false"}
+    values = {"email": spelling, "usable_password": "false"}
     assert client.post("/admin/accounts/user/add/", values).status_code == 200
-    assert not User.objects.filter(email=User.objects.normalize_email(twin)).exists()
+    assert not User.objects.filter(email=User.objects.normalize_email(spelling)).exists()
 
 
-def test_a_domain_of_other_scripts_shows_what_it_is(world: World) -> None:
+def test_a_domain_in_another_script_is_stored_in_punycode(world: World) -> None:
     assert User.objects.create_user("owner@hоme.example", "x").email == "owner@xn--hme-sed.example"
 
 
-def test_every_form_that_sets_a_password_looks_at_it(world: World) -> None:
+def test_every_form_that_sets_a_password_validates_it(world: World) -> None:
     root = User.objects.create_superuser("root@home.example", "x")
     client = Client()
     client.force_login(root)

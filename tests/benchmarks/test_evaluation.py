@@ -1,4 +1,4 @@
-"""The evaluation's own arithmetic and reading: figures that everything else is judged by."""
+"""The evaluation's measures, reading of sets, and reports."""
 
 import json
 from pathlib import Path
@@ -15,12 +15,12 @@ from benchmarks.eval.reporting.figures import Figures
 from benchmarks.eval.runner import library
 
 
-def test_ndcg_is_that_of_beir() -> None:
-    """Linear gain over log2(rank + 1); the ideal counts all that is judged, found or not."""
+def test_ndcg_equals_the_definition_of_beir() -> None:
+    """Linear gain over log2(rank + 1). The ideal includes judged documents that were not found."""
     grades = {"a": 3.0, "b": 1.0, "c": 2.0}
     ideal = 3 / 1 + 2 / 1.584962500721156 + 1 / 2
-    found = 1 / 1 + 3 / 2
-    assert measures.ndcg(["b", "x", "a"], grades) == pytest.approx(found / ideal)
+    gain = 1 / 1 + 3 / 2
+    assert measures.ndcg(["b", "x", "a"], grades) == pytest.approx(gain / ideal)
     assert measures.ndcg(["a", "c", "b"], grades) == pytest.approx(1)
     assert measures.ndcg(["x"] * 10 + ["a"], grades) == 0
 
@@ -45,9 +45,9 @@ def test_calibration_error_and_risk() -> None:
     assert measures.coverage_risk(scores, labels) == [(0.5, 0.25), (1.0, 0.5)]
 
 
-def test_characters_count_once_however_often_they_were_found() -> None:
-    found = measures.overlap([("t", 0, 10), ("t", 5, 15), ("u", 0, 5)], [("t", 10, 30)])
-    assert found == {"recall": 5 / 20, "precision": 5 / 20, "iou": 5 / 35}
+def test_characters_of_overlapping_passages_count_once() -> None:
+    figures = measures.overlap([("t", 0, 10), ("t", 5, 15), ("u", 0, 5)], [("t", 10, 30)])
+    assert figures == {"recall": 5 / 20, "precision": 5 / 20, "iou": 5 / 35}
 
 
 def write(folder: Path, name: str, *lines: str, end: str = "\n") -> None:
@@ -55,9 +55,9 @@ def write(folder: Path, name: str, *lines: str, end: str = "\n") -> None:
     (folder / name).write_bytes("".join(line + end for line in lines).encode())
 
 
-def test_odd_lines_become_notes(tmp_path: Path) -> None:
-    """A heading, Windows line ends, a byte-order mark, ids of other types, NUL, what is empty, doubled or broken."""
-    place = tmp_path / "retrieval" / "odd"
+def test_invalid_lines_are_skipped_and_noted(tmp_path: Path) -> None:
+    """A heading, Windows line ends, a byte-order mark, ids that are numbers, NUL; empty, repeated and broken lines."""
+    path = tmp_path / "retrieval" / "odd"
     texts: list[dict[str, Any]] = [
         {"id": 1, "text": "one\u2028line"},
         {"id": "1", "text": "again"},
@@ -65,40 +65,40 @@ def test_odd_lines_become_notes(tmp_path: Path) -> None:
         {"id": "../x?y#z", "title": "T", "text": "nul \0 and half \ud800"},
         {"id": "none", "text": " "},
     ]
-    write(place, "corpus.jsonl", *(json.dumps(text, ensure_ascii="\ud800" in text["text"] if text["text"] else True)
+    write(path, "corpus.jsonl", *(json.dumps(text, ensure_ascii="\ud800" in text["text"] if text["text"] else True)
                                    for text in texts), "{broken", "", end="\r\n")  # fmt: skip
-    write(place, "queries.jsonl", "\ufeff" + json.dumps({"id": "q1", "text": "one?"}),
+    write(path, "queries.jsonl", "\ufeff" + json.dumps({"id": "q1", "text": "one?"}),
           json.dumps({"id": "q2", "text": ""}), json.dumps({"id": "q3", "text": "unjudged"}))  # fmt: skip
-    write(place, "qrels.tsv", "query-id\tcorpus-id\tscore", "q1\t1\t2", "q1\tghost\t1", "q1\ttwo\t0", "q2\t1\t1", "odd",
+    write(path, "qrels.tsv", "query-id\tcorpus-id\tscore", "q1\t1\t2", "q1\tghost\t1", "q1\ttwo\t0", "q2\t1\t1", "odd",
           end="\r\n")  # fmt: skip
-    found = sets.retrieval(tmp_path, "odd")
-    assert [(text.id, text.title, text.text) for text in found.texts] == [
+    dataset = sets.retrieval(tmp_path, "odd")
+    assert [(text.id, text.title, text.text) for text in dataset.texts] == [
         ("1", "", "one\u2028line"), ("two", "only a title", "only a title"), ("../x?y#z", "T", "nul   and half ?")
     ]  # fmt: skip
-    assert found.questions == {"q1": "one?"}
-    assert found.grades["q1"] == {"1": 2.0, "ghost": 1.0}
-    assert sum(found.notes.values()) == 8
+    assert dataset.questions == {"q1": "one?"}
+    assert dataset.grades["q1"] == {"1": 2.0, "ghost": 1.0}
+    assert sum(dataset.notes.values()) == 8
     assert sets.names(tmp_path, "chunking") == []
 
 
-def test_every_id_has_a_path_of_its_own() -> None:
+def test_each_id_has_a_unique_path() -> None:
     ids = ["", "a", "A", "a/b", "a%2Fb", "../../etc", "ü", "x" * 5000, "x" * 5001, "white space\n"]
-    paths = {library._path(each) for each in ids}
+    paths = {library._path(name) for name in ids}
     assert len(paths) == len(ids)
     assert all(path.isprintable() and 0 < len(path) < 200 and "/" not in path for path in paths)
 
 
-def test_a_fall_beyond_the_tolerance_is_told() -> None:
-    kept = {"a": 0.5, "b": 0.5, "c": 0.5}
-    assert guard.falls(kept, {"a": 0.49, "b": 0.4899, "d": 0.1}) == [
+def test_a_drop_beyond_the_tolerance_is_reported() -> None:
+    baseline = {"a": 0.5, "b": 0.5, "c": 0.5}
+    assert guard.falls(baseline, {"a": 0.49, "b": 0.4899, "d": 0.1}) == [
         "b was 0.5000 and is 0.4899.",
         "c was 0.5000 and is not measured any more.",
     ]
 
 
-def test_a_set_that_fails_is_named_and_the_rest_is_written(tmp_path: Path) -> None:
-    said: list[str] = []
-    figures = Figures(tmp_path / "new" / "out.json", said.append)
+def test_a_failed_set_is_reported_and_the_others_are_written(tmp_path: Path) -> None:
+    messages: list[str] = []
+    figures = Figures(tmp_path / "new" / "out.json", messages.append)
     with figures.part("retrieval/broken"):
         raise ValueError("no corpus")
     with figures.part("answer_grounding/good"):
@@ -106,7 +106,7 @@ def test_a_set_that_fails_is_named_and_the_rest_is_written(tmp_path: Path) -> No
     written = json.loads((tmp_path / "new" / "out.json").read_text())
     assert written["failures"] == [{"set": "retrieval/broken", "error": "ValueError: no corpus"}]
     assert written["answer_grounding"]["good"]["auc"] == 1
-    assert "broken" in said[0]
+    assert "broken" in messages[0]
 
 
 def test_plots_are_svg(tmp_path: Path) -> None:
@@ -114,6 +114,6 @@ def test_plots_are_svg(tmp_path: Path) -> None:
     figures["retrieval"]["a & b"] = {"dense": {"ndcg10": 0.5}, "rerank": {"ndcg10": 0.7}}
     figures.judge("groundability", "<odd>", Judged([0.9, 0.1], [True, False]))
     plots.draw(figures, tmp_path / "plots")
-    drawn = sorted((tmp_path / "plots").iterdir())
-    assert len(drawn) == 3
-    assert all(ElementTree.parse(file).getroot().tag.endswith("svg") for file in drawn)  # noqa: S314
+    files = sorted((tmp_path / "plots").iterdir())
+    assert len(files) == 3
+    assert all(ElementTree.parse(file).getroot().tag.endswith("svg") for file in files)  # noqa: S314
