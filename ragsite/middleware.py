@@ -105,6 +105,7 @@ class DatabaseIdentityMiddleware:
 
 @receiver(request_finished)
 def reset_identity(**_: object) -> None:
+    """End the request's database identity. A streamed response needs it until here."""
     identity.set_current(None)
 
 

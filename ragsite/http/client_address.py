@@ -13,11 +13,14 @@ _THIS_MACHINE = "127.0.0.1"
 
 
 def client_address(request: Request | HttpRequest) -> Address | None:
-    """The connection's own peer; behind proxies that RAG_TRUSTED_PROXIES names, the nearest address before them that
-    X-Forwarded-For tells. None where that is no address: it belongs to no network."""
+    """The address of the client that sent the request.
+
+    This is the connection's peer. If the peer is a trusted proxy (RAG_TRUSTED_PROXIES), it is the nearest address in
+    X-Forwarded-For that is not one. None if that entry is no address; such a client is in no network.
+    """
     nearest = parse_address(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
-    # The last entry is the nearest proxy's own word; what stands further left anybody may have sent.
+    # The nearest proxy wrote the last entry. A client can forge the entries before the trusted ones.
     for entry in reversed(forwarded_for.split(",") if forwarded_for else []):
         if not is_within(nearest, settings.RAG_TRUSTED_PROXIES):
             break
@@ -26,21 +29,28 @@ def client_address(request: Request | HttpRequest) -> Address | None:
 
 
 def is_within(address: Address | None, networks: Iterable[str]) -> bool:
-    """Whether it is in one of the networks, which are in CIDR notation."""
+    """Whether the address is in one of the networks (CIDR notation)."""
     return address is not None and any(address in ipaddress.ip_network(network) for network in networks)
 
 
 def rate_limit_key(address: Address | None) -> str | None:
-    """What failures are counted for: an IPv4 address, or the /64 that an IPv6 address is in, which one subscriber has
-    for himself. None if there is none."""
+    """The key that requests and failures of a client are counted under; None without an address.
+
+    It is the IPv4 address, or the /64 network of an IPv6 address, because one subscriber has a whole /64.
+    """
     if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((address, 64), strict=False).network_address)
     return str(address) if address else None
 
 
 def parse_address(text: str) -> Address | None:
+    """Parse an IP address, without the zone of a link-local one. An IPv4-mapped IPv6 address becomes IPv4.
+
+    Returns:
+        None if the text is no IP address.
+    """
     try:
-        address = ipaddress.ip_address(text.partition("%")[0])  # without the zone of a link-local one
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None

@@ -1,4 +1,4 @@
-"""The one envelope of every answer under /api that is not a success (docs/contracts/errors.md)."""
+"""The error envelope of every unsuccessful response under /api (docs/contracts/errors.md)."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ from .request_id import request_id
 
 logger = structlog.get_logger(__name__)
 
-# v3's own words for a status ("error: short error type").
+# The v3 contract's name of each status ("error: short error type").
 TITLES = {
     400: "Validation error",
     401: "Unauthorized",
@@ -33,17 +33,17 @@ TITLES = {
 }
 
 NO_DATABASE = "The database does not answer. Try again in a moment."
-# An answer shows this many errors of a body at most.
+# A response lists at most this many errors of a body.
 _MAX_ERRORS = 20
 
 
 def error_body(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
-    """`{"error", "message", "details"}`."""
+    """Build the body of an error response: `{"error", "message", "details"}`."""
     return {"error": title, "message": message, "details": details or {}}
 
 
 def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
-    """DRF's nested error detail as a flat list of {"field", "message"}, in the order of the serializer's fields.
+    """Flatten DRF's nested error detail to a list of {"field", "message"}, in the order of the serializer's fields.
 
     Nested fields are written as `documents[3].text`; errors of the whole body have the field `body`.
     """
@@ -67,14 +67,22 @@ def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
 
 
 class Unavailable(exceptions.APIException):
-    """wait: seconds after which another try makes sense."""
+    """503: a component is unavailable for the moment.
+
+    Attributes:
+        wait: Seconds after which the client may try again (Retry-After).
+    """
 
     status_code = status.HTTP_503_SERVICE_UNAVAILABLE
     wait = 2
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception hook. None lets an unexpected exception through to the 500 handler, which logs it."""
+    """Render an exception as the error envelope (DRF's EXCEPTION_HANDLER).
+
+    Returns:
+        None for an unexpected exception, so that the 500 handler logs it and responds.
+    """
     if isinstance(exception, Http404):
         exception = exceptions.NotFound("There is no such thing here.")
     elif isinstance(exception, DjangoPermissionDenied):

@@ -1,4 +1,4 @@
-"""Serializer fields that take JSON's types at their word: no number for a string, no string for a number."""
+"""Serializer fields with strict JSON types: a number is not accepted as a string, nor a string as a number."""
 
 import uuid
 from collections.abc import Iterable
@@ -9,10 +9,18 @@ from rest_framework.exceptions import ValidationError
 
 
 class Text(serializers.CharField):
-    """A string, kept as it is sent. NUL and lone surrogates are refused (DRF's validators): no database stores them."""
+    """A string, kept exactly as sent.
+
+    NUL and lone surrogates are refused by DRF's validators, because PostgreSQL cannot store them.
+    """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """name: the field as the client spells it, for the messages of the contract (`source is required`)."""
+        """Create the field.
+
+        Args:
+            name: The field as the client spells it, for the contract's messages (`source is required`).
+            options: Further options of `CharField`.
+        """
         self.label_in_messages = name
         messages = {
             "required": f"{name} is required",
@@ -35,7 +43,7 @@ class Text(serializers.CharField):
 
 
 class Choice(Text):
-    """One of a few words. The message names them, and does not repeat what was sent."""
+    """One of a few words. The error message lists them and does not repeat the value that was sent."""
 
     def __init__(self, name: str, *, choices: Iterable[str], **options: Any) -> None:
         self.choices = list(choices)
@@ -49,6 +57,8 @@ class Choice(Text):
 
 
 class Integer(serializers.IntegerField):
+    """An integer between `min_value` and `max_value`. 5.0 is accepted as 5, because JSON has one type of number."""
+
     def __init__(self, name: str, **options: Any) -> None:
         lowest, highest = options.get("min_value"), options.get("max_value")
         wrong = f"{name} must be an integer from {lowest} to {highest}"
@@ -56,7 +66,7 @@ class Integer(serializers.IntegerField):
         super().__init__(error_messages=dict.fromkeys(names, wrong), **options)
 
     def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, float) and data.is_integer():  # JSON has one kind of number: 5.0 is 5
+        if isinstance(data, float) and data.is_integer():
             data = int(data)
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
@@ -64,6 +74,8 @@ class Integer(serializers.IntegerField):
 
 
 class Number(serializers.FloatField):
+    """A number between `min_value` and `max_value`."""
+
     def __init__(self, name: str, **options: Any) -> None:
         wrong = f"{name} must be a number from {options.get('min_value')} to {options.get('max_value')}"
         names = ("invalid", "null", "min_value", "max_value", "max_string_length", "overflow")
@@ -76,6 +88,8 @@ class Number(serializers.FloatField):
 
 
 class Boolean(serializers.BooleanField):
+    """True or false. Strings such as "true" are refused."""
+
     def __init__(self, name: str, **options: Any) -> None:
         wrong = f"{name} must be true or false"
         super().__init__(error_messages={"invalid": wrong, "null": wrong}, **options)
@@ -87,7 +101,7 @@ class Boolean(serializers.BooleanField):
 
 
 class Id(serializers.UUIDField):
-    """A UUID, as a string."""
+    """A UUID, sent as a string."""
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(error_messages=dict.fromkeys(("invalid", "null"), f"{name} must be a UUID"), **options)
@@ -100,7 +114,7 @@ class Id(serializers.UUIDField):
 
 
 class Timestamp(serializers.DateTimeField):
-    """A time in ISO 8601; without an offset it is UTC."""
+    """A time in ISO 8601. A time without an offset is read as UTC."""
 
     def __init__(self, name: str, **options: Any) -> None:
         self.label_in_messages = name
@@ -116,7 +130,10 @@ class Timestamp(serializers.DateTimeField):
 
 
 class BoundedList(serializers.ListField):
-    """A list whose length is looked at before its entries, which are looked at up to the first wrong one."""
+    """A list of bounded length.
+
+    The length is checked before the entries, and the first wrong entry ends the validation.
+    """
 
     def __init__(self, name: str, *, child: Any, max_entries: int, min_entries: int = 0, **options: Any) -> None:
         self.label_in_messages, self.min_entries, self.max_entries = name, min_entries, max_entries

@@ -1,4 +1,4 @@
-"""What a client says it accepts."""
+"""Content negotiation: the format of a response."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,10 @@ from rest_framework.request import Request
 
 
 class LenientNegotiation(DefaultContentNegotiation):
-    """What is accepted, if the view has it, else what the view answers anyway (RFC 9110, 12.5.1): never a 406."""
+    """Uses a format that the client accepts, or the view's first one if it accepts none. Never responds with 406.
+
+    RFC 9110, 12.5.1 allows a server to disregard the Accept header.
+    """
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

@@ -1,15 +1,15 @@
-"""OpenAPI out of what the code already says: TypedDicts for what goes out, serializers for what comes in.
+"""Generates the OpenAPI document from the code: request bodies from serializers, response bodies from TypedDicts.
 
-A view's method is documented by `@extend_schema(request=…, responses={200: Out}, summary=…, examples=[sent(…),
-answered(…)])`. A view that answers JSON declares `error_body` (its contract's envelope) and `error_statuses`; every
-operation of it is documented with all of them, so that no status is a surprise. Beside those a view may have:
+A view's method is documented by `@extend_schema(request=…, responses={200: Out}, summary=…,
+examples=[request_example(…), response_example(…)])`. A view that returns JSON declares `error_body` (its contract's
+envelope) and `error_statuses`; each of its operations is documented with all of them. A view may also have:
 
 - `response_headers`: name → OpenAPI header object, for headers on every response;
 - `path_names`: a path parameter's name in Python → its name in the contract;
 - `extra_error_statuses`: more error statuses of single actions, by action;
-- `adapters`: the view sets that share its path and answer one operation together.
+- `adapters`: the view sets that share its path and are documented as one operation.
 
-A serializer may have `schema_rules`: JSON Schema keywords for what its fields alone do not say.
+A serializer may have `schema_rules`: JSON Schema keywords that its fields do not express.
 """
 
 import re
@@ -25,7 +25,7 @@ from . import openapi_types
 from .errors import TITLES
 from .uploads import PayloadTooLarge
 
-# What any request may be answered with, whatever it asks for.
+# The error statuses that every operation can return.
 COMMON_STATUSES = (400, 401, 403, 413, 429, 500, 503)
 
 _ERRORS: dict[int, exceptions.APIException] = {
@@ -49,7 +49,7 @@ View = TypeVar("View", bound=APIView)
 
 @openapi_types.allow_additional_fields
 class ErrorDetails(TypedDict, total=False):
-    """What a program needs: `field` and `message` of the first wrong field, `errors` if there are several, `request_id`
+    """Details for programs: `field` and `message` of the first wrong field, `errors` if there are several, `request_id`
     with every 5xx. Some errors add more."""
 
     field: str
@@ -59,7 +59,7 @@ class ErrorDetails(TypedDict, total=False):
 
 
 class ErrorBody(TypedDict):
-    """Every answer that is not a success."""
+    """The body of every error response."""
 
     error: str
     message: str
@@ -67,21 +67,21 @@ class ErrorBody(TypedDict):
 
 
 def request_example(value: Any, name: str = "Request") -> OpenApiExample:
-    """An example of a request's body. Two examples of one operation need two names."""
+    """Create an example of a request's body. Two examples of one operation need two names."""
     return OpenApiExample(name, value=value, request_only=True)
 
 
 def response_example(
     value: Any, name: str = "Answer", *, status: int = 200, media_type: str | None = None
 ) -> OpenApiExample:
-    """An example of a response's body."""
+    """Create an example of a response's body."""
     return OpenApiExample(
         name, value=value, response_only=True, status_codes=[str(status)], media_type=media_type or "application/json"
     )
 
 
 def normalize_paths(endpoints: Iterable[Any]) -> list[Any]:
-    """Write paths as the contracts do; drf-spectacular's preprocessing hook.
+    """Rewrite paths as the contracts spell them (drf-spectacular's preprocessing hook).
 
     Removes the optional trailing slash and renames path parameters to their names in the contract (`path_names`).
     """
@@ -95,7 +95,7 @@ def normalize_paths(endpoints: Iterable[Any]) -> list[Any]:
 
 
 class Schema(AutoSchema):
-    """drf-spectacular's view inspector, for TypedDict bodies, every view's error bodies, and paths that are shared."""
+    """drf-spectacular's view inspector, extended by TypedDict bodies, error bodies and shared paths."""
 
     def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> Any:
         arguments = (path, path_regex, path_prefix, method, registry)
@@ -110,7 +110,7 @@ class Schema(AutoSchema):
         return operation
 
     def get_operation_id(self) -> str:
-        """`v3Search`, `pipelineDataSourcesList`: contract, view, and the action where a view has several."""
+        """The contract, the view and its action, if it has several: `v3Search`, `pipelineDataSourcesList`."""
         cls = type(self.view)
         action = getattr(self.view, "action", None) or ""
         name = openapi_types.component_prefix(cls) + cls.__name__ + action[:1].upper() + action[1:]
@@ -126,7 +126,7 @@ class Schema(AutoSchema):
         return " ".join(sentence.split()).removesuffix(".") or None
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
-        """`V3IngestRequest`: drf-spectacular adds the last word."""
+        """The contract and the serializer without `In`: `V3Ingest`. drf-spectacular appends `Request`."""
         return openapi_types.component_prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
 
     def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
@@ -138,7 +138,7 @@ class Schema(AutoSchema):
         return {**schema, **rules}
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        return False  # a list is in an object, and the object is what is declared
+        return False  # every list is a field of a declared object
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
@@ -172,7 +172,7 @@ class Schema(AutoSchema):
         return {**headers, **getattr(self.view, "response_headers", {}), **_HEADERS.get(str(status_code), {})}
 
     def _error_example(self, status: int) -> Any:
-        """What the view's own error handler makes of such an error."""
+        """The body that the view's error handler renders for an error of this status; None without an example."""
         if status not in _ERRORS:
             return None
         handler = self.view.get_exception_handler()
@@ -181,7 +181,7 @@ class Schema(AutoSchema):
 
 
 def _inspector(adapter: type[View], beside: APIView) -> Any:
-    """The inspector of a view set's `create` that has no path of its own."""
+    """The inspector of an adapter's `create`, which has no path itself."""
     view: Any = adapter()
     view.request, view.kwargs, view.args, view.action = beside.request, {}, (), "create"
     inspector = getattr(view.create, "kwargs", {}).get("schema", Schema)()

@@ -1,4 +1,4 @@
-"""JSON Schema of the types that answers are written in (see ragsite.http.openapi)."""
+"""JSON Schema of the types of response bodies (see ragsite.http.openapi)."""
 
 import sys
 import types
@@ -19,18 +19,18 @@ _open: set[Any] = set()
 
 
 def allow_additional_fields(body: Body) -> Body:
-    """A TypedDict that may have more fields than it names."""
+    """Class decorator: the TypedDict may have more fields than it declares."""
     _open.add(body)
     return body
 
 
 def is_described(hint: Any) -> bool:
-    """Whether this is a TypedDict, or a union or list of them."""
+    """Whether the type is a TypedDict, or a union or list of TypedDicts."""
     return is_typeddict(hint) or any(is_described(argument) for argument in get_args(hint))
 
 
 def contract_name(cls: type) -> str:
-    """The `OPENAPI_NAME` of the nearest package that declares one, such as `search_service`; empty where none does."""
+    """The `OPENAPI_NAME` of the nearest package that declares one, such as `search_service`; empty if none does."""
     for base in cls.__mro__:
         package = base.__module__
         while package:
@@ -41,12 +41,12 @@ def contract_name(cls: type) -> str:
 
 
 def component_prefix(cls: type) -> str:
-    """Two contracts may have an `IngestIn` each: `V3`, `SearchService`."""
+    """The prefix of a class's schema names: `V3`, `SearchService`. Two contracts may have classes of the same name."""
     return "".join(word.capitalize() for word in contract_name(cls).split("_"))
 
 
 def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
-    """TypedDicts become components and are referred to. Annotated adds JSON Schema keywords."""
+    """Build the JSON Schema of a type. TypedDicts become components; Annotated adds JSON Schema keywords."""
     origin, args = get_origin(hint), get_args(hint)
     if is_typeddict(hint):
         return _component(hint, registry)

@@ -1,4 +1,4 @@
-"""Every list is bounded: `?page=`, and the size of a page in a parameter that each contract names its own way."""
+"""Pagination of lists: `?page=`, and a page size whose parameter has its own name in each contract."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +16,25 @@ MAX_PAGE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """A page of a list.
+
+    Attributes:
+        numbers: The fields of the response that describe the page: `page`, its size and `total`.
+    """
+
     items: list[Any]
     numbers: dict[str, int]
 
 
 def paginate(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
-    """The page that the request asks for; empty beyond the last one. Raises DRF's ValidationError."""
+    """Read the page that the request asks for. A page beyond the last one is empty.
+
+    Args:
+        size_name: The query parameter of the page size, which is also its name in the response.
+
+    Raises:
+        ValidationError: The page or the size is out of range.
+    """
     number = _positive(request, "page", 1, MAX_PAGE)
     size = _positive(request, size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
     pages = Paginator(rows, size)
@@ -30,7 +43,7 @@ def paginate(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
 
 
 def parameters(size_name: str) -> list[OpenApiParameter]:
-    """For @extend_schema of a list."""
+    """The OpenAPI parameters of a paginated list, for @extend_schema."""
     return [
         _parameter("page", 1, MAX_PAGE, "Counted from 1."),
         _parameter(size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, "Entries on a page."),

@@ -1,4 +1,4 @@
-"""Bodies, JSON and multipart: bounded, and every way of being malformed is the client's error."""
+"""Request parsers for JSON and multipart bodies. They bound the size and turn every malformed body into a 4xx."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -12,7 +12,11 @@ from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_messa
 
 
 class BoundedJSONParser(parsers.JSONParser):
-    """DRF's parser (ragsite.middleware bounds the body); nesting too deep for the parser is a parse error."""
+    """DRF's JSON parser, with an optional size limit. Too deep nesting is a parse error.
+
+    Attributes:
+        limit: Bytes of the body. None leaves the limit to ragsite.middleware.
+    """
 
     limit: int | None = None
 
@@ -30,13 +34,13 @@ class BoundedJSONParser(parsers.JSONParser):
 
 
 class CredentialsParser(BoundedJSONParser):
-    """For callers who are not authenticated yet: credentials are short."""
+    """Parses credentials, which are short. The limit protects endpoints that are open to everybody."""
 
     limit = 64 * 1024
 
 
 class BoundedMultipartParser(parsers.MultiPartParser):
-    """Form fields, and at most DATA_UPLOAD_MAX_NUMBER_FILES files, which do not go through memory."""
+    """Parses form fields and at most DATA_UPLOAD_MAX_NUMBER_FILES files, which are spooled to disk."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None

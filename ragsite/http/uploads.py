@@ -1,4 +1,4 @@
-"""Files of a form: all of a request in one temporary file, never whole in memory, each bounded."""
+"""Uploaded files: the files of a request share one temporary file, and the size of each is limited."""
 
 import contextlib
 import io
@@ -13,14 +13,14 @@ from rest_framework import exceptions, status
 
 
 class PayloadTooLarge(exceptions.APIException):
-    """413 (RFC 9110, 15.5.14)."""
+    """413: the body or a file is too large (RFC 9110, 15.5.14)."""
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "payload_too_large"
 
 
 class BoundedBody(io.RawIOBase):
-    """A body whose length nobody declared: read up to a limit. Raises PayloadTooLarge beyond it."""
+    """A request body of unknown length. Reading beyond the limit raises PayloadTooLarge."""
 
     def __init__(self, body: Any, limit: int, setting: str) -> None:
         self._body, self._left, self._limit, self._setting = body, limit, limit, setting
@@ -38,12 +38,13 @@ class BoundedBody(io.RawIOBase):
 
 
 def body_too_large_message(limit: int, setting: str, length: int | None = None) -> str:
+    """The message for a body over the limit. Limit and length are in bytes; `setting` is the setting to change."""
     has = f"The body has {length:,} bytes; at" if length else "At"
     return f"{has} most {limit:,} are accepted here ({setting}). Send fewer at a time."
 
 
 class _Part:
-    """A stretch of the request's temporary file, as a file of its own. Closing it closes all of them."""
+    """A section of the request's temporary file, readable as a file. Closing it closes the temporary file."""
 
     def __init__(self, spool: Any, start: int, size: int) -> None:
         self._spool, self._start, self.size, self._position = spool, start, size, 0
@@ -72,12 +73,15 @@ class _Part:
 
 
 class SpooledUploadHandler(FileUploadHandler):
-    """One temporary file a request, however many files it sends: in memory up to FILE_UPLOAD_MAX_MEMORY_SIZE, then on
-    disk without a name, so that nothing of it is left behind, whatever ends the process."""
+    """Writes all files of a request to one temporary file.
+
+    It is in memory up to FILE_UPLOAD_MAX_MEMORY_SIZE and then on disk, without a name, so that nothing remains when the
+    process ends unexpectedly.
+    """
 
     def __init__(self, request: Any = None) -> None:
         super().__init__(request)
-        # The request's end closes it, through its parts.
+        # Django closes the uploaded files at the end of the request, and so this one.
         self.file: Any = io.BytesIO()
         self._start = self._end = self._complete = 0
 
@@ -111,7 +115,7 @@ class SpooledUploadHandler(FileUploadHandler):
 
     @contextlib.contextmanager
     def closed_on_failure(self) -> Iterator[None]:
-        """Around the reading of a form: what was read of it is given up with it."""
+        """Close the temporary file if the block, which parses a form, fails."""
         try:
             yield
         except BaseException:

@@ -22,7 +22,7 @@ _generator_lock = threading.Lock()  # the generator is not thread-safe
 
 
 def get_schema() -> dict[str, Any]:
-    """The OpenAPI document. It depends on the code only, and is generated once."""
+    """Return the OpenAPI document. It depends on the code only, so each process generates it once."""
     with _generator_lock:
         return _generate_schema()
 
