@@ -1,6 +1,7 @@
-"""The database engine: a connection belongs to the process's identity, and a transaction to the one that is current.
+"""The database engine: Django's PostgreSQL backend, which sets the database identity of each session and transaction.
 
-What is stated is local to the transaction, so that a connection that is kept or pooled carries nothing on.
+A session has the identity of the process, and a transaction the current one (`identity.current`). The settings of a
+transaction end with it, so a persistent or pooled connection carries no identity over.
 """
 
 import contextlib
@@ -17,70 +18,76 @@ from . import identity
 from .compatibility import DatabaseValidation
 from .identity import Identity
 
-_OF_SESSION = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
-# The second one counts in COMMIT as well, which looks at other tables for constraints that are checked there.
-_AT_MOST = "SELECT set_config(name, %s, false) FROM unnest(ARRAY['statement_timeout', 'lock_timeout']) AS name"
-_OF_TRANSACTION = (
+_SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
+# lock_timeout also limits COMMIT, where deferred constraints wait for locks on other tables.
+_SET_TIMEOUTS = "SELECT set_config(name, %s, false) FROM unnest(ARRAY['statement_timeout', 'lock_timeout']) AS name"
+_SET_TRANSACTION_IDENTITY = (
     "SELECT set_config('role', %s, true), set_config('rag.user', %s, true), set_config('rag.key', %s, true), "
     "set_config('rag.action', %s, true)"
 )
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection that applies the current identity before the first statement of each transaction."""
+
     validation_class = DatabaseValidation
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._of_session = self._stated = identity.of_process()
-        self.execute_wrappers.append(self._state_and_execute)
+        self._session_identity = self._applied = identity.of_process()
+        self.execute_wrappers.append(self._execute_with_identity)
 
     def init_connection_state(self) -> None:
         super().init_connection_state()
-        self._of_session = self._stated = identity.of_process()
-        if role := self._of_session.role:
-            # Before the first migration there is no such role, and nothing that it could keep anybody from.
+        self._session_identity = self._applied = identity.of_process()
+        if role := self._session_identity.role:
+            # The role does not exist before the first migration, when there are no tables to protect either.
             with self.connection.cursor() as cursor:
-                cursor.execute(_OF_SESSION, [role])
-        if self._of_session == identity.NOBODY:  # the web server; workers take their time
+                cursor.execute(_SET_SESSION_ROLE, [role])
+        if self._session_identity == identity.NOBODY:  # the web server; workers have no timeouts
             with self.connection.cursor() as cursor:
-                cursor.execute(_AT_MOST, [f"{settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS}s"])
+                cursor.execute(_SET_TIMEOUTS, [f"{settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS}s"])
 
-    def _state_and_execute(
+    def _execute_with_identity(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
     ) -> Any:
         current = identity.current()
         status = self.connection.info.transaction_status
         if status == TransactionStatus.IDLE:
-            self._stated = self._of_session
-        if current == self._stated or status == TransactionStatus.INERROR:  # of the latter only the end can be said
+            self._applied = self._session_identity
+        if (
+            current == self._applied or status == TransactionStatus.INERROR
+        ):  # a failed transaction only accepts ROLLBACK
             return execute(sql, params, many, context)
         if not self.get_autocommit():
-            self._state(current)
+            self._apply(current)
             return execute(sql, params, many, context)
         with transaction.atomic(using=self.alias):
-            self._state(current)
+            self._apply(current)
             return execute(sql, params, many, context)
 
-    def _state(self, target: Identity) -> None:
+    def _apply(self, target: Identity) -> None:
         values = [target.role or "none", *(str(value or "") for value in (target.user, target.key)), target.action]
         with self.wrap_database_errors:
-            self.connection.execute(_OF_TRANSACTION, values)
-        self._stated = target
+            self.connection.execute(_SET_TRANSACTION_IDENTITY, values)
+        self._applied = target
 
 
 @contextlib.contextmanager
-def owning() -> Iterator[None]:
-    """The block's statements are the owner's, outside of transactions too, as for an index that is built beside
-    writers."""
+def run_as_owner() -> Iterator[None]:
+    """Run the block's statements as the owner of the tables, also outside of transactions.
+
+    CREATE INDEX CONCURRENTLY, for example, needs the owner and cannot run in a transaction.
+    """
     wrapper: Any = default_connection
     wrapper.ensure_connection()
-    before = wrapper._of_session
+    previous = wrapper._session_identity
     with identity.run_as(identity.OWNER):
         wrapper.connection.execute("SET ROLE NONE")
-        wrapper._of_session = identity.OWNER
+        wrapper._session_identity = identity.OWNER
         try:
             yield
         finally:
-            wrapper._of_session = before
-            if before.role and not wrapper.connection.closed:
-                wrapper.connection.execute(_OF_SESSION, [before.role])
+            wrapper._session_identity = previous
+            if previous.role and not wrapper.connection.closed:
+                wrapper.connection.execute(_SET_SESSION_ROLE, [previous.role])

@@ -10,7 +10,7 @@ from django.db import connection
 
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.stores.base import VectorIndex
-from ragsite.postgres.base import owning
+from ragsite.postgres.base import run_as_owner
 from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
@@ -47,7 +47,7 @@ def build(dimensions: int) -> bool:
         False if another process is building it.
     """
     # A lock of the session: CREATE INDEX CONCURRENTLY cannot run in a transaction.
-    with owning(), session_lock(f"hnsw/{dimensions}") as is_acquired, connection.cursor() as cursor:
+    with run_as_owner(), session_lock(f"hnsw/{dimensions}") as is_acquired, connection.cursor() as cursor:
         if not is_acquired:
             return False
         logger.info("vector_index_build_started", dimensions=dimensions)
@@ -65,7 +65,7 @@ def build(dimensions: int) -> bool:
 
 def drop(dimensions: int) -> None:
     """Drop the index: searches are exact until it is built again."""
-    with owning(), connection.cursor() as cursor:
+    with run_as_owner(), connection.cursor() as cursor:
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_name(dimensions)}")
 
 
