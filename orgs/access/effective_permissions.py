@@ -39,7 +39,7 @@ class EffectivePermissions:
         return self.scopes is None or scope is None or scope.value in self.scopes
 
 
-# Of a caller whose API key is not usable: not even the rights of a superuser apply.
+# For a caller whose API key is not usable: not even the rights of a superuser apply.
 _NO_PERMISSIONS = EffectivePermissions(scopes=frozenset(), sources=frozenset())
 
 # A parent team in another organisation is ignored, together with the teams above it. UNION removes duplicates, so the

@@ -1,4 +1,4 @@
-"""What a role can allow, and the roles that a new organisation starts with (docs/contracts/access.md)."""
+"""Permissions of roles, scopes of API keys, actions and visibilities (docs/contracts/access.md)."""
 
 import enum
 
@@ -6,12 +6,15 @@ from django.db import models
 
 
 class Permission(models.TextChoices):
+    """What a role allows its members to do in an organisation."""
+
     SOURCES_CREATE = "sources.create", "create data sources"
     SOURCES_INGEST = "sources.ingest", "send documents to data sources"
     SOURCES_MANAGE = "sources.manage", "see, change and delete data sources, their access and their jobs"
     MEMBERS_MANAGE = "members.manage", "change members, teams and roles"
 
 
+# The roles of a new organisation.
 DEFAULT_ROLES: dict[str, list[str]] = {
     "owner": list(Permission.values),
     "admin": list(Permission.values),
@@ -21,7 +24,7 @@ DEFAULT_ROLES: dict[str, list[str]] = {
 
 
 class Scope(models.TextChoices):
-    """What an API key may be used for. It narrows what its user may do, and never widens it."""
+    """What an API key may be used for. It never allows more than its user may do."""
 
     QUERY = "query", "query: search and ask"
     INGEST = "ingest", "ingest: send documents and watch jobs"
@@ -29,9 +32,9 @@ class Scope(models.TextChoices):
 
 
 class Action(enum.Enum):
-    """What a caller wants to do. QUERY reads passages; INGEST writes documents; MANAGE sees and changes the source.
+    """What a caller wants to do: QUERY reads passages, INGEST writes documents, MANAGE changes the source.
 
-    VIEW is any of the three: a source that a caller may not VIEW does not exist for them.
+    VIEW is allowed to callers who may do any of these. For all others the source does not exist.
     """
 
     QUERY = "query"
@@ -40,7 +43,7 @@ class Action(enum.Enum):
     VIEW = "view"
 
 
-# What an API key must hold for an action. To VIEW it needs none in particular.
+# The scope that an API key needs for an action. VIEW needs no particular one.
 SCOPE_FOR = {Action.QUERY: Scope.QUERY, Action.INGEST: Scope.INGEST, Action.MANAGE: Scope.MANAGE}
 
 
@@ -55,7 +58,7 @@ class Visibility(models.TextChoices):
 
 
 class QueryHistory(models.TextChoices):
-    """What is kept of what people ask, from the laxest to the strictest."""
+    """What is kept of searches and conversations, from the least to the most strict."""
 
     FULL = "full", "full: what was asked and found, and conversations"
     REDACTED = "redacted", "redacted: what was found, as ids; not what was asked, and no conversations"

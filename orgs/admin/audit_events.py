@@ -1,5 +1,7 @@
-"""The audit trail in the admin: read, filtered, exported; nobody writes it. Superusers see all of it, who manages the
-members of an organisation what happened there."""
+"""The audit trail in the admin: pages to read, filter and export it. Nobody can change it there.
+
+Superusers see all events. Users with `members.manage` in an organisation see the events of this organisation.
+"""
 
 import csv
 import datetime
@@ -35,12 +37,12 @@ COLUMNS = (
     "subject_email", "before", "after", "address", "request_id",
 )  # fmt: skip
 _DAYS = ("at__year", "at__month", "at__day", "at__gte", "at__lt")
-# A spreadsheet takes what begins so for a formula.
+# A spreadsheet would evaluate a cell that starts with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class OrganizationFilter(admin.SimpleListFilter):
-    """An event has an organisation's id, which may be gone."""
+    """Filters events by organisation. Events name it by id, without a foreign key, because it may be deleted."""
 
     title, parameter_name = "organisation", "organization"
 
@@ -55,9 +57,11 @@ class OrganizationFilter(admin.SimpleListFilter):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ScopedAdmin):
+    """Lists and exports audit events. Every export is an audit event itself."""
+
     list_display = ("at", "who", "action", "kind", "which", "organization_name", "address")
     list_filter = ("action", "kind", OrganizationFilter)
-    # Exactly as it was: an id, a request, an address.
+    # Ids, request ids and key prefixes are matched exactly.
     search_fields = (
         "actor_email", "subject_email", "object_label", "object_id__exact", "request_id__exact", "key_prefix__exact",
     )  # fmt: skip
@@ -84,7 +88,7 @@ class AuditEventAdmin(ScopedAdmin):
         )
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Beside the sidebar's: the day that is looked at."""
+        """Also accept the lookups of the organisation filter and of the date hierarchy."""
         return lookup in (OrganizationFilter.parameter_name, *_DAYS) or super().lookup_allowed(lookup, value, request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -101,14 +105,14 @@ class AuditEventAdmin(ScopedAdmin):
         return [path("export.csv", view, name="audit_export"), *super().get_urls()]
 
     def export(self, request: HttpRequest) -> FileResponse:
-        """What the page would list, with the filters in the address; the newest, if there are too many."""
+        """Export the events that the list shows for the same filters as CSV: the newest MAX_EXPORTED_ROWS."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
             listed = self.get_changelist_instance(request).get_queryset(request)
-        except (IncorrectLookupParameters, DisallowedModelAdminLookup):  # an address that somebody made up
+        except (IncorrectLookupParameters, DisallowedModelAdminLookup):  # the URL has unknown filters
             raise Http404 from None
-        return _as_file(request, listed.order_by("-id")[:MAX_EXPORTED_ROWS])
+        return _export_csv(request, listed.order_by("-id")[:MAX_EXPORTED_ROWS])
 
     @admin.display(description="who", ordering="actor_email")
     def who(self, event: AuditEvent) -> str:
@@ -120,45 +124,46 @@ class AuditEventAdmin(ScopedAdmin):
 
     @admin.display(description="before")
     def was(self, event: AuditEvent) -> SafeString | str:
-        return _lines(event.before)
+        return _render_values(event.before)
 
     @admin.display(description="after")
     def became(self, event: AuditEvent) -> SafeString | str:
-        return _lines(event.after)
+        return _render_values(event.after)
 
 
-def _lines(values: dict[str, Any]) -> SafeString | str:
+def _render_values(values: dict[str, Any]) -> SafeString | str:
     rows = ((name, json.dumps(value, ensure_ascii=False)) for name, value in values.items())
     return format_html_join("", "<div><b>{}</b>: {}</div>", rows) or "—"
 
 
 @transaction.atomic
-def _as_file(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse:
-    """By way of a temporary file: neither memory nor the answer's way depends on how many there are."""
+def _export_csv(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse:
+    """Write the events to a temporary file, so that memory does not grow with their number, and record the export."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the response)
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     writer.writerows([_cell(getattr(event, name)) for name in COLUMNS] for event in events.iterator(chunk_size=2_000))
     text.detach()
-    # What was searched for may be a person's address: that something was is enough.
-    chosen = {name: value if name != SEARCH_VAR else "…" for name, value in request.GET.items()}
-    audit.record(AuditAction.EXPORTED, AuditObject.AUDIT_TRAIL, organization=_only_organization(request), after=chosen)
+    # The search term may be a person's address, so only the fact that there was one is recorded.
+    filters = {name: value if name != SEARCH_VAR else "…" for name, value in request.GET.items()}
+    audit.record(AuditAction.EXPORTED, AuditObject.AUDIT_TRAIL, organization=_only_organization(request), after=filters)
     file.seek(0)
-    reply = FileResponse(file, as_attachment=True, filename="audit.csv", content_type="text/csv; charset=utf-8")
-    reply["X-Content-Type-Options"] = "nosniff"
-    return reply
+    response = FileResponse(file, as_attachment=True, filename="audit.csv", content_type="text/csv; charset=utf-8")
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
 
 
 def _only_organization(request: HttpRequest) -> Organization | None:
-    """For who manages a single one: so its other managers see that it was exported, too."""
+    """The organisation, if the user manages a single one, so that its other managers see the export as well."""
     if request.user.is_superuser:
         return None
     organizations = list(organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:2])
     return organizations[0] if len(organizations) == 1 else None
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
+    """A value as a CSV cell. An apostrophe before a formula character makes it text."""
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False) if value else ""
     text = "" if value is None else value.isoformat() if isinstance(value, datetime.datetime) else str(value)

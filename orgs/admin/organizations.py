@@ -1,4 +1,7 @@
-"""Organisations and their people. Who holds `members.manage` in an organisation manages it here; superusers all."""
+"""Organisations and their members, roles, teams and API keys in the admin.
+
+Users with `members.manage` in an organisation manage this organisation, superusers all of them.
+"""
 
 from typing import Any
 
@@ -22,12 +25,12 @@ from .scoped import ScopedAdmin, organizations_with_permission
 
 
 def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
-    """The organisations whose people this request's user may change."""
+    """The organisations whose members the user of this request may change."""
     return organizations_with_permission(request, Permission.MEMBERS_MANAGE)
 
 
 class PeopleAdmin(ScopedAdmin):
-    """Rows of one organisation, shown and chosen only within the organisations that the user manages."""
+    """Base of pages whose rows belong to an organisation: only organisations that the user manages are offered."""
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
         queryset: QuerySet[Any] = self.model._default_manager.all()
@@ -40,7 +43,7 @@ class PeopleAdmin(ScopedAdmin):
         if model in (Role, Team):
             return model._default_manager.filter(organization__in=organizations)
         if model is User and not request.user.is_superuser:
-            # Who is a member of some organisation of theirs already; new people are invited by a superuser.
+            # Members of the user's organisations. Only a superuser can add other people.
             return User.objects.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
         return None
 
@@ -49,7 +52,7 @@ class PeopleAdmin(ScopedAdmin):
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
-        form.actor = request.user  # a class of this request's own
+        form.actor = request.user  # the class was created for this request
         return form
 
 
@@ -58,14 +61,16 @@ _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_mi
 
 @admin.register(Organization)
 class OrganizationAdmin(ScopedAdmin):
+    """Manages organisations. Only superusers create or delete them, or change their limits."""
+
     list_display = ("name", "slug", "default_visibility", "is_active", "created_at")
     list_filter = ("is_active",)
     search_fields = ("name", "slug")
     prepopulated_fields = {"slug": ("name",)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        # A slug is unique on the whole platform: choosing one would tell which others exist. How much of the platform
-        # an organisation may use is not its own decision.
+        # Slugs are unique on the whole platform, so choosing one would reveal which others exist. An organisation does
+        # not decide itself how much of the platform it may use.
         return () if request.user.is_superuser else ("slug", "max_chunks", "max_bytes", *_LIMITS)
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
@@ -94,8 +99,8 @@ class OrganizationAdmin(ScopedAdmin):
             )
 
 
-def _not_held(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
-    """The permissions that the actor does not hold there. Nobody gives more than they hold."""
+def _missing_permissions(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
+    """The permissions that the actor lacks in the organisation. Nobody can give permissions that they lack."""
     if actor.is_superuser:
         return set()
     actor_permissions = effective_permissions(Caller(actor)).permissions
@@ -103,6 +108,8 @@ def _not_held(actor: User, organization: Organization, permissions: set[str]) ->
 
 
 class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Refuses a role with permissions that its editor lacks."""
+
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text="What it allows."
     )
@@ -111,7 +118,8 @@ class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         permissions = {*values.get("permissions", ()), *self.instance.permissions}
-        if (organization := values.get("organization")) and _not_held(self.actor, organization, permissions):
+        organization = values.get("organization")
+        if organization and _missing_permissions(self.actor, organization, permissions):
             self.add_error("permissions", "You can only give and change roles whose permissions you hold yourself.")
         return values
 
@@ -141,6 +149,8 @@ class TeamAdmin(PeopleAdmin):
 
 
 class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Refuses roles and teams of other organisations, and new roles with permissions that the editor lacks."""
+
     actor: User
 
     def clean(self) -> dict[str, Any]:
@@ -155,7 +165,8 @@ class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscrip
             if role.pk not in current_roles
             for permission in role.permissions
         }
-        if (organization := values.get("organization")) and _not_held(self.actor, organization, new_permissions):
+        organization = values.get("organization")
+        if organization and _missing_permissions(self.actor, organization, new_permissions):
             self.add_error("roles", "You can only give roles whose permissions you hold yourself.")
         return values
 
@@ -183,7 +194,7 @@ class MembershipAdmin(PeopleAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(PeopleAdmin):
-    """Watched and revoked here. A key's user makes it, so that nobody else ever sees it."""
+    """Lists and revokes API keys. Only the user of a key can create it, so that nobody else ever sees it."""
 
     list_display = (
         *("name", "prefix", "user", "organization", "allows", "restricted", "state"),
@@ -192,7 +203,7 @@ class ApiKeyAdmin(PeopleAdmin):
     list_filter = ("organization",)
     search_fields = ("name", "prefix", "user__email")
     list_select_related = ("user", "organization")
-    # Everything but the hash.
+    # All fields except the hash.
     fields = (
         *("name", "prefix", "user", "organization", "allows", "source_ids", "networks", "state"),
         *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
@@ -224,6 +235,6 @@ class ApiKeyAdmin(PeopleAdmin):
 
     @admin.action(description="Expire the selected keys in 24 hours", permissions=["view"])
     def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
-        """No successor is made here: whoever makes one reads it."""
+        """Expire keys without creating successors, because whoever creates a key sees it."""
         number = service.expire_by(keys, timezone.now() + service.DEFAULT_OVERLAP)
         messages.success(request, f"Ending in 24 hours: {number}. Their users replace them with POST …/rotate.")

@@ -1,4 +1,4 @@
-"""An admin page that shows, offers and accepts only what its user may see: rows, choices, and the result of a save."""
+"""Base of admin pages that show, offer and accept only rows that the user may see."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from orgs.models import Membership, Organization
 
 
 def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
-    """Those in which this request's user holds the permission; for a superuser all."""
+    """The organisations in which the user of this request has the permission. A superuser has it in all."""
     if request.user.is_superuser:
         return Organization.objects.filter(deleted_at=None)
     allowed = Membership.objects.allowing(request.user, permission)
@@ -21,7 +21,7 @@ def organizations_with_permission(request: HttpRequest, permission: Permission) 
 
 
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
-    """The sidebar offers what the page's forms may offer, and no name from elsewhere."""
+    """Limits the choices of a filter to the rows that the page's forms offer."""
 
     def field_choices(
         self, field: Any, request: HttpRequest, model_admin: "admin.ModelAdmin[Any]"
@@ -37,19 +37,22 @@ class ScopedRelatedFilter(admin.RelatedFieldListFilter):
 
 
 class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Subclasses say which rows are visible, which rows of other models may be chosen, and who may come in at all.
+    """An admin page restricted to the rows that its user may see.
 
-    Django's own model permissions are not asked: what somebody may do follows from their roles in organisations.
+    Subclasses define which rows are visible, which rows of other models can be selected, and who may open the page.
+    Django's model permissions have no effect, because rights follow from roles in organisations.
     """
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
+        """The rows that the user of this request may see and change."""
         raise NotImplementedError
 
     def is_allowed(self, request: HttpRequest) -> bool:
+        """Whether the user of this request may open the page."""
         raise NotImplementedError
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
-        """The rows of `model` that a form of this page may offer; None: all."""
+        """The rows of `model` that forms and filters of this page offer; None for all rows."""
         return None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -62,7 +65,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         return [(name, ScopedRelatedFilter) if name in related else name for name in super().get_list_filter(request)]
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Only what the sidebar offers: any other filter in the address would read fields that the page hides."""
+        """Accept only the filters of the page: any other one in the URL could reveal fields that the page hides."""
         names = {entry[0] if isinstance(entry, tuple) else entry for entry in self.get_list_filter(request)}
         field, _, how = lookup.partition("__")
         return field in names and "regex" not in how and super().lookup_allowed(lookup, value, request)
@@ -70,16 +73,16 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         try:
             return super().changelist_view(request, extra_context)
-        except (DataError, ValidationError, ValueError, OverflowError):  # an address that somebody made up
+        except (DataError, ValidationError, ValueError, OverflowError):  # the URL has unknown filters
             return HttpResponseRedirect(f"{request.path}?e=1")
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """How many go along, not which: their names may be of things that this user does not see."""
+        """Show how many related rows are deleted, not which: the user may not be allowed to see their names."""
         _, counts, needed, protected = super().get_deleted_objects(objs, request)
         return [f"{number} {name}" for name, number in counts.items()], counts, needed, protected
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        # Django's admin asks this about 16 times for each model and page, and each answer takes several queries.
+        # Django's admin calls this about 16 times for each model and page, and each call would take several queries.
         answers: dict[type[Model], bool] = request.__dict__.setdefault("_module_permissions", {})
         if self.model not in answers:
             answers[self.model] = request.user.is_active and self.is_allowed(request)

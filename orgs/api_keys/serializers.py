@@ -1,4 +1,4 @@
-"""What /api/auth/keys reads and writes."""
+"""Request and response bodies of /api/auth/keys."""
 
 import ipaddress
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from .service import IssuedKey
 
 
 class FutureTime(fields.Timestamp):
-    """Later than now."""
+    """A time in the future."""
 
     def to_internal_value(self, value: Any) -> datetime:
         moment: datetime = super().to_internal_value(value)
@@ -28,7 +28,7 @@ class FutureTime(fields.Timestamp):
 
 
 class Network(fields.Text):
-    """A network in CIDR notation, or one address."""
+    """A network in CIDR notation, or a single address."""
 
     def to_internal_value(self, data: Any) -> str:
         try:
@@ -39,6 +39,8 @@ class Network(fields.Text):
 
 
 class KeyIn(serializers.Serializer[Any]):
+    """A new API key."""
+
     name = fields.Text("name", max_length=100)
     scopes = fields.BoundedList(
         "scopes", child=fields.Choice("scopes", choices=Scope.values), min_entries=1, max_entries=10
@@ -64,6 +66,8 @@ class KeyIn(serializers.Serializer[Any]):
 
 
 class KeyRotationIn(serializers.Serializer[Any]):
+    """Options of the rotation of an API key."""
+
     overlap_hours = fields.Integer(
         "overlap_hours",
         min_value=0,
@@ -73,8 +77,8 @@ class KeyRotationIn(serializers.Serializer[Any]):
 
 
 class KeyOut(TypedDict):
-    """A key as its owner sees it. `sources` (ids) and `networks` (CIDR): what it is restricted to, null if it is not.
-    `flagged_at`: when it first came over plain HTTP, and should be replaced."""
+    """An API key as its owner sees it. `sources` (ids) and `networks` (CIDR) are its restrictions, null for none.
+    `flagged_at` is when it was first sent over plain HTTP: it should be replaced."""
 
     id: Id
     name: str
@@ -113,6 +117,7 @@ class KeysOut(TypedDict):
 
 
 def key_out(key: ApiKey) -> KeyOut:
+    """Render a key. The key itself is not stored, so its prefix identifies it."""
     return {
         "id": str(key.pk),
         "name": key.name,
@@ -130,6 +135,7 @@ def key_out(key: ApiKey) -> KeyOut:
 
 
 def new_key_out(issued: IssuedKey) -> NewKeyOut:
+    """Render a new key, together with the key itself."""
     key = issued.key
     return {
         "id": str(key.pk),

@@ -23,7 +23,7 @@ MAX_SOURCES = 100
 MAX_NETWORKS = 20
 DEFAULT_OVERLAP = timedelta(hours=24)
 MAX_OVERLAP = timedelta(days=30)
-# `last_used_at` is only this precise: not every request is worth a write.
+# The precision of `last_used_at`, so that not every request causes a write.
 _USE_INTERVAL = timedelta(minutes=1)
 _REFUSAL_INTERVAL = timedelta(hours=1)
 _KEY_PATTERN = re.compile(r"rk_[A-Za-z0-9_-]{43}")

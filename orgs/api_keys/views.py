@@ -41,7 +41,7 @@ _KEY |= {"last_used_at": "2026-01-31T12:30:00Z", "revoked_at": None, "flagged_at
 
 
 class KeyView(APIView):
-    """For access tokens only: a key that could make keys could outlive and exceed itself."""
+    """Base of the key endpoints. Accepts access tokens only: a key could otherwise create keys with more rights."""
 
     parser_classes = (CredentialsParser,)
     error_statuses = (*COMMON_STATUSES, 404)
@@ -58,7 +58,7 @@ class Keys(KeyView):
     @extend_schema(
         operation_id="listKeys",
         summary="List your API keys",
-        description="Revoked and expired ones included. The keys themselves are not told again.",
+        description="Includes revoked and expired keys. The keys themselves are not shown again.",
         parameters=pagination.parameters("page_size"),
         responses={200: KeysOut},
         examples=[response_example({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
@@ -97,7 +97,7 @@ class Keys(KeyView):
             )
         except service.TooManyKeys as error:
             raise ValidationError({"body": str(error)}) from None
-        return _told_once(issued)
+        return _new_key_response(issued)
 
 
 class Key(KeyView):
@@ -106,12 +106,12 @@ class Key(KeyView):
     @extend_schema(
         operation_id="revokeKey",
         summary="Revoke an API key",
-        description="It is refused from the next request on. A second time changes nothing.",
+        description="The key is refused from the next request on. Revoking it again changes nothing.",
         parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
         responses={204: None},
     )
     def delete(self, request: Request, key_id: str) -> Response:
-        key = _own(request, key_id)
+        key = _get_key(request, key_id)
         service.revoke(ApiKey.objects.filter(pk=key.pk))
         return Response(status=204)
 
@@ -122,8 +122,8 @@ class Rotation(KeyView):
     @extend_schema(
         operation_id="rotateKey",
         summary="Replace an API key",
-        description="Its successor may do the same, for as long as this key was made for. This key ends after "
-        "`overlap_hours`, unless it ends earlier. `key` is shown only in this response.",
+        description="Issues a successor with the same permissions and lifetime. The replaced key expires after "
+        "`overlap_hours`, unless it expires earlier. `key` is shown only in this response.",
         request=KeyRotationIn,
         parameters=[OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
         responses={201: NewKeyOut},
@@ -135,19 +135,21 @@ class Rotation(KeyView):
     def post(self, request: Request, key_id: str) -> Response:
         form = KeyRotationIn(data=request.data)
         form.is_valid(raise_exception=True)
-        key = _own(request, key_id)
+        key = _get_key(request, key_id)
         try:
             issued = service.rotate(key, overlap=timedelta(hours=form.validated_data["overlap_hours"]))
         except (service.InactiveKey, service.TooManyKeys) as error:
             raise ValidationError({"body": str(error)}) from None
-        return _told_once(issued)
+        return _new_key_response(issued)
 
 
-def _told_once(issued: IssuedKey) -> Response:
+def _new_key_response(issued: IssuedKey) -> Response:
+    """Render a new key. No cache may store the response, because it contains the key."""
     return Response(new_key_out(issued), status=201, headers={"Cache-Control": "no-store"})
 
 
-def _own(request: Request, key_id: str) -> ApiKey:
+def _get_key(request: Request, key_id: str) -> ApiKey:
+    """Find a key of the user. Raises NotFound for unknown keys and those of other users."""
     key = as_uuid(key_id)
     api_key = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key).first() if key else None
     if api_key is None:
@@ -171,7 +173,7 @@ def _sources(caller: Caller, organization: Organization, references: list[str] |
 
 
 def _organization(request: Request, field: str) -> Organization:
-    """The one that the body names, else the header's, else the caller's only one."""
+    """The organisation named in the body, else in the header, else the only one of the caller."""
     where = "organization" if field else organization_resolver.HEADER
     reference = field or organization_resolver.read_header(request)
     try:

@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Documents that would make more are refused (INDEX_FULL). Empty: no limit.",
                         null=True,
-                        verbose_name="most chunks",
+                        verbose_name="maximum number of chunks",
                     ),
                 ),
                 (
@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Of documents' texts and files; more are refused (INDEX_FULL). Empty: no limit.",
                         null=True,
-                        verbose_name="most bytes",
+                        verbose_name="maximum number of bytes",
                     ),
                 ),
                 (

@@ -1,4 +1,4 @@
-"""Organisation → Membership (a user in it) → roles and teams."""
+"""Organisations, their members, and the roles and teams of members."""
 
 import uuid
 from typing import Self
@@ -18,7 +18,8 @@ from ragsite.postgres.models import UUIDModel
 AnyUser = User | AnonymousUser
 
 
-def _own_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None]":
+def _rate_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None]":
+    """A limit of the organisation, which replaces the platform's default."""
     return models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text=f"{what} Empty: the platform's default."
     )
@@ -36,18 +37,18 @@ class Organization(TrackedModelMixin, UUIDModel):
         default=Visibility.PUBLIC,
         help_text="For data sources that are made by the first document sent to them.",
     )
-    queries_per_minute = _own_limit("Searches, questions and chats of one person a minute.")
-    ingestions_per_minute = _own_limit("Requests that send documents, of one person a minute.")
-    agent_requests_per_minute = _own_limit("Requests to the agent, of one person a minute.")
-    service_searches_per_minute = _own_limit("Requests to the search service, of one API key a minute.")
+    queries_per_minute = _rate_limit("Searches, questions and chats of one person a minute.")
+    ingestions_per_minute = _rate_limit("Requests that send documents, of one person a minute.")
+    agent_requests_per_minute = _rate_limit("Requests to the agent, of one person a minute.")
+    service_searches_per_minute = _rate_limit("Requests to the search service, of one API key a minute.")
     max_chunks = models.PositiveIntegerField(
-        "most chunks",
+        "maximum number of chunks",
         null=True,
         blank=True,
         help_text="Documents that would make more are refused (INDEX_FULL). Empty: no limit.",
     )
     max_bytes = models.PositiveBigIntegerField(
-        "most bytes",
+        "maximum number of bytes",
         null=True,
         blank=True,
         help_text="Of documents' texts and files; more are refused (INDEX_FULL). Empty: no limit.",
@@ -67,7 +68,7 @@ class Organization(TrackedModelMixin, UUIDModel):
         help_text="Then it is removed. Empty: the platform's default.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    # Being removed: closed for good, and shown to nobody.
+    # Set when its deletion has begun: nobody sees the organisation any more.
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = TrackedQuerySet["Organization"].as_manager()
@@ -81,7 +82,7 @@ class Organization(TrackedModelMixin, UUIDModel):
 
 
 class Role(TrackedModelMixin, UUIDModel):
-    """A named set of permissions in one organisation; also something a data source can be opened to."""
+    """A named set of permissions in one organisation. A data source can also be opened to a role."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles", verbose_name="organisation")
     name = models.SlugField(max_length=60)
@@ -98,7 +99,7 @@ class Role(TrackedModelMixin, UUIDModel):
 
 
 class Team(TrackedModelMixin, UUIDModel):
-    """A group of members of one organisation. Members of a team belong to the teams above it, too."""
+    """A group of members of one organisation. Members of a team also belong to the teams above it."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
     name = models.SlugField(max_length=60)
@@ -116,14 +117,18 @@ class Team(TrackedModelMixin, UUIDModel):
         return f"{self.name} · {self.organization}"
 
     def clean(self) -> None:
-        """Teams are nested within one organisation, and none is a part of itself."""
+        """Check that teams are nested within one organisation and without cycles.
+
+        Raises:
+            ValidationError: The parent belongs to another organisation, or is a part of this team.
+        """
         super().clean()
         if self.parent and self.parent.organization_id != self.organization_id:
             raise ValidationError({"parent": "Choose a team of the same organisation."})
         if self.children.exclude(organization=self.organization_id).exists():
             raise ValidationError({"organization": "Teams of the organisation that it is in now are a part of it."})
         above, seen = self.parent, set[uuid.UUID]()
-        while above and above.pk not in seen:  # rows that were not made by forms may hold a cycle already
+        while above and above.pk not in seen:  # rows that no form has checked may contain a cycle
             if above.pk == self.pk:
                 raise ValidationError({"parent": f"{self.parent} is a part of this team, or this team itself."})
             seen.add(above.pk)
@@ -132,13 +137,13 @@ class Team(TrackedModelMixin, UUIDModel):
 
 class MembershipQuerySet(TrackedQuerySet["Membership"]):
     def active_for(self, user: AnyUser) -> Self:
-        """The memberships that count for a user now. None for anonymous and deactivated users."""
+        """The active memberships of a user in active organisations; none for anonymous and deactivated users."""
         if user.pk is None or not user.is_active:
             return self.none()
         return self.filter(user=user.pk, user__is_active=True, is_active=True, organization__is_active=True)
 
     def allowing(self, user: AnyUser, permission: Permission) -> Self:
-        """Those of them that hold a role with this permission. A subquery, so that no row doubles."""
+        """Active memberships with a role that gives this permission. A subquery, so that no row is returned twice."""
         granting_roles = Role.objects.filter(
             permissions__contains=[permission.value],
             memberships=models.OuterRef("pk"),

@@ -1,13 +1,16 @@
-"""How much an organisation lets each of its people ask, where it is not the platform's default."""
+"""Rate limits that organisations set for their members in place of the platform's defaults."""
 
 from orgs.models import AnyUser, Membership
 
 
 def requests_per_minute(user: AnyUser, field: str, *, default: int, named: str = "") -> int:
-    """Requests a minute: the limit of the organisation named by slug or id, else the most generous of the user's own.
+    """Return how many requests per minute a user may send.
 
-    field: one of Organization's `…_per_minute`. An organisation without a limit of its own has the default; so has a
-    name that is none of theirs.
+    Args:
+        field: The limit: one of the `…_per_minute` fields of Organization.
+        default: The limit of organisations that set none, and of users without an organisation.
+        named: The organisation to use, by slug or id. If empty, the highest limit of the user's organisations applies.
+            The default applies if the user is no member of the named organisation.
     """
     limits_by_organization = Membership.objects.active_for(user).values_list(
         "organization__slug", "organization", f"organization__{field}"

@@ -1,4 +1,4 @@
-"""What is kept of what somebody asks, and for how long: their organisations decide."""
+"""Retention of searches and conversations, which the organisations of their user decide."""
 
 import datetime
 from dataclasses import dataclass
@@ -14,14 +14,18 @@ _STRICTNESS = list(QueryHistory)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """days: None is for ever."""
+    """What is kept of a user's searches and conversations.
+
+    Attributes:
+        days: How long they are kept; None for no limit.
+    """
 
     history: QueryHistory
     days: int | None
 
     @property
-    def begins(self) -> datetime.datetime | None:
-        """What is older is not kept."""
+    def cutoff(self) -> datetime.datetime | None:
+        """Older searches and conversations are deleted; None if they are kept without limit."""
         return timezone.now() - datetime.timedelta(days=self.days) if self.days else None
 
 

@@ -32,9 +32,9 @@ def _apply_retention(user: User) -> int:
     searches, conversations = SearchRecord.objects.filter(user=user), Conversation.objects.filter(user=user)
     if retention.history == QueryHistory.REDACTED:
         _redact(searches)
-    if retention.begins:
-        old_searches = searches.filter(created_at__lt=retention.begins)
-        old_conversations = conversations.filter(updated_at__lt=retention.begins)
+    if retention.cutoff:
+        old_searches = searches.filter(created_at__lt=retention.cutoff)
+        old_conversations = conversations.filter(updated_at__lt=retention.cutoff)
     else:
         old_searches, old_conversations = searches.none(), conversations.none()
     deleted = _delete(searches if retention.history == QueryHistory.NONE else old_searches)
