@@ -1,14 +1,13 @@
-"""Signing in: a JWT pair for an e-mail address and a password, refreshed with rotation, revocable."""
+"""/api/auth/token: users sign in and out, and exchange, verify and revoke their tokens (JWT)."""
 
 from typing import Any, TypedDict
 
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.db import transaction
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import InvalidToken
@@ -43,8 +42,10 @@ MAX_TOKEN_LENGTH = 8_192
 
 
 class Credentials(TokenObtainPairSerializer):
-    """`{"email", "password", "code"?}` → `{"access", "refresh"}`. The same 401 whether the address or the password is
-    wrong; 429 with Retry-After once there were too many (accounts.sign_in.lockout). code: for who has a second factor.
+    """Exchanges an address, a password and, with a second factor, a code for a token pair.
+
+    A wrong address and a wrong password cause the same 401. After too many failures the response is 429 with
+    Retry-After (accounts.sign_in.lockout).
     """
 
     default_error_messages = {"no_active_account": "No active account has this e-mail address and password."}
@@ -87,7 +88,7 @@ def _require_second_factor(request: Request, user: User, code: str) -> None:
 
 
 class Rotation(TokenRefreshSerializer):
-    """`{"refresh"}` → a new pair; the old refresh token works exactly once, also when sent twice at the same moment."""
+    """Exchanges a refresh token for a new pair. A refresh token works exactly once, also in concurrent requests."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
@@ -95,12 +96,12 @@ class Rotation(TokenRefreshSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = self.token_class(attrs["refresh"])
         list(OutstandingToken.objects.select_for_update(of=("self",)).filter(jti=token["jti"]))
-        JWTAuthentication().get_user(token)  # exists, is active, and has not changed the password
-        return super().validate(attrs)  # reads the blacklist again, now behind the lock
+        JWTAuthentication().get_user(token)  # fails if the user is gone or inactive, or the password has changed
+        return super().validate(attrs)  # reads the blacklist again, now with the lock
 
 
 class Verification(TokenVerifySerializer):
-    """`{"token"}`: 401 unless the token would be accepted now, as an access or as a refresh token."""
+    """Accepts a valid access or refresh token. The response is 401 for any other."""
 
     token = fields.Text("token", max_length=MAX_TOKEN_LENGTH)
 
@@ -113,21 +114,21 @@ class Verification(TokenVerifySerializer):
 
 
 class Revocation(TokenBlacklistSerializer):
-    """`{"refresh"}`."""
+    """Revokes a refresh token and records the sign-out."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
     @transaction.atomic
     def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:
         token = self.token_class(attrs["refresh"])
-        done = super().validate(attrs)
+        values = super().validate(attrs)
         key = as_uuid(str(token.payload.get(api_settings.USER_ID_CLAIM, "")))
         registry.record_sign_out(User.objects.filter(pk=key).first() if key else None, "token")
-        return done
+        return values
 
 
 class CredentialsView(APIView):
-    """Passwords and refresh tokens are credentials too (ragsite.http.transport), and short."""
+    """Base of the token endpoints: their bodies contain credentials, so they require HTTPS and limit the size."""
 
     parser_classes = (CredentialsParser,)
 
@@ -137,7 +138,7 @@ class CredentialsView(APIView):
 
 
 class TokenPair(TypedDict):
-    """JWTs. `access` signs every request and is short-lived; `refresh` is for /api/auth/token/refresh, once."""
+    """Two JWTs: `access` authenticates requests and is short-lived; `refresh` is exchanged once for a new pair."""
 
     access: str
     refresh: str
@@ -151,15 +152,14 @@ _REFRESH = {"refresh": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoicmVmcmVzaCJ9.9s
 _PAIR = {"access": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoiYWNjZXNzIn0.kq0b", **_REFRESH}
 
 
-class ObtainToken(CredentialsView, TokenObtainPairView):
-    serializer_class = Credentials
-
-    @extend_schema(
+@extend_schema_view(
+    post=extend_schema(
         operation_id="obtainToken",
         summary="Sign in",
         description=(
-            "With an e-mail address and a password, and the `code` of a second factor where the account has one. The "
-            "same 401 whichever of address and password is wrong; 429 with `Retry-After` after too many failures."
+            "Send an e-mail address and a password, and the `code` of the second factor if the account has one. A "
+            "wrong address and a wrong password cause the same 401. After too many failures the response is 429 with "
+            "`Retry-After`."
         ),
         request=Credentials,
         responses={200: TokenPair},
@@ -168,14 +168,13 @@ class ObtainToken(CredentialsView, TokenObtainPairView):
             response_example(_PAIR),
         ],
     )
-    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return super().post(request, *args, **kwargs)
+)
+class ObtainToken(CredentialsView, TokenObtainPairView):
+    serializer_class = Credentials
 
 
-class RotateToken(CredentialsView, TokenRefreshView):
-    serializer_class = Rotation
-
-    @extend_schema(
+@extend_schema_view(
+    post=extend_schema(
         operation_id="refreshToken",
         summary="Exchange a refresh token for a new pair",
         description="Each refresh token works exactly once.",
@@ -183,39 +182,34 @@ class RotateToken(CredentialsView, TokenRefreshView):
         responses={200: TokenPair},
         examples=[request_example(_REFRESH), response_example(_PAIR)],
     )
-    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return super().post(request, *args, **kwargs)
+)
+class RotateToken(CredentialsView, TokenRefreshView):
+    serializer_class = Rotation
 
 
-class VerifyToken(CredentialsView, TokenVerifyView):
-    """`{"token"}` → 200 with `{}` while the token is valid, else 401."""
-
-    serializer_class = Verification
-
-    @extend_schema(
+@extend_schema_view(
+    post=extend_schema(
         operation_id="verifyToken",
-        summary="Ask whether a token is valid",
-        description="200 while it is, as an access or as a refresh token; else 401.",
+        summary="Check whether a token is valid",
+        description="200 if the token is a valid access or refresh token, otherwise 401.",
         request=Verification,
         responses={200: Nothing},
         examples=[request_example({"token": _PAIR["access"]}), response_example({})],
     )
-    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return super().post(request, *args, **kwargs)
+)
+class VerifyToken(CredentialsView, TokenVerifyView):
+    serializer_class = Verification
 
 
-class RevokeToken(CredentialsView, TokenBlacklistView):
-    """`{"refresh"}` → 200 with `{}`; the refresh token is worth nothing from now on."""
-
-    serializer_class = Revocation
-
-    @extend_schema(
+@extend_schema_view(
+    post=extend_schema(
         operation_id="revokeToken",
         summary="Sign out",
-        description="The refresh token is worth nothing from now on.",
+        description="Revokes the refresh token.",
         request=Revocation,
         responses={200: Nothing},
         examples=[request_example(_REFRESH), response_example({})],
     )
-    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return super().post(request, *args, **kwargs)
+)
+class RevokeToken(CredentialsView, TokenBlacklistView):
+    serializer_class = Revocation
