@@ -1,1 +1,1 @@
-"""Who somebody is: users and the credentials they show."""
+"""User accounts, sign-in and the audit trail."""

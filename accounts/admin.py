@@ -1,4 +1,4 @@
-"""Users in the admin. Only superusers reach them; an organisation's people are managed as memberships."""
+"""Users in the admin, for superusers. The members of an organisation are managed as memberships."""
 
 from typing import Any
 
@@ -18,21 +18,25 @@ from rest_framework_simplejwt.token_blacklist.models import BlacklistedToken, Ou
 from .models import User
 from .sign_in import lockout, second_factor
 
-# Their pages would show working tokens of everybody.
+# Their pages would show valid tokens of all users.
 admin.site.unregister([OutstandingToken, BlacklistedToken])
-# And theirs the keys of everybody's authenticator apps.
+# Their pages would show the keys of all users' authenticator apps.
 admin.site.unregister([TOTPDevice, StaticDevice])
-# What somebody may do follows from their roles in organisations: a group would only look like a right.
+# Rights follow from roles in organisations, so groups would have no effect.
 admin.site.unregister(Group)
 
 
 class UserCreationForm(AdminUserCreationForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Django's form for a new user, with the fields of this project's user."""
+
     class Meta:
         model = User
         fields = ("email", "name")
 
 
 class UserForm(UserChangeForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Django's form for an existing user, for this project's user."""
+
     class Meta:
         model = User
         fields = "__all__"
@@ -40,6 +44,8 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # not subscriptable a
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Manages user accounts and removes lost second factors."""
+
     form: Any = UserForm
     add_form: Any = UserCreationForm
     ordering = ("email",)
@@ -75,7 +81,7 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable
 
 @admin.register(AccessAttempt)
 class FailedSignInAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Failures to sign in that still count, and the locks that follow from them. Deleting one releases it."""
+    """Lists failed sign-ins that still count, and the resulting lockouts. Deleting a row releases its lockout."""
 
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "is_locked")
     search_fields = ("username", "ip_address")

@@ -23,6 +23,6 @@ class AccountsConfig(AppConfig):
         from .audit import registry
         from .sign_in.jwt_keys import MultiKeyTokenBackend
 
-        # The library has no setting for it, and every token class asks here.
+        # The library has no setting for the backend. All token classes read it from here.
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
         registry.register()

@@ -15,6 +15,7 @@ _MIN_DISTINCT_CHARACTERS = 8
 
 @register(Tags.security, deploy=True)
 def check_secret_strength(**_: Any) -> list[CheckMessage]:
+    """Fail `check --deploy` if a secret key is short or has few distinct characters."""
     keys = {"SECRET_KEY": [settings.SECRET_KEY], "RAG_JWT_SIGNING_KEY": [settings.SIMPLE_JWT["SIGNING_KEY"]]}
     keys["RAG_JWT_OLD_SIGNING_KEYS"] = settings.RAG_JWT_OLD_SIGNING_KEYS
     return [

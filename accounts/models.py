@@ -36,7 +36,11 @@ class UserManager(BaseUserManager["User"]):
         return f"{name}@{domain}" if name else domain
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create an account. Raises ValueError if the address is invalid. It cannot sign in without a password."""
+        """Create an account. Without a password it cannot sign in.
+
+        Raises:
+            ValueError: The address is invalid.
+        """
         if not _PLAIN.fullmatch(self.normalize_email(email)):
             raise ValueError("A user needs an e-mail address, of Latin letters without accents before the @.")
         user = self.model(email=self.normalize_email(email), **fields)
@@ -45,11 +49,12 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Create an account that may open the admin and manages all organisations."""
         return self.create_user(email, password, **{**fields, "is_staff": True, "is_superuser": True})
 
 
 class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
-    """A person or a service account. Memberships in organisations decide what it may do."""
+    """A person or a service account. Its memberships in organisations decide what it may do."""
 
     email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=150, blank=True)

@@ -1,4 +1,4 @@
-"""/api/auth/…"""
+"""The URLs of /api/auth/token."""
 
 from django.urls import re_path
 

@@ -27,6 +27,8 @@ _MAX_EMAIL_LENGTH = 254
 
 
 class AuditAction(models.TextChoices):
+    """What happened to the object."""
+
     SIGNED_IN = "signed_in", "signed in"
     SIGN_IN_FAILED = "sign_in_failed", "sign-in failed"
     SIGNED_OUT = "signed_out", "signed out"
@@ -155,14 +157,18 @@ def record(
 
 
 def pseudonym_of(user_id: uuid.UUID) -> str:
-    """The text that replaces the address of a deleted account. It is the same in all of its events, so that they can
-    still be grouped. A trigger computes the same text."""
+    """The text that replaces the address of a deleted account in the audit trail.
+
+    It is the same in all events of the account, so that they can still be grouped. A trigger computes the same text.
+    """
     return f"deleted user {hashlib.sha256(str(user_id).encode()).hexdigest()[:8]}"
 
 
 def anonymize(user_id: uuid.UUID) -> None:
-    """Replace the user's address in every event. The account must be deleted in this transaction or before: a trigger
-    checks that."""
+    """Replace the user's address in every event.
+
+    The account must have been deleted, at the latest in this transaction. A trigger checks that.
+    """
     pseudonym = pseudonym_of(user_id)
     AuditEvent.objects.filter(actor_id=user_id).update(actor_email=pseudonym, address=None)
     AuditEvent.objects.filter(subject_id=user_id).update(subject_email=pseudonym)

@@ -59,7 +59,7 @@ def _on_logout(user: User | None, **_: Any) -> None:
 
 
 def _on_login_failed(credentials: dict[str, Any], **_: Any) -> None:
-    """The address is recorded as it was typed: it shows whose account was tried, or that many were."""
+    """Record a failed sign-in with the address as typed, because it shows which accounts somebody tries."""
     typed = str(credentials.get("email") or credentials.get("username") or "").replace("\0", "")
     email = User.objects.normalize_email(typed)[:_MAX_EMAIL_LENGTH]
     user = User.objects.filter(email=email).first()
@@ -73,7 +73,7 @@ def _on_login_failed(credentials: dict[str, Any], **_: Any) -> None:
 
 
 def _delete_tokens(instance: User, **_: Any) -> None:
-    """Refresh tokens would outlive their user, and contain the user's id."""
+    """Delete the refresh tokens of a deleted user, because they contain the user's id."""
     OutstandingToken.objects.filter(user=instance).delete()
 
 

@@ -196,7 +196,10 @@ def _record_deletion(sender: type[models.Model], instance: Any, **_: Any) -> Non
 def _record_many_to_many(
     sender: type[models.Model], instance: Any, action: str, reverse: bool, pk_set: set[Any] | None, **_: Any
 ) -> None:
-    """Django sends `pre_…` and `post_…` for each change, from the side on which it is made."""
+    """Record a change of a many-to-many field.
+
+    Django sends a `pre_…` and a `post_…` signal for each change, from the side of the relation that was changed.
+    """
     relation = _many_to_many[sender]
     if action.startswith("pre_"):
         if not reverse:

@@ -23,6 +23,8 @@ from . import second_factor
 
 
 class SignInForm(AdminAuthenticationForm):
+    """Django's sign-in form with a field for the code of the second factor."""
+
     code = forms.CharField(
         required=False,
         max_length=second_factor.MAX_CODE_LENGTH,
@@ -49,6 +51,8 @@ class SignInForm(AdminAuthenticationForm):
 
 
 class Site(AdminSite):
+    """The admin site. With RAG_STAFF_OTP it requires a verified second factor."""
+
     login_form = SignInForm
     login_template = "accounts/sign_in.html"
     index_template = "accounts/index.html"
@@ -69,7 +73,7 @@ class Site(AdminSite):
 
     @method_decorator([never_cache, csrf_protect])
     def second_factor(self, request: HttpRequest) -> HttpResponse:
-        """Set it up, renew the recovery codes, remove it; the last two for a code."""
+        """The page to set up or remove the second factor and to renew its recovery codes. Each change needs a code."""
         user = request.user
         if not second_factor.is_enabled():
             raise Http404
@@ -81,7 +85,7 @@ class Site(AdminSite):
         return TemplateResponse(request, "accounts/second_factor.html", self._page(request, user, codes))
 
     def _change(self, request: HttpRequest, user: User) -> list[str]:
-        """The new recovery codes, where there are some."""
+        """Carry out the action of the form. Returns the new recovery codes, if it creates any."""
         code = request.POST.get("code", "")[: second_factor.MAX_CODE_LENGTH]
         match request.POST.get("action"):
             case "confirm":

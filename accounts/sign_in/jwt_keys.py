@@ -10,7 +10,7 @@ from rest_framework_simplejwt.settings import APISettings
 
 
 class MultiKeyTokenBackend(TokenBackend):
-    """Signs and verifies with HS256 only, whatever algorithm a token names.
+    """Signs and verifies tokens with HS256 only, whatever algorithm a token names.
 
     Every token names its key (`kid`). A token with an unknown `kid` is rejected; no other key is tried.
     """

@@ -26,26 +26,27 @@ from ragsite.http.client_address import client_address, rate_limit_key
 
 logger = structlog.get_logger(__name__)
 
-_WHY = "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
+_LOCKED_MESSAGE = "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
 
 
 class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped library
     """Adds a limit for each IP address, and a reset that an attacker cannot use."""
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
-        of_account, of_address = map(_failures, self.get_user_attempts(request, credentials))
-        if of_address >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP:
-            return max(of_account, settings.AXES_FAILURE_LIMIT)
-        return of_account
+        account_failures, address_failures = map(_failures, self.get_user_attempts(request, credentials))
+        if address_failures >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP:
+            return max(account_failures, settings.AXES_FAILURE_LIMIT)
+        return account_failures
 
     def reset_user_attempts(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
         """Reset the failures of this account only: signing in elsewhere must not reset an attacker's count."""
-        of_account, _ = self.filter_user_attempts(request, credentials)
-        return int(of_account.delete()[0])
+        account_attempts, _ = self.filter_user_attempts(request, credentials)
+        return int(account_attempts.delete()[0])
 
     def seconds_left(self, request: Any, credentials: dict[str, Any]) -> int:
-        of_account, of_address = self.get_user_attempts(request, credentials)
-        locking = of_account if _failures(of_account) >= settings.AXES_FAILURE_LIMIT else of_address
+        """How many seconds the lockout still lasts, at least 1."""
+        account_attempts, address_attempts = self.get_user_attempts(request, credentials)
+        locking = account_attempts if _failures(account_attempts) >= settings.AXES_FAILURE_LIMIT else address_attempts
         last = locking.aggregate(last=Max("attempt_time"))["last"] or timezone.now()
         return max(1, math.ceil((last + settings.AXES_COOLOFF_TIME - timezone.now()).total_seconds()))
 
@@ -59,14 +60,15 @@ def is_locked(attempt: AccessAttempt) -> bool:
     counting = AccessAttempt.objects.filter(
         ip_address=attempt.ip_address, attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME
     )
-    of_account = _failures(counting.filter(username=attempt.username))
-    return of_account >= settings.AXES_FAILURE_LIMIT or _failures(counting) >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP
+    if _failures(counting.filter(username=attempt.username)) >= settings.AXES_FAILURE_LIMIT:
+        return True
+    return bool(_failures(counting) >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP)
 
 
 def get_account_name(request: Any, credentials: dict[str, Any] | None) -> str:
     """The canonical address of the account that somebody tries to sign in to (AXES_USERNAME_CALLABLE)."""
-    given = credentials or {}
-    return User.objects.normalize_email(given.get("email") or given.get("username"))[:254]
+    credentials = credentials or {}
+    return User.objects.normalize_email(credentials.get("email") or credentials.get("username"))[:254]
 
 
 def get_client_ip(request: Any) -> str | None:
@@ -78,7 +80,7 @@ def require_unlocked(request: Request, email: str) -> None:
     """Raise Throttled if the account is locked for this IP address, or the IP address for all accounts."""
     credentials = {"email": email}
     if AxesProxyHandler.is_locked(request, credentials):
-        raise Throttled(_seconds_left(request, credentials), _WHY)
+        raise Throttled(_seconds_left(request, credentials), _LOCKED_MESSAGE)
 
 
 def render_lockout_page(
@@ -86,7 +88,7 @@ def render_lockout_page(
 ) -> HttpResponse:
     """The response of the admin's sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
     seconds = _seconds_left(request, credentials or {})
-    context = {"why": _WHY, "minutes": math.ceil(seconds / 60), "title": "Locked"}
+    context = {"why": _LOCKED_MESSAGE, "minutes": math.ceil(seconds / 60), "title": "Locked"}
     page = render(request, "accounts/locked.html", context, status=429)
     page["Retry-After"] = str(seconds)
     return page
@@ -99,5 +101,5 @@ def _seconds_left(request: Any, credentials: dict[str, Any]) -> int:
 
 
 @receiver(user_locked_out)
-def _note(sender: Any, ip_address: str, **_: Any) -> None:
+def _log_lockout(sender: Any, ip_address: str, **_: Any) -> None:
     logger.warning("sign_in_locked", address=ip_address)

@@ -27,6 +27,7 @@ CODE_REQUIRED = "This account has a second factor: give the code of your authent
 
 
 def is_enabled() -> bool:
+    """Whether users can set up a second factor (RAG_STAFF_OTP)."""
     return bool(settings.RAG_STAFF_OTP != "off")
 
 
@@ -36,6 +37,7 @@ def has_second_factor(user: User) -> bool:
 
 
 def is_required_to_sign_in(user: User) -> bool:
+    """Whether this user must give a code to sign in."""
     return is_enabled() and has_second_factor(user)
 
 
@@ -72,7 +74,7 @@ def get_or_create_unconfirmed(user: User) -> TOTPDevice:
 def confirm(user: User, code: str) -> TOTPDevice | None:
     """Activate the unconfirmed device. Returns None if the code is wrong, or a device is active already."""
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # one at a time
+        User.objects.select_for_update().get(pk=user.pk)  # serialises concurrent requests
         device = TOTPDevice.objects.filter(user=user, confirmed=False).select_for_update().first()
         if has_second_factor(user) or device is None or not device.verify_token("".join(code.split())):
             return None
@@ -99,5 +101,5 @@ def remove(users: Iterable[User]) -> None:
 
 
 def _digest(code: str) -> str:
-    """A code has 80 random bits, so a fast hash is enough. The column holds 16 characters."""
+    """Hash a recovery code. It has 80 random bits, so a fast hash is enough. The column holds 16 characters."""
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()[:16]
