@@ -1,4 +1,4 @@
-"""Embedding models as data. The vectors of two models are never compared."""
+"""Embedding models and where they are served. Vectors of different models are never compared."""
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -14,10 +14,13 @@ _MEAN = "A mean score of the best five passages, 0 to 1. Empty: as the operator 
 
 
 class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
-    def default(self) -> "EmbeddingModel":
-        """The model that new data sources get (RAG_EMBEDDING_MODEL); its row is made on first use if it is known.
+    """Finds the default model."""
 
-        Raises EmbeddingFailed.
+    def default(self) -> "EmbeddingModel":
+        """Return the model of new data sources (RAG_EMBEDDING_MODEL). Rows of KNOWN_MODELS are created on first use.
+
+        Raises:
+            EmbeddingFailed: There is no model of this name.
         """
         name = settings.RAG_EMBEDDING_MODEL
         known = KNOWN_MODELS.get(name)
@@ -30,12 +33,14 @@ class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
 
 
 class EmbeddingModel(UUIDModel):
+    """A model that computes the vectors of data sources, and the endpoint that serves it."""
+
     class Provider(models.TextChoices):
         LOCAL = "local", "local: on this machine's CPU"
         OPENAI = "openai", "OpenAI-compatible endpoint"
 
     class Dimensions(models.IntegerChoices):
-        """One table of vectors each (rag/models/content/chunks.py)."""
+        """The supported numbers of dimensions. Each has its own table (rag/models/content/pgvector_tables.py)."""
 
         D384 = 384, "384"
         D768 = 768, "768"
@@ -69,7 +74,7 @@ class EmbeddingModel(UUIDModel):
     document_prefix = models.CharField(
         "prefix of passages", max_length=200, blank=True, help_text="Put before passages, likewise."
     )
-    # On the mean cosine of the best passages; each model has a scale of its own (the retrieval contract).
+    # Thresholds of the mean cosine of the best passages. The scale differs between models (the retrieval contract).
     confidence_high = models.FloatField(
         "confidence is high from", null=True, blank=True, validators=_COSINE, help_text=_MEAN
     )

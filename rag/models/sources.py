@@ -26,7 +26,7 @@ SLUG = "[a-zA-Z0-9_-]+"
 
 
 class SourceType(models.TextChoices):
-    """The types that the retrieval contract names; there are no others."""
+    """The types of documents that the retrieval contract defines."""
 
     TRANSCRIPT = "transcript"
     EMAIL = "email"
@@ -36,12 +36,14 @@ class SourceType(models.TextChoices):
 
 
 class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
-    def visible_to(self, caller: Caller, action: Action) -> Self:
-        """The data sources with which the caller may do this. It is the only access rule (docs/contracts/access.md).
+    """Queries of data sources, restricted by the access rule."""
 
-        Permissions are read each time, so do not keep the result. Anonymous, deactivated and foreign users see
-        nothing. An API key narrows what its user sees, by its scopes and its list of sources. The rules use
-        subqueries instead of joins, so that no row is returned twice.
+    def visible_to(self, caller: Caller, action: Action) -> Self:
+        """Return the data sources on which the caller may perform this action. It is the only access rule.
+
+        docs/contracts/access.md describes the rule. Permissions are read on each call, so do not keep the result.
+        Anonymous, deactivated and foreign users see nothing. The scopes and sources of an API key restrict what its
+        user sees. The rules use subqueries instead of joins, so that no row is returned twice.
         """
         user = caller.user
         if user.pk is None or not user.is_active:
@@ -55,7 +57,7 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
 
 
 def _may_query(user: AnyUser, permissions: EffectivePermissions) -> Q:
-    """By the visibility of the source only: neither a staff flag nor a role's permissions allow more."""
+    """The visibility of the source alone decides. Neither a staff flag nor a permission of a role allows more."""
     # A grant to a role or team of another organisation has no effect.
     organization = F("source__organization")
     user_grants = Grant.objects.unexpired().filter(user=user.pk)
@@ -80,7 +82,7 @@ def _may_ingest(user: AnyUser, permissions: EffectivePermissions) -> Q:
 
 
 def _may_manage(user: AnyUser, permissions: EffectivePermissions) -> Q:
-    """A superuser manages every source, but needs the same right as everybody to read one."""
+    """A superuser manages all sources, but reads only those that `_may_query` allows."""
     if user.is_superuser and User.objects.filter(pk=user.pk, is_active=True, is_superuser=True).exists():
         return Q(organization__is_active=True)
     return Q(organization__in=permissions.organizations_with(Permission.SOURCES_MANAGE))
@@ -155,20 +157,23 @@ class DataSource(TrackedModelMixin, UUIDModel):
 
 
 class SourceContentQuerySet(TrackedQuerySet[Any]):
-    """Rows that belong to a data source: visible to the callers who see the source."""
+    """Queries of rows that belong to a data source."""
 
     def visible_to(self, caller: Caller, action: Action) -> Self:
+        """Return the rows of the data sources on which the caller may perform this action."""
         return self.filter(source__in=DataSource.objects.visible_to(caller, action).values("pk"))
 
 
 class GrantQuerySet(TrackedQuerySet["Grant"]):
+    """Queries of grants that have an effect now."""
+
     def unexpired(self) -> Self:
         """Grants that have not expired, by the clock of the database."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
 
 class Grant(TrackedModelMixin, UUIDModel):
-    """Opens a source to a user (visibility `private`), a role or a team, until it expires.
+    """Opens a source to a user (visibility `private`), a role or a team, until the grant expires.
 
     It has no effect while the source has another visibility.
     """

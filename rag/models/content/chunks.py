@@ -1,4 +1,4 @@
-"""Chunks: the passages that documents are split into. Their vectors and terms are the store's (`pgvector_tables`)."""
+"""Chunks: the parts that documents are split into. Their vectors and terms are the store's (`pgvector_tables`)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -10,7 +10,10 @@ from .documents import Document
 
 
 class Chunk(UUIDModel):
-    """A passage of a document. `text == document.text[start:end]`, in characters."""
+    """A part of a document that is embedded and searched.
+
+    `text == document.text[start:end]`; `start` and `end` count characters.
+    """
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="chunks", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="chunks", db_index=False)
@@ -20,7 +23,7 @@ class Chunk(UUIDModel):
     text = models.TextField()
     headings = ArrayField(models.TextField(), default=list)
     tokens = models.PositiveIntegerField()
-    # The pages of its first and its last character, from 1, if the format has pages.
+    # The pages of the first and the last character, counted from 1, if the format has pages.
     first_page = models.PositiveIntegerField(null=True)
     last_page = models.PositiveIntegerField(null=True)
     # A hash of the embedded text: a chunk that occurs again in the document's next version keeps its row and vector.
@@ -36,7 +39,7 @@ class Chunk(UUIDModel):
                 fields=["document", "position"], name="chunk_position", deferrable=models.Deferrable.IMMEDIATE
             ),
         )
-        # A purge and a re-embedding go through a source's chunks in the order of their ids, however many there are.
+        # A purge and a re-embedding read the chunks of a source in batches, in the order of their ids.
         indexes = (models.Index(fields=["source", "id"], name="chunk_of_source"),)
 
     def __str__(self) -> str:

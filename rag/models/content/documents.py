@@ -1,4 +1,4 @@
-"""Documents: identified by (data source, path)."""
+"""Documents, which are identified by their data source and path."""
 
 import hashlib
 
@@ -23,6 +23,8 @@ def content_hash(text: str) -> str:
 
 
 class DocumentQuerySet(SourceContentQuerySet):
+    """Queries of documents by their state and by search filters."""
+
     def live(self) -> "DocumentQuerySet":
         """Documents that are not deleted."""
         return self.filter(deleted_at=None)
@@ -39,15 +41,15 @@ class DocumentQuerySet(SourceContentQuerySet):
 
 
 class Document(UUIDModel):
-    """A document of a data source. The row of a deleted one stays for a while, as a record of when it was deleted."""
+    """A document of a data source. After its deletion the row is kept for a while, as a record of the deletion."""
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="documents")
     path = models.TextField()
     title = models.TextField()
     uri = models.TextField(blank=True)
-    # As it was submitted, otherwise the MIME type that it was parsed as.
+    # As submitted, otherwise the MIME type that it was parsed as.
     content_type = models.CharField(max_length=200)
-    # As it was submitted, otherwise the source's.
+    # As submitted, otherwise the type of the source.
     source_type = models.CharField("type", max_length=10, choices=SourceType.choices)
     lang = models.CharField("language", max_length=20, blank=True)
     tags = ArrayField(models.TextField(), default=list, blank=True)
@@ -57,14 +59,14 @@ class Document(UUIDModel):
     text = models.TextField()
     original = models.ForeignKey(Original, models.SET_NULL, null=True, blank=True, related_name="documents")
     content_hash = models.CharField(max_length=200)
-    # The options of its chunks: submitting it again with other options is a change.
+    # The options it was chunked with. A submission with other options counts as a change.
     chunk_size = models.PositiveIntegerField()
     chunk_overlap = models.PositiveIntegerField()
     chunk_count = models.PositiveIntegerField()
-    # What it counts in the quota: its text in UTF-8, and its uploaded file.
+    # What counts towards the quota: the text in UTF-8 and the uploaded file.
     bytes = models.PositiveBigIntegerField(default=0)
-    # The submission that wrote this version, or the deletion. UUIDv7: an older submission that finishes later changes
-    # nothing.
+    # The submission or deletion that wrote this version. It is a UUIDv7, so that an older submission that finishes
+    # later is recognised and ignored.
     revision = models.UUIDField()
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -80,7 +82,7 @@ class Document(UUIDModel):
             ),
         )
         indexes = (
-            # Every search reads the ids of these documents; there are rarely any.
+            # Every search excludes these documents. There are rarely any.
             models.Index(
                 fields=["id"], condition=Q(deleted_at__isnull=False, chunk_count__gt=0), name="document_unpurged"
             ),

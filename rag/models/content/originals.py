@@ -10,24 +10,30 @@ from ragsite.postgres.models import UUIDModel
 
 
 class OriginalQuerySet(SourceContentQuerySet):
+    """Queries for the purge of files."""
+
     def release(self) -> int:
-        """Mark files that may not be needed any more: the next purge checks (rag.services.jobs.originals)."""
+        """Mark files for the next purge, which deletes those that are not needed (rag.services.jobs.originals).
+
+        Returns:
+            The number of files that were marked.
+        """
         return self.update(check_at=timezone.now())
 
     def due(self) -> Self:
-        """Files that the purge is to check, the longest due first."""
+        """Files for the purge to check, ordered by the time since when they are due."""
         return self.filter(check_at__lte=timezone.now()).order_by("check_at")
 
 
 def storage_path(original: "Original", name: str = "") -> str:
-    """Return the path in the storage. It has ids only: no name from a client becomes a path."""
+    """Return the path in the storage. It consists of ids only, because clients must not choose paths."""
     return f"originals/{original.source_id}/{original.pk}"
 
 
 class Original(UUIDModel):
-    """An uploaded file. It exists as long as its row, and the row as long as a document or an open job needs it."""
+    """An uploaded file. The row and the file are kept as long as a document or an open job needs them."""
 
-    # No cascade: it would delete the row and leave the file.
+    # PROTECT, because a cascade would delete the row without the file.
     source = models.ForeignKey(DataSource, models.PROTECT, related_name="originals")
     file = models.FileField(upload_to=storage_path, max_length=200)
     name = models.TextField(help_text="As the client sent it.")
@@ -36,7 +42,7 @@ class Original(UUIDModel):
     size = models.PositiveBigIntegerField(help_text="Bytes.")
     sha256 = models.CharField("SHA-256", max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
-    # When to check whether it is still needed.
+    # When the purge checks whether it is still needed.
     check_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     objects = OriginalQuerySet.as_manager()

@@ -15,7 +15,7 @@ from rag.models.sources import DataSource, SourceContentQuerySet
 from .chunks import Chunk
 from .documents import Document
 
-# The most dimensions that a sparse vector may have: terms are hashed to numbers below it.
+# The maximum number of dimensions of a sparse vector (pgvector). Terms are hashed to numbers below it.
 TERM_DIMENSIONS = 1_000_000_000
 
 
@@ -64,7 +64,7 @@ class Embedding(models.Model):
 
 
 def _indexes(dimensions: int) -> list[models.Index]:
-    """The HNSW index is not among them: rag/providers/stores/pgvector/hnsw.py builds it when it pays."""
+    """The indexes of an embedding table. rag/providers/stores/pgvector/hnsw.py builds the HNSW index when it pays."""
     return [models.Index(fields=["source", "source_type", "lang"], name=f"embedding{dimensions}_scope")]
 
 

@@ -19,7 +19,7 @@ class Calibration(UUIDModel):
     questions = models.PositiveIntegerField()
     # Measured on questions that the curve was not fitted on (cross-validation).
     calibration_error = models.FloatField("expected calibration error")
-    # The mean cosine of the best five passages at which the probability is 0.75 and 0.60. Empty if the probability does
+    # The mean cosine of the best five passages at which the probability is 0.75 and 0.60. None if the probability does
     # not grow with the cosine.
     cosine_high = models.FloatField(null=True)
     cosine_medium = models.FloatField(null=True)

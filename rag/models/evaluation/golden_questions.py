@@ -13,7 +13,10 @@ MAX_QUESTION_CHARACTERS = 2_000
 
 
 class GoldenQuestion(UUIDModel):
-    """A question and one thing that a search must find. Rows with the same question are one question with several."""
+    """A question and one result that a search must find.
+
+    Rows with the same text belong to one question with several expected results.
+    """
 
     source = models.ForeignKey(DataSource, models.CASCADE, related_name="golden_questions")
     question = models.CharField(max_length=MAX_QUESTION_CHARACTERS)

@@ -1,4 +1,4 @@
-"""What each organisation stores, counted at each write, because a sum over all documents would be too slow."""
+"""Chunks and bytes that each organisation stores. Every write updates them: a sum over all documents is too slow."""
 
 from django.db import models
 

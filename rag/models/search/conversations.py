@@ -32,6 +32,8 @@ class Conversation(UUIDModel):
 
 
 class ConversationMessage(UUIDModel):
+    """A message of a conversation, from the user or the assistant."""
+
     class Role(models.TextChoices):
         USER = "user"
         ASSISTANT = "assistant"

@@ -7,7 +7,7 @@ from ragsite.postgres.models import UUIDModel
 
 
 class SearchRecord(UUIDModel):
-    """A search of a user. Only this user may read it."""
+    """A search and its results. Only the user who searched may read it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="searches")
     text = models.TextField()
