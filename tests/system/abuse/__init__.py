@@ -1,6 +1,6 @@
-"""The running product under faults and abuse: what comes back meanwhile, and what is there afterwards
+"""The running product under faults and abuse: what it answers meanwhile, and what is stored afterwards
 (docs/reliability.md).
 
-Real processes on services of their own, asked over HTTP on loopback. Nothing of the product is replaced; only the two
-models behind HTTP are ours, so that they can be made to hang.
+Real processes on services of their own, called over HTTP on loopback. Nothing of the product is replaced. Only the two
+models behind HTTP belong to the tests, so that they can be made to hang.
 """

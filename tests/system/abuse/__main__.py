@@ -1,10 +1,8 @@
-"""make abuse: the running product under faults, slow clients, a flood and oversized requests; one table, and 1 at the
-end if a promise was broken.
+"""make abuse: runs the product under faults, slow clients, floods and oversized requests, and prints a table.
 
-ABUSE_PARTS: names of parts (tests/system/abuse/parts.py) with commas between them, all by default. ABUSE_SECONDS
-(6): how long
-each fault lasts at least.
-ABUSE_REPORT: a file for the figures as JSON.
+The exit status is 1 if a promise was broken. ABUSE_PARTS names the parts to run (tests/system/abuse/parts.py),
+separated by commas; default: all. ABUSE_SECONDS is the minimum duration of each fault (default 6). ABUSE_REPORT names
+a file for the figures as JSON.
 """
 
 import dataclasses
@@ -27,39 +25,45 @@ from .product import Product
 if TYPE_CHECKING:
     from .parts import Row
 
+# Parts that ingest nothing and so need no worker.
+_PARTS_WITHOUT_WORKER = {"oversized", "slow clients", "60 wait for a model"}
+
 
 class Model(ProviderServer):
+    """A provider without a traceback for each client that closes its connection."""
+
     def __init__(self) -> None:
         super().__init__()
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 
 def main(folder: Path) -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended
-    begun = time.monotonic()
-    wanted = [name for name in os.environ.get("ABUSE_PARTS", "").split(",") if name]
-    workers = not wanted or not set(wanted) <= {"oversized", "slow clients", "60 wait for a model"}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leave the contexts below, which end what they started
+    started_at = time.monotonic()
+    part_names = [name for name in os.environ.get("ABUSE_PARTS", "").split(",") if name]
+    needs_worker = not part_names or not set(part_names) <= _PARTS_WITHOUT_WORKER
     with (
         Model().running() as embeddings,
         Model().running() as language_model,
-        Product(folder, embeddings=embeddings, language_model=language_model, workers=workers) as product,
+        Product(folder, embeddings=embeddings, language_model=language_model, has_worker=needs_worker) as product,
     ):
         identity.run_process_as(identity.WORKER)
         django.setup()
         from .parts import run
 
-        print(f"a product of its own: {time.monotonic() - begun:.0f} s", flush=True)
-        rows = run(product, wanted=wanted, seconds=float(os.environ.get("ABUSE_SECONDS", "6")))
-    print(f"{time.monotonic() - begun:.0f} s; {sum(not row.good for row in rows)} of {len(rows)} parts broke a promise")
+        print(f"product started: {time.monotonic() - started_at:.0f} s", flush=True)
+        rows = run(product, part_names=part_names, seconds=float(os.environ.get("ABUSE_SECONDS", "6")))
+    failed = sum(not row.is_good for row in rows)
+    print(f"{time.monotonic() - started_at:.0f} s; {failed} of {len(rows)} parts broke a promise")
     if path := os.environ.get("ABUSE_REPORT"):
-        # A counter is no field that asdict can copy.
-        figures = [{**dataclasses.asdict(dataclasses.replace(row, broken=Counter())), **_broken(row)} for row in rows]
+        # dataclasses.asdict cannot copy a Counter.
+        figures = [{**dataclasses.asdict(dataclasses.replace(row, broken=Counter())), **_verdict(row)} for row in rows]
         Path(path).write_text(json.dumps(figures))
-    return 0 if rows and all(row.good for row in rows) else 1
+    return 0 if rows and all(row.is_good for row in rows) else 1
 
 
-def _broken(row: "Row") -> dict[str, Any]:
-    return {"broken": dict(row.broken), "good": row.good}
+def _verdict(row: "Row") -> dict[str, Any]:
+    return {"broken": dict(row.broken), "is_good": row.is_good}
 
 
 if __name__ == "__main__":

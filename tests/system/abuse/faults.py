@@ -1,4 +1,4 @@
-"""Faults of the servers that the product needs: each lasts as long as its block."""
+"""Faults of the servers that the product needs. Each fault lasts as long as its `with` block."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ Fault = Callable[[Product], AbstractContextManager[None]]
 
 @contextlib.contextmanager
 def postgres_stopped(product: Product) -> Iterator[None]:
-    """In order (`fast`: sessions are ended at once), and away for the block."""
+    """Shut PostgreSQL down in order (`fast`: it ends sessions at once) and start it after the block."""
     product.stop_postgres()
     try:
         yield
@@ -25,16 +25,16 @@ def postgres_stopped(product: Product) -> Iterator[None]:
 
 @contextlib.contextmanager
 def postgres_crashed(product: Product) -> Iterator[None]:
-    """SIGKILL to all its processes; it recovers from its log while requests come in."""
+    """Send SIGKILL to all its processes; it recovers from its log while requests come in."""
     product.crash_postgres()
     yield
 
 
 @contextlib.contextmanager
 def documents_locked(product: Product) -> Iterator[None]:
-    """As by somebody who changes their table and does not come to an end."""
-    with psycopg.connect(os.environ["DATABASE_URL"]) as own:
-        own.execute("LOCK TABLE rag_document IN ACCESS EXCLUSIVE MODE")
+    """Lock a table, as a schema change that does not finish would."""
+    with psycopg.connect(os.environ["DATABASE_URL"]) as session:
+        session.execute("LOCK TABLE rag_document IN ACCESS EXCLUSIVE MODE")
         yield
 
 
@@ -72,8 +72,8 @@ def language_model_hangs(product: Product) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def all_at_once(product: Product) -> Iterator[None]:
-    """Redis goes, then PostgreSQL; PostgreSQL comes back first."""
+def both_stopped(product: Product) -> Iterator[None]:
+    """Stop Redis, then PostgreSQL; PostgreSQL starts first."""
     product.stop_redis()
     product.stop_postgres()
     try:
@@ -89,7 +89,7 @@ FAULTS: dict[str, Fault] = {
     "a table is locked": documents_locked,
     "Redis stopped": redis_stopped,
     "Redis flushed": redis_flushed,
-    "both stopped": all_at_once,
+    "both stopped": both_stopped,
     "embedding endpoint hangs": embeddings_hang,
     "language model hangs": language_model_hangs,
 }

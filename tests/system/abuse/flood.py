@@ -1,4 +1,4 @@
-"""Very many requests at the same moment, and oversized ones: over raw sockets, as no client library would send them."""
+"""Sends very many requests at the same moment, over raw sockets."""
 
 import asyncio
 import json
@@ -8,55 +8,62 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .judge import Kind, judged
 from .traffic import Call
+from .verdicts import Kind, judge
 
 
 @dataclass
-class Flood:
-    """seconds: of every request that was answered."""
+class FloodResult:
+    """What came back.
+
+    Attributes:
+        requests: How many requests were sent.
+        answers: How many answers had each status.
+        broken: How often each promise was broken.
+        seconds: Duration of every request that was answered.
+    """
 
     requests: int = 0
     answers: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
 
-    def percentile(self, share: int) -> float:
-        return statistics.quantiles(self.seconds, n=100)[share - 1] if len(self.seconds) > 1 else 0.0
+    def percentile(self, percent: int) -> float:
+        return statistics.quantiles(self.seconds, n=100)[percent - 1] if len(self.seconds) > 1 else 0.0
 
 
-def flood(port: int, calls: Sequence[tuple[Call, Mapping[str, str]]], *, patience: float) -> Flood:
-    """All of them at once, each on a connection of its own, with its credential."""
-    result = Flood(len(calls))
+def flood(port: int, calls: Sequence[tuple[Call, Mapping[str, str]]], *, timeout: float) -> FloodResult:
+    """Send all calls at once, each with its headers on a connection of its own."""
+    result = FloodResult(len(calls))
 
-    async def one(call: Call, headers: Mapping[str, str]) -> None:
-        begun = time.monotonic()
+    async def send_and_judge(call: Call, headers: Mapping[str, str]) -> None:
+        started_at = time.monotonic()
         try:
-            async with asyncio.timeout(patience):
-                status, found, content = await _asked(port, call, headers)
+            async with asyncio.timeout(timeout):
+                status, answer_headers, content = await _send(port, call, headers)
         except TimeoutError:
-            result.broken[f"{call.operation}: no answer in {patience:.0f} s"] += 1
+            result.broken[f"{call.operation}: no answer in {timeout:.0f} s"] += 1
             return
         except (OSError, ValueError, IndexError) as error:
-            result.broken[f"{call.operation}: connection torn ({type(error).__name__})"] += 1
+            result.broken[f"{call.operation}: dropped connection ({type(error).__name__})"] += 1
             return
-        result.seconds.append(time.monotonic() - begun)
-        verdict = judged(call.method, call.path, status, found, content)
+        result.seconds.append(time.monotonic() - started_at)
+        verdict = judge(call.method, call.path, status, answer_headers, content)
         if verdict.kind is Kind.BROKEN:
-            result.broken[f"{call.operation}: {verdict.why}"] += 1
+            result.broken[f"{call.operation}: {verdict.reason}"] += 1
         else:
             result.answers[str(status)] += 1
-        if verdict.kind is Kind.SUCCESS and call.done:
-            call.done(json.loads(content))
+        if verdict.kind is Kind.SUCCESS and call.on_success:
+            call.on_success(json.loads(content))
 
-    async def all_of_them() -> None:
-        await asyncio.gather(*(one(*each) for each in calls))
+    async def send_all() -> None:
+        await asyncio.gather(*(send_and_judge(call, headers) for call, headers in calls))
 
-    asyncio.run(all_of_them())
+    asyncio.run(send_all())
     return result
 
 
-async def _asked(port: int, call: Call, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+async def _send(port: int, call: Call, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         body = b"" if call.body is None else json.dumps(call.body).encode()
@@ -67,27 +74,31 @@ async def _asked(port: int, call: Call, headers: Mapping[str, str]) -> tuple[int
         )
         writer.write(head.encode() + b"\r\n" + body)
         await writer.drain()
-        return parsed(await reader.read())
+        return parse_response(await reader.read())
     finally:
         writer.close()
 
 
-def parsed(answer: bytes) -> tuple[int, dict[str, str], bytes]:
-    """An answer that ended with its connection."""
-    head, _, content = answer.partition(b"\r\n\r\n")
+def parse_response(response: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Parse a response whose end is the end of its connection.
+
+    Returns:
+        Status, headers with names in lower case, body.
+    """
+    head, _, content = response.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     if headers.get("transfer-encoding") == "chunked":
-        content = _joined(content)
+        content = _decode_chunked(content)
     return int(first.split()[1]), headers, content
 
 
-def _joined(pieces: bytes) -> bytes:
+def _decode_chunked(body: bytes) -> bytes:
     content = b""
-    while pieces:
-        size, _, pieces = pieces.partition(b"\r\n")
+    while body:
+        size, _, body = body.partition(b"\r\n")
         length = int(size, 16)
         if not length:
             break
-        content, pieces = content + pieces[:length], pieces[length + 2 :]
+        content, body = content + body[:length], body[length + 2 :]
     return content

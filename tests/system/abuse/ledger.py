@@ -1,4 +1,4 @@
-"""What the product has acknowledged, and whether it is there: exactly once, and whole."""
+"""Records what the product has acknowledged, and compares it with what is stored: exactly once, and completely."""
 
 import threading
 from dataclasses import dataclass, field
@@ -19,66 +19,75 @@ WHERE document.deleted_at IS NULL AND source.deleted_at IS NULL
 
 @dataclass
 class Findings:
-    """acknowledged: writes. lost, doubled, torn: names of what is not as it was acknowledged; torn: in part."""
+    """The comparison of recorded and stored writes.
+
+    Attributes:
+        acknowledged: How many writes were acknowledged.
+        unanswered: How many documents were sent and not acknowledged.
+        lost: Names of what was acknowledged and is not stored as acknowledged.
+        doubled: Names of documents that are stored more than once.
+        partial: Names of documents that have another text, or not all of their chunks or vectors.
+    """
 
     acknowledged: int = 0
     unanswered: int = 0
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
-    torn: list[str] = field(default_factory=list)
+    partial: list[str] = field(default_factory=list)
 
     @property
-    def good(self) -> bool:
-        return not (self.lost or self.doubled or self.torn)
+    def is_good(self) -> bool:
+        return not (self.lost or self.doubled or self.partial)
 
 
 class Ledger:
-    """Every write is noted before it is sent, and again when it was acknowledged. Names are used once."""
+    """Every write is recorded before it is sent, and again when it was acknowledged. No name is used twice."""
 
     def __init__(self) -> None:
-        self._changing = threading.Lock()
+        self._lock = threading.Lock()
         self._documents: dict[str, str] = {}
         self._sources: dict[str, str | None] = {}
         self._acknowledged: set[str] = set()
 
-    def sends(self, name: str, text: str) -> None:
-        """A document: `slug/path` and its text."""
-        with self._changing:
+    def record_document(self, name: str, text: str) -> None:
+        """Record a document that will be sent: `slug/path` and its text."""
+        with self._lock:
             self._documents[name] = text
 
-    def changes(self, slug: str, name: str | None) -> None:
-        """A source: how it will be called; None: deleted."""
-        with self._changing:
+    def record_source(self, slug: str, name: str | None) -> None:
+        """Record the next name of a source; None: it will be deleted."""
+        with self._lock:
             self._sources[slug] = name
             self._acknowledged.discard(f"source {slug}")
 
-    def acknowledged(self, *names: str) -> None:
-        with self._changing:
+    def acknowledge(self, *names: str) -> None:
+        with self._lock:
             self._acknowledged.update(names)
 
-    def compared(self) -> Findings:
-        """With what is stored, once nothing is under way any more."""
+    def compare(self) -> Findings:
+        """Compare with what is stored. Call it when no request and no job is open any more."""
         with connect() as database:
-            documents, sources = _stored(database)
+            documents, sources = _read_stored(database)
         findings = Findings(acknowledged=len(self._acknowledged))
         findings.unanswered = len(self._documents.keys() - self._acknowledged)
         for name, text in self._documents.items():
-            found = documents.get(name, [])
-            if len(found) > 1:
+            rows = documents.get(name, [])
+            if len(rows) > 1:
                 findings.doubled.append(name)
-            elif not found and name in self._acknowledged:
+            elif not rows and name in self._acknowledged:
                 findings.lost.append(name)
-            elif found and (found[0][0] != text or not found[0][1] or len(set(found[0][1:])) > 1):
-                findings.torn.append(f"{name} {found[0][1:]}")
-        for slug, wanted in self._sources.items():
-            if f"source {slug}" in self._acknowledged and sources.get(slug) != wanted:
-                findings.lost.append(f"source {slug}: {sources.get(slug)!r} instead of {wanted!r}")
+            elif rows and (rows[0][0] != text or not rows[0][1] or len(set(rows[0][1:])) > 1):
+                findings.partial.append(f"{name} {rows[0][1:]}")
+        for slug, expected_name in self._sources.items():
+            if f"source {slug}" in self._acknowledged and sources.get(slug) != expected_name:
+                findings.lost.append(f"source {slug}: {sources.get(slug)!r} instead of {expected_name!r}")
         return findings
 
 
-def _stored(database: "psycopg.Connection[Any]") -> tuple[dict[str, list[tuple[Any, ...]]], dict[str, str]]:
+def _read_stored(database: "psycopg.Connection[Any]") -> tuple[dict[str, list[tuple[Any, ...]]], dict[str, str]]:
+    """The rows of documents by name, and the names of sources by slug."""
     documents: dict[str, list[tuple[Any, ...]]] = {}
-    for name, *found in database.execute(_DOCUMENTS):
-        documents.setdefault(name, []).append(tuple(found))
+    for name, *columns in database.execute(_DOCUMENTS):
+        documents.setdefault(name, []).append(tuple(columns))
     sources = dict(database.execute("SELECT slug, name FROM rag_datasource WHERE deleted_at IS NULL").fetchall())
     return documents, sources

@@ -1,4 +1,4 @@
-"""The parts of an abuse, each a row of the table."""
+"""The parts of `make abuse`. Each is a row of the printed table."""
 
 import itertools
 import os
@@ -11,24 +11,34 @@ from dataclasses import dataclass, field
 from .faults import FAULTS
 from .flood import flood
 from .ledger import Findings, Ledger
-from .oversized import cases, tried
+from .oversized import cases, send_case
 from .product import Product
-from .slow_clients import NO_ANSWER_SECONDS, SlowClients, answer_times
-from .traffic import Call, Person, day
-from .under_faults import finish, strike
-from .world import people
+from .slow_clients import NO_ANSWER_SECONDS, SlowClients, measure_requests
+from .traffic import Call, Person, endless_calls
+from .under_faults import inject, wait_for_jobs
+from .world import create_people
 
-# Of a flood: requests at once, and seconds in which all must be answered.
-FLOOD, _FLOOD_PATIENCE = 1000, 240
-# Bytes that the web processes may have grown by when everything oversized is over.
-_GROWTH = 300 * 2**20
-# Seconds for a short request beside slow clients.
-_SHORT = 5.0
+# Requests of a flood, and the time within which all of them must be answered.
+_FLOOD_REQUESTS, _FLOOD_TIMEOUT_SECONDS = 1000, 240
+# How much the web processes may have grown after all oversized requests.
+_MAX_GROWTH_BYTES = 300 * 2**20
+# How long a short request may take beside slow clients.
+_MAX_SHORT_REQUEST_SECONDS = 5.0
 
 
 @dataclass
 class Row:
-    """broken: what was promised and did not happen, and how often. notes: figures for the reader."""
+    """One part's outcome.
+
+    Attributes:
+        name: Name of the part.
+        requests: How many requests were sent.
+        success: How many of them succeeded.
+        errors: How many ended in an error that the contract has.
+        broken: How often each promise was broken.
+        findings: The comparison of acknowledged and stored writes.
+        notes: Further figures for the reader.
+    """
 
     name: str
     requests: int = 0
@@ -39,147 +49,159 @@ class Row:
     notes: str = ""
 
     @property
-    def good(self) -> bool:
-        return not self.broken and self.findings.good
+    def is_good(self) -> bool:
+        return not self.broken and self.findings.is_good
 
 
-def run(product: Product, *, wanted: Sequence[str], seconds: float) -> list[Row]:
-    everybody = people(6, embeddings=product.embeddings.base_url)
+def run(product: Product, *, part_names: Sequence[str], seconds: float) -> list[Row]:
+    """Run these parts, or all of them if none is named. `seconds` is the minimum duration of each fault."""
+    people = create_people(6, embeddings_url=product.embeddings.base_url)
     parts: dict[str, Callable[[], Row]] = {
-        name: lambda name=name: _struck(product, everybody, name, seconds)  # type: ignore[misc]
+        name: lambda name=name: run_fault(product, people, name, seconds)  # type: ignore[misc]
         for name in FAULTS
     }
     parts |= {
-        "slow clients": lambda: slow(product, everybody[0]),
-        "60 wait for a model": lambda: waiting(product, everybody[0]),
-        "1,000 at once": lambda: at_once(product, everybody),
-        "1,000 at once, limits on": lambda: at_once(product, everybody, limits=True),
-        "oversized": lambda: oversized(product, everybody[0]),
+        "slow clients": lambda: run_slow_clients(product, people[0]),
+        "60 wait for a model": lambda: run_waiting_for_model(product, people[0]),
+        "flood": lambda: run_flood(product, people),
+        "flood with rate limits": lambda: run_flood(product, people, has_rate_limits=True),
+        "oversized": lambda: run_oversized(product, people[0]),
     }
     rows = []
-    for name in wanted or parts:
+    for name in part_names or parts:
         rows.append(parts[name]())
         _print(rows[-1])
     return rows
 
 
-def _struck(product: Product, everybody: list[Person], name: str, seconds: float) -> Row:
-    figures = strike(product, everybody, name, FAULTS[name], calm=3, seconds=seconds)
+def run_fault(product: Product, people: list[Person], name: str, seconds: float) -> Row:
+    figures = inject(product, people, name, FAULTS[name], calm=3, seconds=seconds)
     row = Row(name, figures.requests, figures.success, figures.errors, figures.broken, figures.findings)
-    recovered = "never" if figures.recovery is None else f"by {figures.recovery:.1f} s"
+    recovered = "never" if figures.recovery is None else f"after {figures.recovery:.1f} s"
     row.notes = (
-        f"last error {figures.last_error:.1f} s after, all succeeded {recovered}, slowest {figures.slowest:.1f} s"
+        f"last error {figures.last_error:.1f} s after the fault, all operations succeeded {recovered}, "
+        f"slowest {figures.slowest:.1f} s"
     )
     if figures.recovery is None:
-        row.broken["not everything works again"] += 1
-    if figures.revived:
-        row.broken["a worker ended and had to be started again"] += figures.revived
+        row.broken["not every operation succeeded after the fault"] += 1
+    if figures.restarted_workers:
+        row.broken["a worker ended and had to be started again"] += figures.restarted_workers
     if figures.unfinished:
-        row.broken["a job did not end well"] += figures.unfinished
+        row.broken["a job did not complete"] += figures.unfinished
     return row
 
 
-def slow(product: Product, person: Person) -> Row:
-    """One kind after the other, far more of them than there are threads; short requests meanwhile."""
-    row, worst = Row("slow clients"), []
-    many = {"nothing": 200, "headers": 200, "short_bodies": 200}
-    few = {"long_bodies": 40, "pieces": 40, "readers": 10, "stayers": 50}
-    for kind, count in {**many, **few}.items():
+def run_slow_clients(product: Product, person: Person) -> Row:
+    """One kind of slow client after the other, far more of them than threads, with short requests beside them."""
+    row, slowest = Row("slow clients"), []
+    counts = {"silent": 200, "headers": 200, "short_bodies": 200, "long_bodies": 40, "chunked_bodies": 40}
+    counts |= {"unread_streams": 10, "unclosed_connections": 50}
+    for kind, count in counts.items():
         clients = SlowClients(product.port, person.headers)
         getattr(clients, kind)(count)
         with clients.busy():
             time.sleep(1)
-            times = answer_times(product.port, "/healthz", 5) + answer_times(product.port, "/readyz", 2)
+            times = measure_requests(product.port, "/healthz", 5) + measure_requests(product.port, "/readyz", 2)
         row.requests += len(times)
-        row.success += sum(each < _SHORT for each in times)
-        row.broken[f"{kind}: a short request took more than {_SHORT:.0f} s"] += sum(each >= _SHORT for each in times)
-        worst.append(f"{count} {kind.replace('_', ' ')} {max(times):.2f} s")
+        _count_short_requests(row, times, beside=f"{kind}: ")
+        row.success += sum(seconds < _MAX_SHORT_REQUEST_SECONDS for seconds in times)
+        slowest.append(f"{count} {kind.replace('_', ' ')} {max(times):.2f} s")
     row.broken = +row.broken
-    row.notes = "slowest short request beside " + ", ".join(worst)
+    row.notes = "slowest short request beside " + ", ".join(slowest)
     return row
 
 
-def waiting(product: Product, person: Person) -> Row:
-    """More than there are threads ask a language model that hangs; short requests meanwhile."""
+def _count_short_requests(row: Row, times: Sequence[float], *, beside: str = "") -> None:
+    """Count short requests that took too long as broken promises."""
+    broken = f"{beside}a short request took more than {_MAX_SHORT_REQUEST_SECONDS:.0f} s"
+    row.broken[broken] += sum(seconds >= _MAX_SHORT_REQUEST_SECONDS for seconds in times)
+
+
+def run_waiting_for_model(product: Product, person: Person) -> Row:
+    """More requests than threads wait for a language model that hangs, with short requests beside them."""
     body = {"messages": [{"role": "user", "content": "Where are the keys?"}]}
     calls = [(Call("chat", "POST", "/api/chat", body), person.headers)] * 60
-    flood(product.port, calls[:8], patience=60)  # each process loads its libraries at the first one
-    with FAULTS["language model hangs"](product), ThreadPoolExecutor(1) as aside:
-        asked = aside.submit(flood, product.port, calls, patience=60)
+    flood(product.port, calls[:8], timeout=60)  # so that each process has loaded its libraries
+    with FAULTS["language model hangs"](product), ThreadPoolExecutor(1) as executor:
+        future = executor.submit(flood, product.port, calls, timeout=60)
         time.sleep(1.5)
-        times = answer_times(product.port, "/healthz", 5)
-        found = asked.result()
-    row = Row("60 wait for a model", found.requests, broken=found.broken)
-    row.errors = sum(found.answers.values()) - found.answers["200"]
-    row.success = found.answers["200"]
-    row.broken[f"a short request took more than {_SHORT:.0f} s"] += sum(each >= _SHORT for each in times)
+        times = measure_requests(product.port, "/healthz", 5)
+        result = future.result()
+    row = Row("60 wait for a model", result.requests, broken=result.broken)
+    row.errors = sum(result.answers.values()) - result.answers["200"]
+    row.success = result.answers["200"]
+    _count_short_requests(row, times)
     row.broken = +row.broken
     row.notes = (
-        f"slowest short request meanwhile {max(times):.2f} s, {dict(found.answers)}, p50 {found.percentile(50):.1f} s"
+        f"slowest short request meanwhile {max(times):.2f} s, {dict(result.answers)}, p50 {result.percentile(50):.1f} s"
     )
     return row
 
 
-def at_once(product: Product, everybody: list[Person], *, limits: bool = False) -> Row:
-    """limits: with the rate limits, in a web server of its own."""
-    if limits:
+def run_flood(product: Product, people: list[Person], *, has_rate_limits: bool = False) -> Row:
+    """Send _FLOOD_REQUESTS requests at once; with rate limits, the web server is restarted before and after."""
+    if has_rate_limits:
         product.stop_web()
         os.environ["RAG_RATE_LIMITS"] = "on"
         product.start_web()
     ledger = Ledger()
-    days = [day(Person(f"flood-{limits}-{each.name}", each.headers, each.sources), ledger) for each in everybody]
+    calls_of_people = [
+        endless_calls(Person(f"flood-{has_rate_limits}-{person.name}", person.headers, person.sources), ledger)
+        for person in people
+    ]
     calls: list[tuple[Call, dict[str, str]]] = []
-    for person, calm in itertools.cycle(list(zip(everybody, days, strict=True))):
-        call = next(calm)
+    for person, person_calls in itertools.cycle(list(zip(people, calls_of_people, strict=True))):
+        call = next(person_calls)
         if call.method != "DELETE" and call.headers == {}:
             calls.append((call, person.headers))
-        if len(calls) == FLOOD:
+        if len(calls) == _FLOOD_REQUESTS:
             break
-    found = flood(product.port, calls, patience=_FLOOD_PATIENCE)
-    row = Row("1,000 at once" + (", limits on" if limits else ""), found.requests, broken=found.broken)
-    row.success = sum(count for status, count in found.answers.items() if status < "300")
-    row.errors = sum(found.answers.values()) - row.success
-    row.notes = f"p50 {found.percentile(50):.1f} s, p95 {found.percentile(95):.1f} s, {dict(found.answers)}"
-    if unfinished := finish(product):
-        row.broken["a job did not end well"] += unfinished
-    row.findings = ledger.compared()
-    if max(times := answer_times(product.port, "/readyz", 3)) > _SHORT:
+    result = flood(product.port, calls, timeout=_FLOOD_TIMEOUT_SECONDS)
+    row = Row("flood" + (" with rate limits" if has_rate_limits else ""), result.requests, broken=result.broken)
+    row.success = sum(count for status, count in result.answers.items() if status < "300")
+    row.errors = sum(result.answers.values()) - row.success
+    row.notes = f"p50 {result.percentile(50):.1f} s, p95 {result.percentile(95):.1f} s, {dict(result.answers)}"
+    if unfinished := wait_for_jobs(product):
+        row.broken["a job did not complete"] += unfinished
+    row.findings = ledger.compare()
+    if max(times := measure_requests(product.port, "/readyz", 3)) > _MAX_SHORT_REQUEST_SECONDS:
         row.broken[f"not ready afterwards: {times}"] += 1
-    if limits:
+    if has_rate_limits:
         os.environ["RAG_RATE_LIMITS"] = "off"
         product.stop_web()
         product.start_web()
     return row
 
 
-def oversized(product: Product, person: Person) -> Row:
-    row, before = Row("oversized"), product.web_memory()
-    most = before
+def run_oversized(product: Product, person: Person) -> Row:
+    row, bytes_before = Row("oversized"), product.web_memory()
+    peak_bytes = bytes_before
     for case in cases(person.headers):
-        status, wrong = tried(product.port, case)
+        status, failure = send_case(product.port, case)
         row.requests += 1
         row.success += status == 200
         row.errors += 400 <= status < 500
-        if wrong:
-            row.broken[f"{case.name}: {status} {wrong}"] += 1
-        most = max(most, product.web_memory())
-    row.notes = f"memory of the web processes {before / 2**20:.0f} MB before, {most / 2**20:.0f} MB at most"
-    if most - before > _GROWTH:
-        row.broken[f"they grew by {(most - before) / 2**20:.0f} MB"] += 1
-    if NO_ANSWER_SECONDS in answer_times(product.port, "/readyz", 3):
+        if failure:
+            row.broken[f"{case.name}: {status} {failure}"] += 1
+        peak_bytes = max(peak_bytes, product.web_memory())
+    growth = peak_bytes - bytes_before
+    row.notes = f"memory of the web processes {bytes_before / 2**20:.0f} MB before, {peak_bytes / 2**20:.0f} MB at most"
+    if growth > _MAX_GROWTH_BYTES:
+        row.broken[f"the web processes grew by {growth / 2**20:.0f} MB"] += 1
+    if NO_ANSWER_SECONDS in measure_requests(product.port, "/readyz", 3):
         row.broken["not ready afterwards"] += 1
     return row
 
 
 def _print(row: Row) -> None:
-    found = row.findings
+    findings = row.findings
     print(
         f"{row.name:26} requests {row.requests:5}  success {row.success:5}  contract's error {row.errors:4}  broken "
-        f"{sum(row.broken.values()):3}  acknowledged {found.acknowledged:4}  lost {len(found.lost)}  doubled "
-        f"{len(found.doubled)}  torn {len(found.torn)}\n{'':27}{row.notes}",
+        f"{sum(row.broken.values()):3}  acknowledged {findings.acknowledged:4}  lost {len(findings.lost)}  doubled "
+        f"{len(findings.doubled)}  partial {len(findings.partial)}\n{'':27}{row.notes}",
         flush=True,
     )
-    for why, count in row.broken.most_common(20):
-        print(f"    {count:4}  {why}")
-    for name in [*found.lost, *found.doubled, *found.torn][:10]:
+    for reason, count in row.broken.most_common(20):
+        print(f"    {count:4}  {reason}")
+    for name in [*findings.lost, *findings.doubled, *findings.partial][:10]:
         print(f"          {name}")

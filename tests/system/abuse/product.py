@@ -1,4 +1,4 @@
-"""The whole product on services of its own: web server, worker and keeper, and two models that can be made to hang."""
+"""The whole product on services of its own: web server, worker, scheduler, and two models that can be made to hang."""
 
 import contextlib
 import os
@@ -20,31 +20,32 @@ from ragsite.run import processes
 from tests.support.provider_server import ProviderServer
 from tests.system.chaos.site import Site
 
-# Seconds for a call of a model and for a statement: the product's defaults are 30 to 60, and faults shall not take
-# minutes. Two statements of one request may wait, and 1,000 at once for each other.
-MODEL_TIMEOUT, STATEMENT_TIMEOUT = 4, 8
+# Limits of a model call and of a database statement. The product's defaults are 30 to 60 seconds, with which each fault
+# would take minutes. Statements need more than model calls: one request may wait for two of them, and in a flood they
+# wait for each other.
+_MODEL_TIMEOUT_SECONDS, _STATEMENT_TIMEOUT_SECONDS = 4, 8
 
 
 class Product(Site):
-    """Ready while it is entered. Ends only what it has started itself."""
+    """Runs while the context is entered. Ends only processes that it has started itself."""
 
     def __init__(
-        self, folder: Path, *, embeddings: ProviderServer, language_model: ProviderServer, workers: bool = True
+        self, folder: Path, *, embeddings: ProviderServer, language_model: ProviderServer, has_worker: bool = True
     ) -> None:
         super().__init__(folder)
-        self._has_workers = workers
+        self._has_worker = has_worker
         self._models = {"LLM_MODEL": "abuse", "LLM_BASE_URL": language_model.base_url, "LLM_API_KEY": "none"}
         self.embeddings, self.language_model = embeddings, language_model
         self._web: subprocess.Popen[bytes] | None = None
-        self.revived = 0
+        self.restarted_workers = 0
 
     def __enter__(self) -> Self:
         super().__enter__()
         os.environ.update(
             self._models,
-            LLM_TIMEOUT=str(MODEL_TIMEOUT),
-            RAG_EMBEDDING_TIMEOUT_SECONDS=str(MODEL_TIMEOUT),
-            RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS=str(STATEMENT_TIMEOUT),
+            LLM_TIMEOUT=str(_MODEL_TIMEOUT_SECONDS),
+            RAG_EMBEDDING_TIMEOUT_SECONDS=str(_MODEL_TIMEOUT_SECONDS),
+            RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS=str(_STATEMENT_TIMEOUT_SECONDS),
             RAG_RATE_LIMITS="off",
             RAG_LEASE_SECONDS="5",
         )
@@ -52,7 +53,7 @@ class Product(Site):
             subprocess.run([sys.executable, "manage.py", *command], check=True)
         self.port = _free_port()
         self.start_web()
-        if self._has_workers:
+        if self._has_worker:
             self.start_worker()
         return self
 
@@ -73,7 +74,7 @@ class Product(Site):
             command = processes.web(host="127.0.0.1", port=self.port)
             self._web = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
-        while not self._ready():
+        while not self._is_ready():
             if self._web.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the web server did not become ready; see {self.web_log}")
             time.sleep(0.1)
@@ -90,20 +91,20 @@ class Product(Site):
         self._web = None
 
     def web_processes(self) -> list[psutil.Process]:
-        """Those that serve requests."""
+        """The processes that serve requests."""
         return psutil.Process(self._web.pid).children() if self._web else []
 
     def web_memory(self) -> int:
-        """Bytes of both together that belong to them alone."""
-        return sum(each.memory_full_info().uss for each in self.web_processes())
+        """The sum of their memory, in bytes, without what they share with other processes."""
+        return sum(process.memory_full_info().uss for process in self.web_processes())
 
     def keep_worker_running(self) -> None:
-        """What systemd does; and it is counted."""
+        """Restart the worker if it has ended, as systemd does, and count it."""
         if not self.worker_runs():
-            self.revived += 1
+            self.restarted_workers += 1
             self.start_worker()
 
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         try:
             with urllib.request.urlopen(f"{self.address}/readyz", timeout=5):
                 return True
@@ -119,7 +120,7 @@ class Product(Site):
         stop_redis(self.folder)
 
     def start_services(self) -> None:
-        self._started()
+        self._start_services()
 
 
 def _free_port() -> int:

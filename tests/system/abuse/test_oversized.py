@@ -1,6 +1,6 @@
-"""The quick part of `make abuse` that comes out the same each time: one thing of a request is much too large.
+"""Runs the part `oversized` of `make abuse`, which is quick and gives the same result each time.
 
-In a process of its own, like make chaos: the product that it asks is its own too.
+It runs in a process of its own, with a product of its own.
 """
 
 import json
@@ -17,13 +17,13 @@ def test_oversized_requests_get_the_contracts_error(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     environment |= {"ABUSE_PARTS": "oversized", "ABUSE_REPORT": str(report)}
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "tests.system.abuse", str(DATA_DIR / "abuse")],
         env=environment,
         capture_output=True,
         text=True,
     )
-    assert report.exists(), ended.stderr[-3000:]
+    assert report.exists(), result.stderr[-3000:]
     (row,) = json.loads(report.read_text())
     assert row["requests"] >= 40
-    assert (row["broken"], ended.returncode) == ({}, 0), ended.stdout
+    assert (row["broken"], result.returncode) == ({}, 0), result.stdout

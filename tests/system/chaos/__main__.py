@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 def main(folder: Path) -> int:
     seed = int(os.environ.get("CHAOS_SEED") or random.randrange(1_000_000))
     print(f"CHAOS_SEED={seed}", flush=True)
-    start = time.monotonic()
+    started_at = time.monotonic()
     with Endpoint().running() as endpoint, Site(folder) as site:
         assert isinstance(endpoint, Endpoint)
         subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
         identity.run_process_as(identity.WORKER)
         django.setup()
-        print(f"installation started: {time.monotonic() - start:.0f} s", flush=True)
+        print(f"installation started: {time.monotonic() - started_at:.0f} s", flush=True)
         from .random_faults import inject_random_faults
         from .run import Report, Run
         from .stages import inject_all
@@ -49,11 +49,11 @@ def main(folder: Path) -> int:
             random_faults = inject_random_faults(site, endpoint, seconds=seconds, seed=seed)
             _print("Random faults", random_faults)
             report.add(random_faults)
-    print(f"{time.monotonic() - start:.0f} s")
+    print(f"{time.monotonic() - started_at:.0f} s")
     if path := os.environ.get("CHAOS_REPORT"):
-        # A counter is no field that asdict can copy.
-        own = {"faults": dict(report.faults), "mixed_versions": sorted(report.mixed_versions)}
-        figures = {**dataclasses.asdict(dataclasses.replace(report, faults=Counter())), **own}
+        # dataclasses.asdict cannot copy a Counter.
+        extra = {"faults": dict(report.faults), "mixed_versions": sorted(report.mixed_versions)}
+        figures = {**dataclasses.asdict(dataclasses.replace(report, faults=Counter())), **extra}
         Path(path).write_text(json.dumps(figures))
     return 0 if report.is_good else 1
 

@@ -45,9 +45,15 @@ class DocumentGenerator:
         text = self.text(self._random.choice([1, 2, 3, 20]))
         first = self.submission(path, text)
         edited = self.submission(path, self.edited(text))
-        again = self.submission(path, self.edited(edited.text))
+        edited_twice = self.submission(path, self.edited(edited.text))
         before, sent = self._random.choice(
-            [(None, (first,)), (first, (edited,)), (first, (first,)), (first, (edited, again)), (None, (first, edited))]
+            [
+                (None, (first,)),
+                (first, (edited,)),
+                (first, (first,)),
+                (first, (edited, edited_twice)),
+                (None, (first, edited)),
+            ]
         )
         return DocumentHistory(path, before, sent)
 

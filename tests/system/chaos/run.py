@@ -87,9 +87,9 @@ class Run:
             actor=self._user,
         )
 
-    def wait_for(self, *wanted: IngestionJob, seconds: float = 120) -> bool:
+    def wait_for(self, *jobs: IngestionJob, seconds: float = 120) -> bool:
         """Wait until the jobs are finished; return whether every document of them is done."""
-        ids = [job.pk for job in wanted]
+        ids = [job.pk for job in jobs]
         deadline = time.monotonic() + seconds
         while IngestionJob.objects.filter(pk__in=ids, finished_at=None).exists():
             if time.monotonic() > deadline:
@@ -108,9 +108,9 @@ class Run:
     @contextlib.contextmanager
     def compared_with_undisturbed(self, documents: Sequence[DocumentHistory]) -> Iterator[None]:
         """Compare both sources after the block, which sends the documents to `disturbed` and injects faults."""
-        start = time.monotonic()
+        started_at = time.monotonic()
         versions = self._undisturbed(documents)
-        print(f"{len(documents)} documents undisturbed: {time.monotonic() - start:.0f} s", flush=True)
+        print(f"{len(documents)} documents undisturbed: {time.monotonic() - started_at:.0f} s", flush=True)
         self._ingest([document.before for document in documents if document.before], self.disturbed)
 
         def allowed(path: str, image: StoredDocument | None) -> bool:
@@ -120,7 +120,7 @@ class Run:
             yield
             self._finish()
         self._judge(observation)
-        self.report.seconds = time.monotonic() - start
+        self.report.seconds = time.monotonic() - started_at
 
     def _undisturbed(self, documents: Sequence[DocumentHistory]) -> dict[str, list[StoredDocument]]:
         """Ingest all versions without faults; return every stored version of every document."""
@@ -162,4 +162,4 @@ class Run:
 
     def count_fault(self, fault: str) -> None:
         self.report.faults[fault] += 1
-        connection.close()  # the server may be another one now
+        connection.close()  # PostgreSQL may have been restarted

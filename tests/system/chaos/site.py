@@ -28,7 +28,7 @@ class Site:
         # For this process and its children. Leases are short, so that a dead worker's documents are requeued soon.
         # Attempts are practically unlimited: documents whose worker is killed at every stage must not be set aside.
         os.environ.update(
-            self._started(),
+            self._start_services(),
             SECRET_KEY=secrets.token_urlsafe(64),
             RAG_LOCAL="1",
             RAGSITE_DATA=str(self.folder),
@@ -52,7 +52,7 @@ class Site:
         services.delete_data(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _started(self) -> dict[str, str]:
+    def _start_services(self) -> dict[str, str]:
         return services.start(self.folder, environment={})
 
     # The ingestion worker with one child for each core, and the scheduler. Each is a process group.
@@ -91,7 +91,7 @@ class Site:
     def restart_postgres(self) -> None:
         """Restart in order: open transactions are rolled back and committed data is on disk."""
         postgres.stop(self.folder)
-        self._started()
+        self._start_services()
 
     def crash_postgres(self) -> None:
         """Send SIGKILL to all its processes; the next start recovers from the write-ahead log."""
@@ -101,7 +101,7 @@ class Site:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         psutil.wait_procs(server_processes, timeout=10)
-        self._started()
+        self._start_services()
 
     def redis(self) -> redis.Redis:
         return redis.Redis.from_url(os.environ["REDIS_URL"])
@@ -112,4 +112,4 @@ class Site:
 
     def restart_redis(self) -> None:
         stop_redis(self.folder)
-        self._started()
+        self._start_services()

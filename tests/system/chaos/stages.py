@@ -109,14 +109,14 @@ def in_the_middle_of_embedding(scenario: Scenario) -> None:
     """The document has several batches of chunks; the marker is in the last batch."""
     with scenario.embedding_blocked():
         scenario.require(
-            max(scenario.run.endpoint.answered_batch_sizes, default=0) >= 128, "no batch of it was answered"
+            max(scenario.run.endpoint.answered_batch_sizes, default=0) >= 128, "none of its batches was answered"
         )
         scenario.require(scenario.is_old(), "it is written already")
         scenario.run.site.kill_worker()
 
 
 def before_the_first_write(scenario: Scenario) -> None:
-    """The transaction that indexes has start and waits for its source."""
+    """The transaction that writes the document has started and waits for its source."""
     with scenario.embedding_blocked(), lock_rows("rag_datasource", [scenario.run.disturbed.pk]) as row_lock:
         scenario.run.endpoint.release()
         row_lock.wait_for("rag_datasource")
@@ -185,13 +185,13 @@ def inject_all(run: Run) -> None:
         [document for scenario in scenarios.values() for document in scenario.documents]
     ):
         for name, scenario in scenarios.items():
-            start = time.monotonic()
+            started_at = time.monotonic()
             run.keep_worker_running()
             STAGES[name][0](scenario)
             run.count_fault(name)
             run.keep_worker_running()
             scenario.require(run.wait_for(scenario.job), "its job did not complete")
-            print(f"  {name}: recovered, {time.monotonic() - start:.0f} s", flush=True)
+            print(f"  {name}: recovered, {time.monotonic() - started_at:.0f} s", flush=True)
 
 
 Options = dict[str, Any]

@@ -1,6 +1,6 @@
-"""Exactly once, seen from outside: what is stored after real faults is what an undisturbed run stores.
+"""Runs `make chaos` without random faults: after real faults the same is stored as after an undisturbed run.
 
-One run of `make chaos` without its long part, in a process of its own: the servers that it breaks are its own too.
+It runs in a process of its own, with servers of its own to break.
 """
 
 import json
@@ -22,20 +22,19 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     report = folder / "report.json"
     environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     environment |= {"CHAOS_SECONDS": "0", "CHAOS_SEED": "4", "CHAOS_REPORT": str(report)}
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "tests.system.chaos", str(folder / "site")],
         env=environment,
         capture_output=True,
         text=True,
     )
-    assert report.exists(), ended.stderr[-3000:]
-    return {**json.loads(report.read_text()), "code": ended.returncode, "output": ended.stdout}
+    assert report.exists(), result.stderr[-3000:]
+    return {**json.loads(report.read_text()), "code": result.returncode, "output": result.stdout}
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_fault_at_this_stage_was_injected(figures: dict[str, Any], stage: str) -> None:
-    """It was seen to be there before it was count_fault (tests/system/chaos/stages.py); else the run ends without
-    figures."""
+    """A fault is counted only if it hit its stage (tests/system/chaos/stages.py); otherwise there are no figures."""
     assert figures["faults"][stage] == 1
 
 
@@ -50,6 +49,6 @@ def test_nothing_is_lost_doubled_or_different(figures: dict[str, Any]) -> None:
     assert (verdict["surplus_rows"], figures["unfinished"], figures["code"]) == (0, 0, 0)
 
 
-def test_readers_saw_the_old_or_the_new_version_and_never_a_mixture(figures: dict[str, Any]) -> None:
+def test_readers_saw_either_the_old_or_the_new_version(figures: dict[str, Any]) -> None:
     assert figures["snapshots"] >= 10
     assert figures["mixed_versions"] == []

@@ -1,1 +1,1 @@
-"""Clients that customers use, as they are published, against the real server."""
+"""Published client libraries that customers use, against the real server."""

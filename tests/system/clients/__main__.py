@@ -1,7 +1,7 @@
-"""make clients: supabase-js, as npm has it, against the real web server on the embedded services, loopback only.
+"""make clients: runs supabase-js against the real web server on the embedded services, on loopback.
 
-Needs Node and npm. The package is installed into $RAGSITE_DATA/node, at the versions and with the fingerprints of
-tests/system/clients/supabase/package-lock.json. Ends with 1 if a promise of check.mjs is not kept.
+Needs Node and npm. The package is installed into $RAGSITE_DATA/node, with the versions and checksums of
+tests/system/clients/supabase/package-lock.json. The exit status is 1 if a check of check.mjs fails.
 """
 
 import os
@@ -25,14 +25,14 @@ def main() -> int:
     identity.run_process_as(identity.WORKER)
     django.setup()
     folder = Path(os.environ["RAGSITE_DATA"])
-    script = _installed(folder / "node")
+    script = _install(folder / "node")
     with Server(folder, free_port(), worker=False) as server:
         delete_all_rows()
-        given = {"ADDRESS": server.address, **_credentials()}
-        return subprocess.run(["node", str(script)], env={**os.environ, **given}).returncode
+        variables = {"ADDRESS": server.address, **_create_credentials()}
+        return subprocess.run(["node", str(script)], env={**os.environ, **variables}).returncode
 
 
-def _installed(folder: Path) -> Path:
+def _install(folder: Path) -> Path:
     if not (shutil.which("node") and shutil.which("npm")):
         sys.exit("Node is missing: `make clients` needs node (20 or later) and npm.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,8 +43,12 @@ def _installed(folder: Path) -> Path:
     return folder / "check.mjs"
 
 
-def _credentials() -> dict[str, str]:
-    """Of the tests' world, with something to find: at home a member, abroad somebody with one query a minute."""
+def _create_credentials() -> dict[str, str]:
+    """Create the tests' world with one document, and credentials.
+
+    Returns:
+        KEY and TOKEN of a member of `home`, and LIMITED_KEY of a user of `abroad`, which may query once a minute.
+    """
     from rest_framework_simplejwt.tokens import AccessToken
 
     from orgs.access.permissions import Scope

@@ -1,4 +1,4 @@
-"""OpenAI's Python client and its Agents SDK, as a customer's program would use them with an API key."""
+"""OpenAI's Python client and Agents SDK, used with an API key as a customer's program would."""
 
 import asyncio
 import json
@@ -34,11 +34,11 @@ def client(live_server: LiveServer, key: str) -> openai.OpenAI:
     return openai.OpenAI(base_url=f"{live_server.url}/api", api_key=key, max_retries=0)
 
 
-def post(client: openai.OpenAI, to: str, /, **body: Any) -> dict[str, Any]:
-    return client.post(to, body=body, cast_to=dict[str, Any])
+def post(client: openai.OpenAI, path: str, /, **body: Any) -> dict[str, Any]:
+    return client.post(path, body=body, cast_to=dict[str, Any])
 
 
-def streamed(client: openai.OpenAI, path: str, **body: Any) -> list[dict[str, Any]]:
+def stream_events(client: openai.OpenAI, path: str, **body: Any) -> list[dict[str, Any]]:
     events = client.post(
         path,
         body={**body, "stream": True},
@@ -49,14 +49,14 @@ def streamed(client: openai.OpenAI, path: str, **body: Any) -> list[dict[str, An
     return list(events)
 
 
-def test_the_openai_client_chats_and_asks(client: openai.OpenAI) -> None:
+def test_the_openai_client_can_chat_and_query(client: openai.OpenAI) -> None:
     message = {"role": "user", "content": QUESTION}
     chat = post(client, "/chat", model="llama2", messages=[message], useRag=True)
     assert chat["data"]["message"] == "Bicycles are parked in the yard. (Bicycles)"
     assert [source["title"] for source in chat["ragSources"]] == ["Bicycles"]
-    answered = post(client, "/rag/query", query=QUESTION)
-    assert answered["answer"] == "Bicycles are parked in the yard. [1]"
-    assert [document["title"] for document in answered["documents"]] == ["Bicycles"]
+    reply = post(client, "/rag/query", query=QUESTION)
+    assert reply["answer"] == "Bicycles are parked in the yard. [1]"
+    assert [document["title"] for document in reply["documents"]] == ["Bicycles"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_openai_client_chats_and_asks(client: openai.OpenAI) -> None:
 def test_the_openai_client_reads_our_streams(
     client: openai.OpenAI, path: str, body: dict[str, Any], sources: str, answer: str
 ) -> None:
-    first, *tokens, done = streamed(client, path, **body)
+    first, *tokens, done = stream_events(client, path, **body)
     assert first[sources]
     assert tokens
     assert [set(token) for token in tokens] == [{"text"}] * len(tokens)
@@ -79,16 +79,16 @@ def test_the_openai_client_reads_our_streams(
     assert "".join(token["text"] for token in tokens).strip() == text
 
 
-def test_the_openai_client_raises_what_goes_wrong_in_a_stream(
+def test_the_openai_client_raises_an_error_event_of_a_stream(
     client: openai.OpenAI, language_model: ProviderServer
 ) -> None:
     language_model.fail(401)
     with pytest.raises(openai.APIError) as raised:
-        streamed(client, "/chat", messages=[{"role": "user", "content": QUESTION}], useRag=True)
-    assert not isinstance(raised.value, openai.APIStatusError), "the answer had begun, with 200"
+        stream_events(client, "/chat", messages=[{"role": "user", "content": QUESTION}], useRag=True)
+    assert not isinstance(raised.value, openai.APIStatusError), "the response had already started, with status 200"
 
 
-def test_the_openai_clients_errors_are_ours(live_server: LiveServer, client: openai.OpenAI) -> None:
+def test_the_openai_client_raises_its_exceptions_for_our_errors(live_server: LiveServer, client: openai.OpenAI) -> None:
     stranger = openai.OpenAI(base_url=f"{live_server.url}/api", api_key="rk_unknown", max_retries=0)
     with pytest.raises(openai.AuthenticationError):
         post(stranger, "/rag/query", query=QUESTION)
@@ -102,16 +102,16 @@ def test_the_openai_clients_errors_are_ours(live_server: LiveServer, client: ope
 
 @pytest.fixture
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """For `run_sync`, which leaves its loop open for the next run of the same thread."""
-    own = asyncio.new_event_loop()
-    asyncio.set_event_loop(own)
-    yield own
+    """An event loop for `run_sync`, which leaves its loop open for the next run in the same thread."""
+    new_loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(new_loop)
+    yield new_loop
     asyncio.set_event_loop(None)
-    own.close()
+    new_loop.close()
 
 
-def tool(address: str, path: str, key: str, found: list[Any]) -> agents.FunctionTool:
-    """A function tool that asks ragsite over HTTP, and notes what it was answered."""
+def ragsite_tool(address: str, path: str, key: str, replies: list[Any]) -> agents.FunctionTool:
+    """A function tool that queries ragsite over HTTP and appends each reply to `replies`."""
 
     @agents.function_tool
     def search_handbooks(query: str) -> str:
@@ -119,14 +119,14 @@ def tool(address: str, path: str, key: str, found: list[Any]) -> agents.Function
         headers = {"Content-Type": "application/json", "X-API-Key": key}
         request = urllib.request.Request(address + path, json.dumps({"query": query}).encode(), headers)
         with urllib.request.urlopen(request, timeout=30) as response:
-            found.append(json.load(response))
-        return json.dumps(found[-1])
+            replies.append(json.load(response))
+        return json.dumps(replies[-1])
 
     return search_handbooks
 
 
 @pytest.mark.parametrize(("path", "field"), [("/api/v1/search", "results"), ("/agent/respond", "retrieved_chunks")])
-def test_an_agents_function_tool_asks_ragsite(
+def test_an_agents_function_tool_queries_ragsite(
     live_server: LiveServer,
     key: str,
     provider: ProviderServer,
@@ -134,36 +134,36 @@ def test_an_agents_function_tool_asks_ragsite(
     path: str,
     field: str,
 ) -> None:
-    """A customer's own agent, with a model of its own: ragsite is what its tool calls."""
+    """A customer's agent with a model of its own, whose tool calls ragsite."""
     provider.replies = [tool_call("search_handbooks", {"query": QUESTION}), "They are parked in the yard."]
-    found: list[Any] = []
-    outside = openai.AsyncOpenAI(base_url=provider.base_url, api_key="secret", max_retries=0)
+    replies: list[Any] = []
+    model_client = openai.AsyncOpenAI(base_url=provider.base_url, api_key="secret", max_retries=0)
     agent = agents.Agent(
         name="Porter",
         instructions="Answer from the handbooks.",
-        model=agents.OpenAIChatCompletionsModel("test-model", outside),
+        model=agents.OpenAIChatCompletionsModel("test-model", model_client),
         model_settings=agents.ModelSettings(),
-        tools=[tool(live_server.url, path, key, found)],
+        tools=[ragsite_tool(live_server.url, path, key, replies)],
     )
     result = agents.Runner.run_sync(agent, QUESTION, run_config=agents.RunConfig(tracing_disabled=True))
-    loop.run_until_complete(outside.close())
+    loop.run_until_complete(model_client.close())
     assert result.final_output == "They are parked in the yard."
-    assert len(found) == 1
-    passages = found[0][field]
+    assert len(replies) == 1
+    passages = replies[0][field]
     assert [passage.get("content") or passage["text"] for passage in passages] == ["Bicycles are parked in the yard."]
-    shown = [each for each in provider.requests[-1]["messages"] if each["role"] == "tool"]
-    assert json.loads(shown[0]["content"]) == found[0], "the model was shown what ragsite answered"
+    tool_messages = [message for message in provider.requests[-1]["messages"] if message["role"] == "tool"]
+    assert json.loads(tool_messages[0]["content"]) == replies[0], "the model received what ragsite answered"
 
 
 def test_the_headers_of_clients_in_browsers_pass_the_preflight(api: Callable[..., Client]) -> None:
-    """supabase-js: the first four are the retrieval contract's, the others depend on how an app configures it."""
-    asked = "authorization, x-client-info, apikey, content-type, x-region, traceparent, tracestate, baggage"
+    """The first four are in the retrieval contract. supabase-js sends the others if an app configures it so."""
+    headers = "authorization, x-client-info, apikey, content-type, x-region, traceparent, tracestate, baggage"
     browser = api().with_headers(
         Origin="https://app.example",
         Access_Control_Request_Method="POST",
-        Access_Control_Request_Headers=asked,
+        Access_Control_Request_Headers=headers,
     )
     reply = browser.send("OPTIONS", "/functions/v1/rag-search")
     assert reply.status == 200
-    allowed = {each.strip() for each in reply.headers["access-control-allow-headers"].split(",")}
-    assert set(asked.split(", ")) <= allowed
+    allowed = {name.strip() for name in reply.headers["access-control-allow-headers"].split(",")}
+    assert set(headers.split(", ")) <= allowed

@@ -1,8 +1,9 @@
-"""make fuzz: schemathesis over every operation of the schema, against the real server, as two people.
+"""make fuzz: sends generated requests to every operation of the schema with schemathesis, as two users.
 
-gunicorn on the embedded services, loopback only, without rate limits. First each bound of each field, which are so many
-and no more; then requests at random and sequences of them, for FUZZ_SECONDS (120) for each person, FUZZ_EXAMPLES (50)
-to an operation. Ends with 1 if anything failed; reports are in $RAGSITE_DATA.
+The server is gunicorn on the embedded services, on loopback, without rate limits. First come the examples and the
+bounds of each field, a fixed number of requests. Then come random requests and sequences of requests, for FUZZ_SECONDS
+(default 120) for each user and with FUZZ_EXAMPLES (default 50) for each operation. The exit status is 1 if anything
+failed. The reports are in $RAGSITE_DATA.
 """
 
 import json
@@ -21,7 +22,8 @@ from ragsite.postgres import identity
 from tests.support.database import delete_all_rows
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
-# schemathesis would give the first two a fifth of the time, and skip what they do not get done in it.
+# Phases, and whether FUZZ_SECONDS limits them. In a single run, schemathesis would give the first two phases a fifth of
+# the time and skip what it does not finish.
 PHASES = {"examples,coverage": False, "fuzzing,stateful": True}
 
 
@@ -33,16 +35,16 @@ def main() -> int:
     folder = Path(os.environ["RAGSITE_DATA"])
     with Server(folder, free_port(), worker=False) as server:
         delete_all_rows()
-        emails = _world()
+        emails = _create_world()
         results = [
             _run(server.address, folder / f"fuzz-{name}-{phases}.json", email, phases)
             for name, email in emails.items()
             for phases in PHASES
         ]
-    operations = max(each.operations for each in results)
-    examples, failures = sum(each.examples for each in results), sum(each.failures for each in results)
+    operations = max(result.operations for result in results)
+    examples, failures = sum(result.examples for result in results), sum(result.failures for result in results)
     print(f"{operations} operations, {examples} examples, {failures} failures")
-    return 1 if any(each.failed for each in results) else 0
+    return 1 if any(result.has_failed for result in results) else 0
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,11 @@ class Result:
     operations: int
     examples: int
     failures: int
-    failed: bool
+    has_failed: bool
 
 
-def _world() -> dict[str, str]:
-    """The tests' world, with something to find."""
+def _create_world() -> dict[str, str]:
+    """Create the tests' world with one document; return the email addresses of two users by name."""
     from tests.support.factories import World, ingest_text
 
     world = World.create()
@@ -75,20 +77,20 @@ def _run(address: str, report: Path, email: str, phases: str) -> Result:
     report.unlink(missing_ok=True)
     command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG), "run"]
     command += [f"{address}/api/schema"]
-    # In its place: accepts_what_it_promises (hooks.py), which knows the rules that JSON Schema cannot say.
+    # hooks.py has accepts_valid_data instead, which knows the rules that JSON Schema cannot express.
     command += ["--checks", "all", "--exclude-checks", "positive_data_acceptance"]
     command += ["--phases", phases, "--max-examples", os.environ.get("FUZZ_EXAMPLES", "50"), "--workers", "1"]
     command += ["--max-time", os.environ.get("FUZZ_SECONDS", "120")] if PHASES[phases] else []
     command += ["--report", "json", "--report-json-path", str(report)]
     print(f"{phases} as {email}:", flush=True)
-    # By its scheme and not as a header of every request: so that wrong credentials can be tried as well.
+    # The token is configured for the security scheme, not as a header, so that wrong credentials are tried as well.
     code = subprocess.run(command, env={**os.environ, "FUZZ_TOKEN": _token(address, email)}).returncode
     if not report.exists():
-        sys.exit("schemathesis gave no report; its words are above")
-    found = json.loads(report.read_text())
-    operations, cases = found["operations"], found["test_cases"]
-    failed = code != 0 or operations["tested"] < operations["total"]
-    return Result(operations["tested"], cases["generated"], cases["unique_failures"] + cases["errored"], failed)
+        sys.exit("schemathesis wrote no report; its output is above")
+    figures = json.loads(report.read_text())
+    operations, cases = figures["operations"], figures["test_cases"]
+    has_failed = code != 0 or operations["tested"] < operations["total"]
+    return Result(operations["tested"], cases["generated"], cases["unique_failures"] + cases["errored"], has_failed)
 
 
 if __name__ == "__main__":

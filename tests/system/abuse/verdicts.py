@@ -1,4 +1,4 @@
-"""What an answer is: a success, an error that the contract has, or a broken promise."""
+"""Judges responses: a success, an error that the contract has, or a broken promise."""
 
 import enum
 import json
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tests.support import conformance
 
-# The words of an unexpected exception (ragsite.views.errors.server_error, rag.contracts.common.streaming).
+# The message of an unexpected exception (ragsite.views.errors.server_error, rag.contracts.common.streaming).
 UNEXPECTED = b"Something went wrong on this side"
-# Where a contract states 500 for a model or a database that is away (docs/contracts/errors.md).
-_STATED_500 = ("/agent/", "/functions/", "/api/rag/answer", "/api/rag/search")
+# Paths whose contract states 500 for an unavailable model or database (docs/contracts/errors.md).
+_PATHS_WITH_STATED_500 = ("/agent/", "/functions/", "/api/rag/answer", "/api/rag/search")
 
 
 class Kind(enum.Enum):
@@ -21,15 +21,23 @@ class Kind(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Verdict:
     kind: Kind
-    why: str = ""
+    reason: str = ""
 
 
-def broken(why: str) -> Verdict:
-    return Verdict(Kind.BROKEN, why)
+def broken(reason: str) -> Verdict:
+    return Verdict(Kind.BROKEN, reason)
 
 
-def judged(method: str, path: str, status: int, headers: dict[str, str], content: bytes) -> Verdict:
-    """headers: names in lower case. Of requests in which the client did nothing wrong."""
+def judge(method: str, path: str, status: int, headers: dict[str, str], content: bytes) -> Verdict:
+    """Judge the response to a correct request.
+
+    Args:
+        method: HTTP method in capitals.
+        path: Path of the request.
+        status: HTTP status of the response.
+        headers: Response headers, names in lower case.
+        content: Body of the response.
+    """
     if UNEXPECTED in content:
         return broken(f"{status}, an unexpected exception")
     try:
@@ -37,9 +45,9 @@ def judged(method: str, path: str, status: int, headers: dict[str, str], content
     except (AssertionError, ValueError) as error:
         return broken(f"{status}, not as in the schema: {str(error)[:200]}")
     if status < 300:
-        streamed = headers.get("content-type", "").startswith("text/event-stream")
-        return _of_stream(content) if streamed else Verdict(Kind.SUCCESS)
-    if status == 500 and path.startswith(_STATED_500):
+        is_stream = headers.get("content-type", "").startswith("text/event-stream")
+        return _judge_stream(content) if is_stream else Verdict(Kind.SUCCESS)
+    if status == 500 and path.startswith(_PATHS_WITH_STATED_500):
         return Verdict(Kind.ERROR, "500 as the contract states it")
     if status in (429, 503):
         if path.startswith(("/api/", "/functions/")) and "retry-after" not in headers:
@@ -48,8 +56,8 @@ def judged(method: str, path: str, status: int, headers: dict[str, str], content
     return broken(f"{status}: {content[:200]!r}")
 
 
-def _of_stream(content: bytes) -> Verdict:
-    """It ends in `done`, or in `error` with a body."""
+def _judge_stream(content: bytes) -> Verdict:
+    """A stream must end in the event `done`, or in `error` with a body."""
     events = [event.split(b"\n", 1) for event in content.split(b"\n\n") if event.startswith(b"event: ")]
     name, data = events[-1] if events else (b"", b"")
     if name == b"event: done":
