@@ -27,11 +27,11 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     from rag.pipeline.retrieval.candidates import MAX_CANDIDATES
     from rag.providers import registry
     from rag.providers.stores.base import ScopeQuery
-    from rag.types import Mode, Scope
+    from rag.types import Mode, SearchScope
 
     _fill(setting, fill, texts)
     model = setting.source.embedding_model
-    scope = Scope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
+    scope = SearchScope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
     store = registry.chunk_store()
     embed = functools.partial(embed_question, model=model)
     for path, body in (

@@ -27,8 +27,8 @@ from .search import (
     Passage,
     Question,
     Retrieval,
-    Scope,
     SearchResult,
+    SearchScope,
     SearchTrace,
 )
 
@@ -62,8 +62,8 @@ __all__ = [
     "Question",
     "Result",
     "Retrieval",
-    "Scope",
     "SearchResult",
+    "SearchScope",
     "SearchTrace",
     "Submission",
     "Validation",

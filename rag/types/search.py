@@ -84,7 +84,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """The chunks that a search may read: those of the given sources that match the filters.
 
     Attributes:

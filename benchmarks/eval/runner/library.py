@@ -22,7 +22,7 @@ from rag.providers import registry
 from rag.services.ingestion import inputs, processing, sweep
 from rag.services.jobs import lifecycle, queries, submit
 from rag.services.sources import deletion
-from rag.types import Scope, Submission
+from rag.types import SearchScope, Submission
 
 _SLUG = "evaluation"
 # Texts that a job holds: what a client may send at once.
@@ -39,7 +39,7 @@ _RAG = Path(processing.__file__).parents[2]
 class Shelf:
     """scope: where to ask. ids: path → the id that its text has in the set. notes: what became of the others."""
 
-    scope: Scope
+    scope: SearchScope
     ids: dict[str, str]
     chunks: int
     seconds: float
@@ -81,7 +81,7 @@ def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], pool: Work
             notes[reason] = notes.get(reason, 0) + number
     if fresh:
         _index()
-    scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    scope = SearchScope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     ids = {path: text.id for path, text in texts_by_path.items()}
     return Shelf(scope, ids, source.chunks.count(), time.monotonic() - started, len(fresh), notes)
 

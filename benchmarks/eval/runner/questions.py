@@ -13,25 +13,25 @@ from rag.pipeline.grounding.calibration import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval import retrieve
-from rag.types import Context, Filters, Passage, Question, Scope
+from rag.types import Context, Filters, Passage, Question, SearchScope
 
 # (path, start, end, text) of a chunk.
 Found = tuple[str, int, int, str]
 
 
-def documents(questions: Sequence[str], scope: Scope) -> list[dict[str, tuple[list[str], float]]]:
+def documents(questions: Sequence[str], scope: SearchScope) -> list[dict[str, tuple[list[str], float]]]:
     """For each question and mode: the paths of the documents, by their best chunk; and the milliseconds."""
     return [{mode: _documents(text, mode, scope) for mode in modes.MODES} for text in questions]
 
 
-def _documents(text: str, mode: str, scope: Scope) -> tuple[list[str], float]:
+def _documents(text: str, mode: str, scope: SearchScope) -> tuple[list[str], float]:
     started = time.perf_counter()
     retrieval = retrieve.find_passages(modes.question(text, mode), [scope])
     milliseconds = 1000 * (time.perf_counter() - started)
     return list(dict.fromkeys(passage.path for passage in retrieval.passages)), milliseconds
 
 
-def chunks(questions: Sequence[str], scope: Scope) -> list[dict[str, list[Found]]]:
+def chunks(questions: Sequence[str], scope: SearchScope) -> list[dict[str, list[Found]]]:
     """For each question and mode: the chunks, best first."""
     return [
         {
@@ -45,12 +45,12 @@ def chunks(questions: Sequence[str], scope: Scope) -> list[dict[str, list[Found]
     ]
 
 
-def with_and_without(items: Sequence[tuple[str, list[str]]], scope: Scope) -> list[tuple[float, float]]:
+def with_and_without(items: Sequence[tuple[str, list[str]]], scope: SearchScope) -> list[tuple[float, float]]:
     """For each (question, paths of what is relevant): how groundable it is, and how it would be without those."""
     return [(_groundable(text, scope), _without(text, paths, scope)) for text, paths in items]
 
 
-def _without(text: str, paths: list[str], scope: Scope) -> float:
+def _without(text: str, paths: list[str], scope: SearchScope) -> float:
     """The documents are deleted as users delete them, for nobody else and only until the question is answered."""
     with transaction.atomic():
         relevant = Document.objects.live().filter(source__in=scope.source_ids, path__in=paths)
@@ -63,12 +63,12 @@ def _without(text: str, paths: list[str], scope: Scope) -> float:
 def within(items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uuid.UUID) -> list[float]:
     """For each (question, tag of a document): how groundable it is on that document alone."""
     return [
-        _groundable(text, Scope((source_id,), model_id, Filters(tags=(tag,))), Filters(tags=(tag,)))
+        _groundable(text, SearchScope((source_id,), model_id, Filters(tags=(tag,))), Filters(tags=(tag,)))
         for text, tag in items
     ]
 
 
-def _groundable(text: str, scope: Scope, filters: Filters | None = None) -> float:
+def _groundable(text: str, scope: SearchScope, filters: Filters | None = None) -> float:
     question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K, filters)
     return judged(question, retrieve.find_passages(question, [scope]).passages)
 

@@ -22,7 +22,7 @@ from rag.types import (
     Passage,
     Question,
     Retrieval,
-    Scope,
+    SearchScope,
 )
 
 from .citations import extract_citations
@@ -38,7 +38,7 @@ MAX_PROMPT_TOKENS = 32_000
 _MAX_LISTED_GAPS = 10
 
 
-def ask(question: Question, scopes: Sequence[Scope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:
+def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:
     """Stream a grounded answer.
 
     If the sources do not support an answer, the text says so and has no citations (`options.strict`: raise).

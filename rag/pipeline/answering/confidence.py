@@ -7,7 +7,7 @@ from django.conf import settings
 from rag.models import DataSource
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.text.tokens import count_tokens
-from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, Scope
+from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope
 
 from .generate import BY_TITLE, collect_text, prepare_generation
 from .prompt import build_prompt
@@ -29,7 +29,7 @@ _TEMPLATE = "Context:\n{{ context }}\n\nQuestion: {{ query }}\n\nInstructions: "
 
 
 def answer_if_confident(
-    question: Question, scopes: Sequence[Scope], generation: GenerationOptions
+    question: Question, scopes: Sequence[SearchScope], generation: GenerationOptions
 ) -> AnswerEvents[ConfidentAnswer]:
     """Stream an answer; if confidence is low, a fixed refusal.
 

@@ -9,7 +9,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.pipeline.embed import embed_question
 from rag.providers.base import Vectors
-from rag.types import Question, Scope
+from rag.types import Question, SearchScope
 from ragsite.postgres import identity
 
 logger = structlog.get_logger(__name__)
@@ -24,12 +24,12 @@ class EmbeddedQuery:
         failure: Why it failed.
     """
 
-    scope: Scope
+    scope: SearchScope
     vector: Vectors | None
     failure: EmbeddingFailed | None = None
 
 
-def embed_query(question: Question, scopes: Sequence[Scope]) -> list[EmbeddedQuery]:
+def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[EmbeddedQuery]:
     """Embed the question with the model of each scope.
 
     A model that fails does not end the search: other scopes may have a model of another organisation.
@@ -41,7 +41,7 @@ def embed_query(question: Question, scopes: Sequence[Scope]) -> list[EmbeddedQue
     return [_embed_in_scope(question, scope, models[scope.model_id]) for scope in scopes]
 
 
-def _embed_in_scope(question: Question, scope: Scope, model: EmbeddingModel) -> EmbeddedQuery:
+def _embed_in_scope(question: Question, scope: SearchScope, model: EmbeddingModel) -> EmbeddedQuery:
     try:
         return EmbeddedQuery(scope, embed_question(question.text, model=model))
     except EmbeddingFailed as error:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from rag.types import Hit, Mode, Passage, Question, Retrieval, Scope
+from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
 
 from .candidates import find_candidates, retrieval_mode
 from .deduplicate import deduplicate
@@ -19,7 +19,7 @@ from .standout_score import add_standout_scores
 _MAX_ATTEMPTS = 10
 
 
-def find_passages(question: Question, scopes: Sequence[Scope]) -> Retrieval:
+def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieval:
     """Find the best passages of the scopes.
 
     A document may be replaced between finding its chunks and reading them. Its old chunks are gone then, and the search

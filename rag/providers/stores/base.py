@@ -12,7 +12,7 @@ from typing import Protocol
 
 from rag.models import Document, EmbeddingModel
 from rag.providers.base import HalfVectors, Vectors
-from rag.types import ChunkDraft, Mode, Scope
+from rag.types import ChunkDraft, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 
 # The fields of a document that searches filter by. A store keeps a copy of them beside each vector.
@@ -61,7 +61,7 @@ class ScopeQuery:
         vector: float32 (dimensions,), of length 1, of the scope's model. None searches by words alone.
     """
 
-    scope: Scope
+    scope: SearchScope
     vector: Vectors | None
 
 

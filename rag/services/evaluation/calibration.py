@@ -16,7 +16,7 @@ from rag.pipeline.grounding.calibration import Booleans, Curve, Floats
 from rag.pipeline.grounding.ground import passage_evidence
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.pipeline.retrieval.standout_score import add_standout_scores
-from rag.types import Passage, Question, Scope
+from rag.types import Passage, Question, SearchScope
 
 from .quality import DEPTH, MAX_SECONDS_PER_SOURCE, is_expected
 
@@ -114,7 +114,7 @@ def _collect_samples(model: EmbeddingModel, mode: str, sources: Sequence[DataSou
     samples: list[Sample] = []
     for source in sources:
         deadline = time.monotonic() + MAX_SECONDS_PER_SOURCE
-        scope = Scope(source_ids=(source.pk,), model_id=model.pk)
+        scope = SearchScope(source_ids=(source.pk,), model_id=model.pk)
         rows = GoldenQuestion.objects.filter(source=source, active=True).order_by("question", "pk")
         for text, question_rows in groupby(rows.values_list("question", "path", "passage"), key=lambda row: row[0]):
             if time.monotonic() > deadline:
@@ -125,7 +125,7 @@ def _collect_samples(model: EmbeddingModel, mode: str, sources: Sequence[DataSou
     return samples
 
 
-def _search(number: int, text: str, expected: Sequence[tuple[str, str]], scope: Scope, mode: str) -> list[Sample]:
+def _search(number: int, text: str, expected: Sequence[tuple[str, str]], scope: SearchScope, mode: str) -> list[Sample]:
     """Return up to two samples of a question: with all passages, and without those that answer it."""
     passages = find_passages(
         Question(text=text, top_k=_MAX_CANDIDATES, **calibration.RETRIEVAL_MODES[mode]), [scope]

@@ -16,7 +16,7 @@ from rag import queue
 from rag.errors import RagError, RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun
 from rag.pipeline.retrieval import retrieve
-from rag.types import Passage, Question, Scope
+from rag.types import Passage, Question, SearchScope
 from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
@@ -96,7 +96,7 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
         TimeoutError: After MAX_SECONDS_PER_SOURCE.
     """
     model = model or source.embedding_model
-    scope = Scope(source_ids=(source.pk,), model_id=model.pk)
+    scope = SearchScope(source_ids=(source.pk,), model_id=model.pk)
     rows = active_questions(source).order_by("question", "pk").values_list("question", "path", "passage")
     deadline = time.monotonic() + MAX_SECONDS_PER_SOURCE
     results: list[QuestionResult] = []
@@ -199,7 +199,7 @@ def measure_if_due(source_id: uuid.UUID, *, force: bool = False) -> None:
             logger.warning("quality_not_measured", source=str(source_id), reason=getattr(error, "code", "TOO_SLOW"))
 
 
-def _evaluate(question: str, expected: Sequence[tuple[str, str]], scope: Scope) -> QuestionResult:
+def _evaluate(question: str, expected: Sequence[tuple[str, str]], scope: SearchScope) -> QuestionResult:
     retrieved = retrieve.find_passages(Question(text=question, top_k=DEPTH, rerank=True), [scope])
     if retrieved.warnings:
         raise RerankFailed("The reranker failed, and metrics of two rankings cannot be compared. Measure again later.")

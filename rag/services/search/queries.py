@@ -28,7 +28,7 @@ from rag.types import (
     Question,
     Result,
     Retrieval,
-    Scope,
+    SearchScope,
 )
 
 NO_RESULTS = Retrieval(passages=(), total_found=0, source_ids=())
@@ -118,7 +118,7 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
             return cast(Result, end.value)
 
 
-def build_scopes(sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
+def build_scopes(sources: DataSourceQuerySet, filters: Filters) -> list[SearchScope]:
     """Group sources into one scope per embedding model: vectors of two models cannot be compared.
 
     Args:
@@ -127,13 +127,13 @@ def build_scopes(sources: DataSourceQuerySet, filters: Filters) -> list[Scope]:
     """
     rows = sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
     return [
-        Scope(source_ids=tuple(pk for _, pk in model_rows), model_id=model_id, filters=filters)
+        SearchScope(source_ids=tuple(pk for _, pk in model_rows), model_id=model_id, filters=filters)
         for model_id, model_rows in groupby(rows, key=lambda row: row[0])
     ]
 
 
 @transaction.atomic
-def _scopes(question: Question, selection: SourceSelection) -> list[Scope]:
+def _scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
     scopes = build_scopes(_selected_sources(selection), question.filters)
     # A slug or an organisation id is a filter: it may match nothing, which is no error.
     if not (scopes or selection.slug or selection.organization_id):

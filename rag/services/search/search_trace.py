@@ -20,7 +20,7 @@ from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, assess
 from rag.pipeline.retrieval import retrieve
 from rag.services.access import explain as access_explanation
 from rag.services.sources import lookup as sources
-from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, Scope
+from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
@@ -145,7 +145,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
 
 
 def _run_search(
-    question: Question, scopes: Sequence[Scope], document: Document | None
+    question: Question, scopes: Sequence[SearchScope], document: Document | None
 ) -> tuple[Retrieval, Grounding, DocumentOutcome | None]:
     """Do everything that reads chunks. The database identity is that of the user who searches."""
     retrieval = retrieve.find_passages(question, scopes) if scopes else queries.NO_RESULTS

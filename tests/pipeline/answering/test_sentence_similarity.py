@@ -13,7 +13,7 @@ from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.late_interaction import token_similarities
 from rag.providers import registry
 from rag.providers.embedders.local import binarize
-from rag.types import Passage, Question, Scope
+from rag.types import Passage, Question, SearchScope
 from tests.support.factories import World, ingest_text
 
 TEXT = "Keys are kept in a box. Every newcomer gets a token from the porter by signing the book. Cars need keys, too."
@@ -24,7 +24,7 @@ QUESTION = "How do I obtain a key?"
 def passages(live_world: World) -> tuple[Passage, ...]:
     source: DataSource = live_world.source()
     ingest_text(source, "house.md", f"# The house\n\n{TEXT}", title="House rules")
-    scope = Scope((source.pk,), source.embedding_model_id)
+    scope = SearchScope((source.pk,), source.embedding_model_id)
     return retrieve.find_passages(Question(QUESTION, top_k=5, rerank=True), [scope]).passages
 
 

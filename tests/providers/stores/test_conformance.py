@@ -21,7 +21,7 @@ from rag.providers.stores.base import (
 )
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.text.embedded_text import digest
-from rag.types import ChunkDraft, Filters, Mode, Scope
+from rag.types import ChunkDraft, Filters, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 from ragsite.postgres.models import uuid7
 from tests.support.factories import World
@@ -102,13 +102,19 @@ def write(
     return list(Chunk.objects.filter(document=document).order_by("position").values_list("pk", flat=True))
 
 
-def scope(*sources: DataSource, model: EmbeddingModel | None = None, **filters: Any) -> Scope:
+def scope(*sources: DataSource, model: EmbeddingModel | None = None, **filters: Any) -> SearchScope:
     model_id = model.pk if model else sources[0].embedding_model_id
-    return Scope(tuple(source.pk for source in sources), model_id, Filters(**filters))
+    return SearchScope(tuple(source.pk for source in sources), model_id, Filters(**filters))
 
 
 def search(
-    store: ChunkStore, text: str, vector: Vectors | None, within: Scope, *, mode: Mode = Mode.HYBRID, limit: int = 100
+    store: ChunkStore,
+    text: str,
+    vector: Vectors | None,
+    within: SearchScope,
+    *,
+    mode: Mode = Mode.HYBRID,
+    limit: int = 100,
 ) -> Candidates:
     (candidates,) = store.search(text, [ScopeQuery(within, vector)], mode=mode, limit=limit)
     return candidates
@@ -313,8 +319,8 @@ def test_scopes_are_kept_apart(store: ChunkStore, world: World) -> None:
     queries = [ScopeQuery(scope(secret), unit_vector(1)), ScopeQuery(scope(mine), unit_vector(1))]
     first, second = store.search(query, queries, mode=Mode.HYBRID, limit=100)
     assert (ids(first), ids(second)) == (set(secret_ids), set(chunk_ids)), "in the order of the queries"
-    assert search(store, query, unit_vector(1), Scope((), mine.embedding_model_id)).chunks == ()
-    assert search(store, "", unit_vector(1), Scope((mine.pk,), uuid.uuid4())).chunks == ()
+    assert search(store, query, unit_vector(1), SearchScope((), mine.embedding_model_id)).chunks == ()
+    assert search(store, "", unit_vector(1), SearchScope((mine.pk,), uuid.uuid4())).chunks == ()
 
 
 def test_deleted_documents_are_not_found(store: ChunkStore, world: World) -> None:

@@ -16,7 +16,7 @@ from rag.providers.stores.base import DocumentVersion, ScopeQuery, VectorIndex
 from rag.providers.stores.pgvector import hnsw
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.services.maintenance import vector_index
-from rag.types import ChunkDraft, Mode, Scope
+from rag.types import ChunkDraft, Mode, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World
 
@@ -39,7 +39,7 @@ def index_state() -> VectorIndex:
     return next(index for index in hnsw.list_indexes() if index.dimensions == DIMENSIONS)
 
 
-def load(world: World, count: int) -> tuple[Scope, np.ndarray]:
+def load(world: World, count: int) -> tuple[SearchScope, np.ndarray]:
     model, _ = EmbeddingModel.objects.get_or_create(
         name="remote", provider="openai", dimensions=DIMENSIONS, base_url="http://127.0.0.1:9/v1"
     )
@@ -54,7 +54,7 @@ def load(world: World, count: int) -> tuple[Scope, np.ndarray]:
     digests = [uuid.uuid4() for _ in drafts]
     version = DocumentVersion(document, drafts, digests, range(count), vectors.astype(np.float16))
     PgVectorStore(exact_limit=0).write([version], model=model)
-    return Scope((source.pk,), model.pk), vectors
+    return SearchScope((source.pk,), model.pk), vectors
 
 
 def test_searches_of_any_size_are_right_without_an_index(live_world: World) -> None:

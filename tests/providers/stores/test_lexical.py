@@ -15,7 +15,7 @@ from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.pgvector import filter_sql, lexical, terms
 from rag.providers.stores.pgvector.stemming import hash_stem, split_words, stemmer
-from rag.types import Filters, Scope
+from rag.types import Filters, SearchScope
 from ragsite.postgres.models import uuid7
 from tests.support.factories import World, ingest_text
 
@@ -51,11 +51,11 @@ def follow(*documents: Document) -> None:
     terms.sync([document.pk for document in documents])
 
 
-def scope(*sources: DataSource, **filters: Any) -> Scope:
-    return Scope(tuple(source.pk for source in sources), sources[0].embedding_model_id, Filters(**filters))
+def scope(*sources: DataSource, **filters: Any) -> SearchScope:
+    return SearchScope(tuple(source.pk for source in sources), sources[0].embedding_model_id, Filters(**filters))
 
 
-def searched(question: str, within: Scope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
+def searched(question: str, within: SearchScope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
     wanted = lexical.build_query(question, within.source_ids)
     found = lexical.search(wanted, within, k, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
     scores = lexical.score(wanted, found)

@@ -6,7 +6,7 @@ from orgs.access.caller import Caller
 from rag.models import DataSource
 from rag.pipeline.embed import embed_question
 from rag.providers.stores.pgvector import dense, lexical
-from rag.types import Filters, Scope
+from rag.types import Filters, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from tests.support.factories import World, ingest_text
@@ -32,7 +32,7 @@ def test_chunks_of_a_hidden_source_are_not_found(
     world: World, source: DataSource, tags: tuple[str, ...], user: str, count: int
 ) -> None:
     """The table of terms has no policy, and the index of tags is read with another role: RLS of chunks still holds."""
-    scope = Scope((source.pk,), source.embedding_model_id, Filters(tags=tags))
+    scope = SearchScope((source.pk,), source.embedding_model_id, Filters(tags=tags))
     query = lexical.build_query("cellar", [source.pk])
     vector = embed_question("cellar", model=source.embedding_model)
     with identity.run_as(reader(world, user)):

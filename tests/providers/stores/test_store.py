@@ -10,7 +10,7 @@ from rag.providers.base import Vectors
 from rag.providers.stores.base import DocumentVersion, ScopeQuery
 from rag.providers.stores.pgvector import filter_sql
 from rag.providers.stores.pgvector.store import PgVectorStore
-from rag.types import ChunkDraft, Filters, Hit, Mode, Scope
+from rag.types import ChunkDraft, Filters, Hit, Mode, SearchScope
 from tests.support.factories import World
 
 CHUNKS = 3000
@@ -39,7 +39,7 @@ def fill(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[u
     return source.pk, list(ids)
 
 
-def search(store: PgVectorStore, vector: Vectors, scope: Scope, limit: int) -> list[Hit]:
+def search(store: PgVectorStore, vector: Vectors, scope: SearchScope, limit: int) -> list[Hit]:
     (candidates,) = store.search("", [ScopeQuery(scope, vector)], mode=Mode.DENSE, limit=limit)
     assert candidates.lexical_ids == ()
     assert candidates.dense_ids == tuple(chunk.chunk_id for chunk in candidates.chunks)
@@ -61,7 +61,7 @@ def test_a_scope_of_a_thousandth_gets_a_full_and_correct_result(
         ((mine,), ids, vectors[:small], small),
         ((mine, everyone), ids + all_ids, vectors, 20),
     ):
-        scope = Scope(source_ids=scope_ids, model_id=model_id)
+        scope = SearchScope(source_ids=scope_ids, model_id=model_id)
         hits = search(store, question, scope, k)
         similarity = chosen.astype(np.float16).astype(np.float32) @ question
         best = np.argsort(-similarity)[:k]
@@ -77,9 +77,9 @@ def test_asking_for_more_than_there_is(world: World, vectors: Vectors) -> None:
     model_id = world.home.sources.get().embedding_model_id
     for exact_limit in (0, 100):
         store = PgVectorStore(exact_limit=exact_limit)
-        assert {hit.chunk_id for hit in search(store, vectors[0], Scope((source_id,), model_id), 50)} == set(ids)
-        assert search(store, vectors[0], Scope((), model_id), 50) == []
-        assert search(store, vectors[0], Scope((source_id,), uuid.uuid4()), 50) == []
+        assert {hit.chunk_id for hit in search(store, vectors[0], SearchScope((source_id,), model_id), 50)} == set(ids)
+        assert search(store, vectors[0], SearchScope((), model_id), 50) == []
+        assert search(store, vectors[0], SearchScope((source_id,), uuid.uuid4()), 50) == []
 
 
 @pytest.mark.parametrize("max_tagged", [0, 2_000])
@@ -98,15 +98,18 @@ def test_filters_narrow_in_both_forms(
             Filters(content_types=("text/html", "text/csv")),
             Filters(source_types=("doc",), langs=("fr",)),
         ):
-            hits = search(store, vectors[0], Scope((english, french), model_id, conditions), 50)
+            hits = search(store, vectors[0], SearchScope((english, french), model_id, conditions), 50)
             assert {hit.chunk_id for hit in hits} == set(french_ids)
-        assert search(store, vectors[0], Scope((english, french), model_id, Filters(source_types=("email",))), 5) == []
+        assert (
+            search(store, vectors[0], SearchScope((english, french), model_id, Filters(source_types=("email",))), 5)
+            == []
+        )
 
 
 def test_equal_scores_come_in_the_same_order_every_time(world: World, vectors: Vectors) -> None:
     source_id, _ = fill(world, "mine", np.repeat(vectors[:1], 40, axis=0))
     model_id = world.home.sources.get().embedding_model_id
     store = PgVectorStore(exact_limit=1000)
-    first = search(store, vectors[0], Scope((source_id,), model_id), 10)
-    assert first == search(store, vectors[0], Scope((source_id,), model_id), 10)
+    first = search(store, vectors[0], SearchScope((source_id,), model_id), 10)
+    assert first == search(store, vectors[0], SearchScope((source_id,), model_id), 10)
     assert [hit.chunk_id for hit in first] == sorted(hit.chunk_id for hit in first)

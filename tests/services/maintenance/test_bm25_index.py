@@ -10,7 +10,7 @@ from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceT
 from rag.pipeline.retrieval import retrieve
 from rag.services.maintenance import bm25_index
 from rag.services.sources import documents
-from rag.types import Mode, Question, Scope
+from rag.types import Mode, Question, SearchScope
 from tests.support.factories import World, ingest_text
 
 TABLES = (ChunkTerms, SourceConfig, SourceTerm)
@@ -26,7 +26,7 @@ def source(live_world: World) -> DataSource:
 
 
 def found_paths(source: DataSource, text: str) -> list[str]:
-    scope = Scope((source.pk,), source.embedding_model_id)
+    scope = SearchScope((source.pk,), source.embedding_model_id)
     retrieval = retrieve.find_passages(Question(text, top_k=10, mode=Mode.LEXICAL), [scope])
     return [passage.path for passage in retrieval.passages]
 

@@ -23,7 +23,7 @@ from rag.services.ingestion import synchronous
 from rag.services.jobs import retries, submit
 from rag.services.maintenance import usage
 from rag.services.sources import deletion, documents
-from rag.types import ChunkingOptions, Question, Scope, Submission
+from rag.types import ChunkingOptions, Question, SearchScope, Submission
 from tests.support import factories
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
@@ -40,7 +40,7 @@ steps = st.lists(
 
 def search(source: DataSource) -> dict[str, set[str]]:
     """Return path → passages that a search of this source alone finds."""
-    scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    scope = SearchScope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     answer: dict[str, set[str]] = {}
     for passage in retrieve.find_passages(Question("lions and zebras", top_k=200), [scope]).passages:
         assert passage.source_id == source.pk
@@ -264,7 +264,7 @@ def test_a_deleted_document_takes_no_place_in_the_results(live_world: World) -> 
     ingest_text(source, "nearest", "Zebras have stripes.")
     ingest_text(source, "next", "Oaks are trees.")
     documents.delete_document(Document.objects.get(path="nearest"))
-    scope = Scope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    scope = SearchScope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     answer = retrieve.find_passages(Question("zebras with stripes", top_k=1), [scope])
     assert ([passage.path for passage in answer.passages], answer.total_found) == (["next"], 1)
 

@@ -9,7 +9,7 @@ from pgvector import HalfVector
 
 from rag.models.content.pgvector_tables import SourceConfig
 from rag.providers.base import Vectors
-from rag.types import Filters, Scope
+from rag.types import Filters, SearchScope
 
 from .filter_sql import NOT_DELETED, documents_with_tags, sql_conditions
 from .vectors import table_name
@@ -19,7 +19,7 @@ _EF_SEARCH = 300
 _MIN_FETCHED = 100
 
 
-def search(vector: Vectors, scope: Scope, limit: int, *, exact_limit: int) -> dict[uuid.UUID, float]:
+def search(vector: Vectors, scope: SearchScope, limit: int, *, exact_limit: int) -> dict[uuid.UUID, float]:
     """Find the nearest chunks of the scope.
 
     The application, not the planner, chooses between exact and approximate search.
@@ -53,7 +53,7 @@ def cosines(vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]
     return _search_exactly(table_name(len(vector)), HalfVector(vector).to_text(), where, values, len(chunk_ids))
 
 
-def _is_large(table: str, scope: Scope, where: str, values: list[Any], exact_limit: int) -> bool:
+def _is_large(table: str, scope: SearchScope, where: str, values: list[Any], exact_limit: int) -> bool:
     """Whether the scope has more chunks than are compared one by one.
 
     Without filters the term statistics answer: counting 20,000 rows takes as long as half a search.
@@ -99,7 +99,7 @@ def _search_index(table: str, vector: str, where: str, values: list[Any], limit:
         return {chunk_id: 1.0 - distance for chunk_id, distance in cursor.fetchall()}
 
 
-def _where(scope: Scope) -> tuple[str, list[Any]]:
+def _where(scope: SearchScope) -> tuple[str, list[Any]]:
     """SQL over a table of vectors, and its values. Ids are sent as one array: a long IN list costs planning time."""
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s", NOT_DELETED]
     values: list[Any] = [list(scope.source_ids), scope.model_id]

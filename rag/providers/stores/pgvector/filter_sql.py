@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from rag.models import Document
-from rag.types import Filters, Scope
+from rag.types import Filters, SearchScope
 from ragsite.postgres import identity
 
 # The vectors of a deleted document stay until it is purged. PostgreSQL reads these ids once and hashes them.
@@ -25,7 +25,7 @@ def sql_conditions(filters: Filters) -> list[tuple[str, Any]]:
     return [(_SQL[condition.lookup].format(condition.field), condition.value) for condition in filters.conditions]
 
 
-def documents_with_tags(scope: Scope) -> list[uuid.UUID] | None:
+def documents_with_tags(scope: SearchScope) -> list[uuid.UUID] | None:
     """Look up the documents of the scope's sources that have one of its tags, by an index.
 
     Returns:

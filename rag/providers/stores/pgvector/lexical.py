@@ -11,7 +11,7 @@ from django.db import connection
 
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS, SourceConfig, SourceTerm
 from rag.text import languages
-from rag.types import Filters, Scope
+from rag.types import Filters, SearchScope
 
 from .filter_sql import NOT_DELETED, documents_with_tags, sql_conditions
 from .stemming import split_words, stemmer
@@ -87,7 +87,7 @@ def build_query(text: str, source_ids: Sequence[uuid.UUID]) -> LexicalQuery:
     return LexicalQuery(tuple(query_words), total)
 
 
-def search(query: LexicalQuery, scope: Scope, limit: int, *, exact_limit: int) -> list[uuid.UUID]:
+def search(query: LexicalQuery, scope: SearchScope, limit: int, *, exact_limit: int) -> list[uuid.UUID]:
     """Find the chunks of the scope with the highest BM25 scores, best first: only chunks that have a word of the query.
 
     Args:
@@ -188,7 +188,7 @@ def _vector(query: LexicalQuery) -> str:
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
 
 
-def _where(scope: Scope) -> tuple[str, list[Any]]:
+def _where(scope: SearchScope) -> tuple[str, list[Any]]:
     """SQL over the table of terms, and its values. The document has what filters look at."""
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", NOT_DELETED]
     values: list[Any] = [list(scope.source_ids)]
