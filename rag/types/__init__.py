@@ -20,6 +20,7 @@ from .answers import (
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, ParsedDocument, Submission
 from .search import (
+    FILTER_FIELDS,
     MAX_QUESTION_CHARACTERS,
     Filters,
     Hit,
@@ -33,6 +34,7 @@ from .search import (
 )
 
 __all__ = [
+    "FILTER_FIELDS",
     "MAX_QUESTION_CHARACTERS",
     "AgentReply",
     "AgentTool",

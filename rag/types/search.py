@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 # Bounded, because a question is embedded while the client waits.
 MAX_QUESTION_CHARACTERS = 2_000
+# The document fields that `Filters` restricts. A chunk store keeps a copy of them with each vector.
+FILTER_FIELDS = ("source_type", "content_type", "lang", "tags", "date")
 
 
 @dataclass(frozen=True, slots=True)

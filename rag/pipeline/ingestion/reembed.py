@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.providers import registry
 from rag.providers.base import Vectors
-from rag.providers.stores.base import FILTER_FIELDS, StoredChunk
+from rag.providers.stores.base import StoredChunk
 from rag.text.embedded_text import embedded_text
+from rag.types import FILTER_FIELDS
 
 _DELETE_BATCH_SIZE = 2_000
 

@@ -15,9 +15,6 @@ from rag.providers.base import HalfVectors, Vectors
 from rag.types import ChunkDraft, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 
-# The fields of a document that searches filter by. A store keeps a copy of them beside each vector.
-FILTER_FIELDS = ("source_type", "content_type", "lang", "tags", "date")
-
 
 @dataclass(frozen=True, slots=True)
 class DocumentVersion:
