@@ -14,7 +14,7 @@ from orgs.access.caller import get_caller
 from rag.admin.base import ReadOnlyMixin, SourceContentAdmin, visible_sources
 from rag.errors import RagError
 from rag.models import Action, Condition, IngestionDocument, IngestionJob
-from rag.services.jobs import queries, retries
+from rag.services.jobs import lifecycle, queries, retries
 
 _DOCUMENT_LIST_URL = "admin:rag_ingestiondocument_changelist"
 
@@ -109,7 +109,7 @@ class IngestionJobAdmin(JobContentAdmin):
         job_ids = [job.pk for job in queryset]
         before = IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.CANCELLED).count()
         for job_id in job_ids:
-            queries.cancel_job(get_caller(request), job_id)
+            lifecycle.cancel_job(get_caller(request), job_id)
         cancelled = IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.CANCELLED).count() - before
         messages.success(request, f"Cancelled: {cancelled}. Already finished: {len(job_ids) - cancelled}.")
 

@@ -7,7 +7,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from orgs.access.caller import Caller
+from orgs.models import Organization
 from rag.models import IngestionDocument, IngestionJob
+
+from . import queries
 
 logger = structlog.get_logger(__name__)
 
@@ -34,6 +38,20 @@ def close_if_finished(job_id: uuid.UUID) -> None:
         job.finished_at = timezone.now()
         job.save(update_fields=["status", "finished_at"])
     logger.info("ingestion_job_finished", job=str(job_id), status=job.status)
+
+
+@transaction.atomic
+def cancel_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
+    """Cancel a job. Documents that are indexed stay; no other is indexed once this is committed.
+
+    A job that has ended does not change.
+
+    Raises:
+        UnknownJob: If there is no such job, or the caller may not watch it.
+    """
+    job = queries.get_job(caller, job_id, organization=organization)
+    cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
+    close_if_finished(job.pk)  # if its last document has just ended
 
 
 def cancel_jobs(jobs: QuerySet[IngestionJob]) -> None:

@@ -1,10 +1,9 @@
-"""Ingestion jobs and their documents as a caller sees them: listing, showing, cancelling."""
+"""Ingestion jobs and their documents as a caller sees them: listing and showing."""
 
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from orgs import organization_resolver
@@ -14,8 +13,6 @@ from rag.errors import UnknownJob
 from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet
 from ragsite.postgres import identity
-
-from .lifecycle import cancel_jobs, close_if_finished
 
 State = IngestionDocument.State
 STARVED_ADVICE = (
@@ -91,20 +88,6 @@ def list_documents(
         raise UnknownJob
     rows = IngestionDocument.objects.with_condition().filter(job=job_id).order_by("index").defer("text", "metadata")
     return rows.filter(state=status) if status else rows
-
-
-@transaction.atomic
-def cancel_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization | None = None) -> None:
-    """Cancel a job. Documents that are indexed stay; no other is indexed once this is committed.
-
-    A job that has ended does not change.
-
-    Raises:
-        UnknownJob: If there is no such job, or the caller may not watch it.
-    """
-    job = get_job(caller, job_id, organization=organization)
-    cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
-    close_if_finished(job.pk)  # if its last document has just ended
 
 
 def list_chunk_ids(job: IngestionJob, limit: int) -> list[uuid.UUID]:

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import inputs, leases, processing
-from rag.services.jobs.queries import cancel_job
+from rag.services.jobs.lifecycle import cancel_job
 from rag.services.jobs.submit import submit_job
 from rag.types import Submission
 from tests.support.factories import World, process_queue

@@ -9,7 +9,7 @@ from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import inputs, outcomes
-from rag.services.jobs import lifecycle, queries, retries, submit
+from rag.services.jobs import lifecycle, retries, submit
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
 
@@ -86,7 +86,7 @@ def test_a_job_without_retryable_documents_is_refused(world: World) -> None:
     retries.retry_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="has failed"):
         retries.retry_job(Caller(editor), job.pk)
-    queries.cancel_job(Caller(editor), job.pk)
+    lifecycle.cancel_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="cancelled"):
         retries.retry_job(Caller(editor), job.pk)
     assert not job.documents.filter(state=State.QUEUED).exists()

@@ -15,7 +15,7 @@ from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Original, Usage
 from rag.pipeline.ingestion import quota
 from rag.services.ingestion import inputs
-from rag.services.jobs import queries
+from rag.services.jobs import lifecycle
 from rag.services.jobs import submit as job_submit
 from rag.services.maintenance import usage
 from rag.services.sources import documents
@@ -129,7 +129,7 @@ def test_cancelled_and_failed_documents_need_no_room(live_world: World) -> None:
     set_quota(live_world, max_bytes=10)
     source = live_world.source()
     job = submit(live_world, source, "0123456789")
-    queries.cancel_job(Caller(live_world.users["editor"]), job.pk)
+    lifecycle.cancel_job(Caller(live_world.users["editor"]), job.pk)
     submit(live_world, source, "0123456789")
 
 

@@ -18,7 +18,7 @@ from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services.jobs import queries, retries, uploads
+from rag.services.jobs import lifecycle, queries, retries, uploads
 from rag.services.sources import lookup
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
@@ -122,7 +122,7 @@ class IngestionJobDetail(PipelineViewSet):
         examples=[response_example(examples.CANCELLED_JOB, "Cancelled")],
     )
     def destroy(self, request: Request, job_id: str) -> Response:
-        queries.cancel_job(get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request))
+        lifecycle.cancel_job(get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request))
         return Response(_render_job(request, _parse_job_id(job_id)))
 
     @extend_schema(
