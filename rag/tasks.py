@@ -8,10 +8,10 @@ from accounts.audit import events
 
 from .services.evaluation import quality
 from .services.ingestion import processing, sweep
-from .services.jobs import retries
 from .services.maintenance import (
     bm25_index,
     history_retention,
+    input_retention,
     term_statistics,
     token_signatures,
     usage,
@@ -81,7 +81,7 @@ def check_usage() -> None:
 @shared_task(name="rag.delete_expired_inputs")
 def delete_expired_inputs() -> None:
     """Delete the inputs of documents that ended long ago."""
-    retries.delete_expired_inputs()
+    input_retention.delete_expired_inputs()
 
 
 @shared_task(name="rag.delete_expired_history")

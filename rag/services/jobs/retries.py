@@ -1,10 +1,8 @@
-"""Retrying failed documents. Their inputs are kept for that, and deleted when the retention period ends."""
+"""Retries failed documents, whose inputs are kept for that purpose (rag.services.maintenance.input_retention)."""
 
-import datetime
 import uuid
 
 import structlog
-from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -22,8 +20,6 @@ from .dispatch import notify_workers
 logger = structlog.get_logger(__name__)
 
 State, Status = IngestionDocument.State, IngestionJob.Status
-# Documents whose inputs one statement deletes.
-_BATCH_SIZE = 500
 
 
 @transaction.atomic
@@ -96,14 +92,3 @@ def retry_documents(documents: QuerySet[IngestionDocument]) -> int:
     notify_workers(len(ids))
     logger.info("ingestion_retried", jobs=[str(job.pk) for job in locked_jobs], documents=len(ids))
     return len(ids)
-
-
-def delete_expired_inputs() -> None:
-    """Delete texts and references to files of documents that ended RAG_JOB_RETENTION_DAYS ago. The rows stay."""
-    before = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS)
-    expired = IngestionDocument.objects.filter(finished_at__lt=before).exclude(text="", original=None)
-    while ids := list(expired.order_by("finished_at").values_list("pk", flat=True)[:_BATCH_SIZE]):
-        # Checked again: a retry may have put some of them back into the queue.
-        ended = IngestionDocument.objects.filter(pk__in=ids, finished_at__lt=before)
-        if not ended.update(text="", original=None):
-            return

@@ -17,7 +17,8 @@ from rag.errors import DocumentTooLarge, IndexFull, UnknownSource, UnsupportedFo
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
-from rag.services.jobs import lifecycle, originals, retries, uploads
+from rag.services.jobs import lifecycle, originals, uploads
+from rag.services.maintenance import input_retention
 from rag.services.sources import deletion
 from rag.types import Submission
 from tests.services.jobs.uploading import OPTIONS, files_in, purge, send, store, store_content, upload
@@ -166,7 +167,7 @@ def test_a_job_keeps_the_files_of_open_and_of_recently_failed_documents(
     assert [original.name for original in Original.objects.all()] == ["bad"]
     late = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS, minutes=1)
     IngestionDocument.objects.filter(path="bad").update(finished_at=late)
-    retries.delete_expired_inputs()
+    input_retention.delete_expired_inputs()
     purge()
     assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 

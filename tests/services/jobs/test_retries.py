@@ -10,6 +10,7 @@ from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import inputs, outcomes
 from rag.services.jobs import lifecycle, retries, submit
+from rag.services.maintenance import input_retention
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
 
@@ -62,7 +63,7 @@ def test_expired_inputs_are_deleted_and_the_rows_stay(world: World) -> None:
     old, young = failed_job(world), failed_job(world)
     past = timezone.now() - datetime.timedelta(days=31)
     IngestionDocument.objects.filter(job=old).update(finished_at=past)
-    retries.delete_expired_inputs()
+    input_retention.delete_expired_inputs()
     assert (old.documents.count(), old.documents.exclude(text="").count()) == (2, 0)
     assert young.documents.exclude(text="").count() == 1
     with pytest.raises(NothingToRetry, match="no longer stored"):
@@ -71,12 +72,12 @@ def test_expired_inputs_are_deleted_and_the_rows_stay(world: World) -> None:
 
 
 def test_expired_inputs_are_deleted_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_BATCH_SIZE", 2)
+    monkeypatch.setattr(input_retention, "_BATCH_SIZE", 2)
     past = timezone.now() - datetime.timedelta(days=31)
     for _ in range(5):
         failed_job(world, count=1)
     IngestionDocument.objects.update(finished_at=past)
-    retries.delete_expired_inputs()
+    input_retention.delete_expired_inputs()
     assert not IngestionDocument.objects.exclude(text="").exists()
 
 
