@@ -60,11 +60,6 @@ def snowball_algorithm(lang: str) -> str:
     return _name(lang)
 
 
-def language_names() -> frozenset[str]:
-    """Return the names of all languages that PostgreSQL or Snowball supports."""
-    return frozenset(_by_code().values())
-
-
 def _sample(text: str) -> str:
     if len(text) <= 3 * _SAMPLE_CHARACTERS:
         return text
