@@ -174,12 +174,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # untyped library
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
 
     def on_pending_socket_readable(self, conn: Connection, client: socket.socket) -> None:
-        try:
-            data = client.recv(64 * 1024)
-        except (BlockingIOError, InterruptedError):
+        data = _receive(client)
+        if data is None:
             return
-        except OSError:
-            data = b""
         if data and not conn.receive(data):
             return
         self.poller.unregister(client)
@@ -243,12 +240,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # untyped library
         self._closing.add(conn)
 
     def _on_closing_socket_readable(self, conn: Connection, client: socket.socket) -> None:
-        try:
-            data = client.recv(64 * 1024)
-        except (BlockingIOError, InterruptedError):
+        data = _receive(client)
+        if data is None:
             return
-        except OSError:
-            data = b""
         conn.drained_bytes += len(data)
         if not data or conn.drained_bytes > MAX_SHORT_BODY_BYTES:
             self._finish_closing(conn)
@@ -284,3 +278,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # untyped library
     def handle_quit(self, sig: int, frame: Any) -> None:
         self._long_bodies.shutdown(wait=False)
         super().handle_quit(sig, frame)
+
+
+def _receive(client: socket.socket) -> bytes | None:
+    """Read what has arrived: empty if the client has closed the connection, None if nothing has arrived."""
+    try:
+        return client.recv(64 * 1024)
+    except (BlockingIOError, InterruptedError):
+        return None
+    except OSError:
+        return b""
