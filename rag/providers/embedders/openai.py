@@ -16,7 +16,7 @@ from rag.providers.http.concurrency import EMBEDDER_CALLS
 from rag.providers.http.openai_client import open_client, translate_error
 
 # A longer pause between two attempts is left to the caller, who can do something else meanwhile.
-_MAX_PAUSE_SECONDS = 5.0
+_MAX_PAUSE_WITHIN_CALL_SECONDS = 5.0
 
 if TYPE_CHECKING:
     import openai
@@ -58,7 +58,7 @@ class OpenAIEmbedder:
                 # Half a second, one, two …, up to half longer.
                 pause = error.retry_after
                 pause = 0.5 * 2**attempt * random.uniform(1, 1.5) if pause is None else pause
-                if not error.is_retryable or error.is_timeout or pause > _MAX_PAUSE_SECONDS:
+                if not error.is_retryable or error.is_timeout or pause > _MAX_PAUSE_WITHIN_CALL_SECONDS:
                     raise
                 time.sleep(pause)
         return self._request(texts)
