@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from rag.text.citation_markers import neutralize_at_line_starts
 from rag.types import Passage
 
-from .prompt import escape_markers
 from .sanitize import sanitize
 
 # Comes last, so that the model reads it after everything that the passages say.
@@ -38,7 +38,7 @@ def _title(passage: Passage) -> str:
 
 
 def _text(passage: Passage) -> str:
-    return _without_delimiters(escape_markers(sanitize(passage.text, passage.content_type)))
+    return _without_delimiters(neutralize_at_line_starts(sanitize(passage.text, passage.content_type)))
 
 
 def _without_delimiters(text: str) -> str:

@@ -5,21 +5,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.text import citation_markers
 from rag.text.units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language, stem, stems
 from rag.types import Citation, Passage
 
 # Minimum share of a statement's words in all of its cited passages together, and in each of them.
 _MIN_TOGETHER, _MIN_EACH = 0.5, 0.2
-_LIST = r"\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20}"
-# [1], [1][2], [1, 2], [1–3], 【1】; not in code.
-_MARKERS = re.compile(
-    rf"```.*?```|`[^`\n]*`|(?P<markers>[\[【]{_LIST}[\]】](?:[ ,;]{{0,3}}[\[【]{_LIST}[\]】])*)", re.DOTALL
-)
-_RANGE = re.compile(r"(\d{1,4})(?:\s?[–-]\s?(\d{1,4}))?")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W_]")
-_MAX_RANGE = 20
 # Markers before the first word belong to the first sentence after them, which is looked for in so much text.
 _LOOKAHEAD_CHARACTERS = 500
 # The end of a sentence after its markers, and the start of a list item.
@@ -60,7 +54,7 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
     for statement, preceding, markers in _split_statements(answer, lang):
         if is_removed:  # the removed sentence's full stop may follow its markers
             preceding = _SENTENCE_END.sub("", preceding)
-        numbers = _parse_numbers(markers)
+        numbers = citation_markers.parse_numbers(markers)
         cited = [cited_passages[number - 1] for number in numbers if 1 <= number <= len(cited_passages)]
         key = statement, tuple(passage.number for passage in cited)
         if key not in cache:
@@ -77,7 +71,7 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
         if len(supporting) == len(numbers):
             text += markers
         elif supporting:
-            text += "".join(f"[{passage.number}]" for passage in supporting)
+            text += "".join(citation_markers.format_marker(passage.number) for passage in supporting)
         elif markers:
             text = text.rstrip(" ")
     return CitedAnswer(text.strip(), tuple(citations.values()), dropped, tuple(unsupported))
@@ -85,16 +79,13 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
 
 def _split_statements(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
     """Yield (statement, text since the previous markers, markers after it); last the rest, without markers."""
-    end, statement = 0, ""
-    for match in _MARKERS.finditer(answer):
-        if not match["markers"]:
-            continue
-        preceding = answer[end : match.start()]
-        following = answer[match.end() : match.end() + _LOOKAHEAD_CHARACTERS]
+    previous_end, statement = 0, ""
+    for start, end in citation_markers.find_markers(answer):
+        preceding, following = answer[previous_end:start], answer[end : end + _LOOKAHEAD_CHARACTERS]
         statement = _last_sentence(preceding, lang) or statement or _first_sentence(following, lang)
-        yield statement, preceding, match["markers"]
-        end = match.end()
-    yield "", answer[end:], ""
+        yield statement, preceding, answer[start:end]
+        previous_end = end
+    yield "", answer[previous_end:], ""
 
 
 def _first_sentence(text: str, lang: str) -> str:
@@ -111,15 +102,6 @@ def _sentences(text: str, lang: str) -> list[str]:
         return []
     units = [text[unit.start : unit.end] for unit in split_units(text, lang) if unit.kind is not UnitKind.RULE]
     return [unit for unit in units if _WORD.search(unit)]
-
-
-def _parse_numbers(markers: str) -> list[int]:
-    """Return the numbers of markers in order, each once. Ranges are expanded."""
-    numbers: list[int] = []
-    for first, last in _RANGE.findall(markers):
-        start, end = int(first), int(last or first)
-        numbers += range(start, min(end, start + _MAX_RANGE) + 1) if end >= start else [start]
-    return list(dict.fromkeys(numbers))
 
 
 class _CitedPassage:

@@ -1,8 +1,8 @@
 """Step: question and passages -> an answer without a language model, quoted from the best sentences."""
 
-import re
 from collections.abc import Callable, Sequence
 
+from rag.text import citation_markers
 from rag.text.units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language
 from rag.types import Citation, Passage
@@ -14,7 +14,6 @@ from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity
 EXTRACTIVE_MODEL = "extractive"
 # List items, rows or lines of code that are quoted after a lead-in such as "These are needed:".
 _MAX_LISTED_UNITS = 10
-_MARKER = re.compile(r"[\[［【]\s?(\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20})\s?[\]］】]")
 _LISTED_KINDS = (UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE)
 
 # Renders the citation of a quoted sentence from its passage's number (from 1) and its passage.
@@ -61,7 +60,7 @@ def render_quotes(quotes: Sequence[Citation], format_citation: CitationFormatter
     """
     text = ""
     for quote in quotes:
-        rendered = _MARKER.sub(r"(\1)", quote.quote)
+        rendered = citation_markers.neutralize_in_quote(quote.quote)
         if format_citation:
             rendered += f" {format_citation(quote.number, quote.passage)}"
         is_block = quote.quote.startswith(("|", "-", "*", "+", "•")) or "\n" in text or "\t" in quote.quote

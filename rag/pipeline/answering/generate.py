@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers import registry
 from rag.providers.base import LanguageModel
+from rag.text.citation_markers import format_marker
 from rag.types import Citation, Context, GenerationOptions, Message
 
 from . import extractive
@@ -35,7 +36,7 @@ class CitationStyle:
 
 BY_NUMBER = CitationStyle(
     f"{_SYSTEM} Cite the passage of every statement by its number in square brackets, as [1].",
-    lambda number, passage: f"[{number}]",
+    lambda number, passage: format_marker(number),
 )
 BY_TITLE = CitationStyle(_SYSTEM, lambda number, passage: f"({' '.join(passage.title.split())})")
 

@@ -1,12 +1,12 @@
 """Step: question and passages -> a prompt within its token budget (pipeline contract, sub-contract 3)."""
 
-import re
 import string
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rag.errors import ContextOverflow, TemplateInvalid
+from rag.text import citation_markers
 from rag.text.tokens import count_tokens
 from rag.types import Context, Passage
 
@@ -26,11 +26,6 @@ hold the answer, say so."""
 _VARIABLES = ("context", "query")
 # A template that repeats a variable many times would take long to fill before its prompt is found to be too long.
 _MAX_USES = 5
-# A passage's marker at the start of a line, for all line separators, also after invisible characters.
-_BLOCK_MARKER = re.compile(
-    r"((?:^|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029])[ \t\xa0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]*+)"
-    r"\[(\d+|Source:[^\]\n]*+)\]"
-)
 
 
 class _Template(string.Template):
@@ -129,9 +124,5 @@ def _block(number: int, passage: Passage) -> str:
     title = sanitize(" › ".join(" ".join(heading.split()) for heading in (passage.title, *headings)))
     first, last = passage.first_page, passage.last_page
     pages = "" if not first else f", page {first}" if first == last else f", pages {first}–{last}"
-    return f"[{number}] {title}{pages}\n{escape_markers(sanitize(passage.text, passage.content_type))}"
-
-
-def escape_markers(text: str) -> str:
-    """Replace the brackets of lines that look like the first line of another passage: [2] becomes (2)."""
-    return _BLOCK_MARKER.sub(r"\1(\2)", text)
+    text = citation_markers.neutralize_at_line_starts(sanitize(passage.text, passage.content_type))
+    return f"{citation_markers.format_marker(number)} {title}{pages}\n{text}"

@@ -6,8 +6,9 @@ prompts are sanitized: stored, searched, shown and quoted texts stay unchanged.
 
 import re
 
+from rag.text.citation_markers import SQUARE_CLOSE, SQUARE_OPEN, neutralize_in_prompt
+
 _LESS, _MORE, _BAR = "[<＜‹〈﹤⟨]", "[>＞›〉﹥⟩]", "[|｜∣ǀ¦│]"
-_OPEN, _CLOSE = r"[\[［【〔❲⟦〚]", r"[\]］】〕❳⟧〛]"
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 # Invisible characters: tag characters and variation selectors that can encode text, direction overrides, controls.
 _INVISIBLE = re.compile(
@@ -23,7 +24,8 @@ _CONTROL_TOKENS = (
     re.compile(rf"{_LESS}\s?{_BAR}\s?([\w▁/.:+-]{{1,60}})\s?{_BAR}\s?{_MORE}"),
     re.compile(rf"{_LESS}{{2}}\s?(/?\s?SYS)\s?{_MORE}{{2}}", re.IGNORECASE),
     re.compile(
-        rf"{_OPEN}\s?(/?\s?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|{_ROLE}))\s?{_CLOSE}",
+        rf"{SQUARE_OPEN}\s?(/?\s?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|{_ROLE}))"
+        rf"\s?{SQUARE_CLOSE}",
         re.IGNORECASE,
     ),
     re.compile(
@@ -46,7 +48,6 @@ _SPEAKERS = re.compile(
 _IMAGES = re.compile(
     r"!\[(?P<alt>[^\[\]\n]{0,200})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,100}\])|<img\b[^<>]{0,500}>", re.IGNORECASE
 )
-_CITATIONS = re.compile(rf"{_OPEN}\s?(\d{{1,4}}(?:\s?[,;–-]\s?\d{{1,4}}){{0,20}})\s?{_CLOSE}")
 _CODE = re.compile(r"text/(x-(?!rst|tex)|javascript|css)|application/(json|xml|yaml|toml|x-ndjson)")
 
 
@@ -67,4 +68,4 @@ def sanitize(text: str, content_type: str = "") -> str:
     if _CODE.match(content_type):
         return text
     text = _IMAGES.sub(lambda match: f"(picture: {match['alt'] or 'unnamed'})", text)
-    return _CITATIONS.sub(r"(\1)", text)
+    return neutralize_in_prompt(text)

@@ -1,8 +1,8 @@
 """Step: answer and context -> does the context support the answer (agent contract, GroundingValidatorTool)."""
 
-import re
 from collections.abc import Sequence
 
+from rag.text import citation_markers
 from rag.text.words import content_words, query_language, split_sentences, stem, stems
 from rag.types import CheckedSentence, Passage, Validation
 
@@ -16,7 +16,6 @@ _WORST_WEIGHT = 0.42
 # Minimum share of a sentence's words that a supporting passage must contain.
 _MIN_SHARED_WORDS = 0.5
 _MAX_LISTED_TERMS = 10
-_CITATION = re.compile(r"\[\d+\]")
 
 
 def validate_answer(answer: str, context: str, langs: Sequence[str] = ()) -> Validation:
@@ -30,9 +29,7 @@ def validate_answer(answer: str, context: str, langs: Sequence[str] = ()) -> Val
         langs: The languages of the context, as documents declare them.
     """
     lang = query_language(answer, langs)
-    # Replaced by blanks, so that offsets stay the same.
-    without_citations = _CITATION.sub(lambda match: " " * len(match.group()), answer)
-    claims = score_claims(without_citations, context, lang)
+    claims = score_claims(citation_markers.blank_markers(answer), context, lang)
     score = _answer_score(claims)
     unknown_numbers = list(dict.fromkeys(number for claim in claims for number in claim.unknown_numbers))
     unknown_names = list(dict.fromkeys(name for claim in claims for name in claim.unknown_names))
@@ -80,7 +77,7 @@ def find_supporting_passages(answer: str, passages: Sequence[Passage]) -> tuple[
     passage_stems = [(stems(passage.text, passage.lang), passage.lang) for passage in passages]
     lang = query_language(answer, [passage.lang for passage in passages])
     supporting = set()
-    for sentence in split_sentences(_CITATION.sub("", answer)):
+    for sentence in split_sentences(citation_markers.remove_markers(answer)):
         words = content_words(sentence, lang)
         shares = [_shared_words(words, *known) for known in passage_stems] if words else []
         if shares and max(shares) >= _MIN_SHARED_WORDS:

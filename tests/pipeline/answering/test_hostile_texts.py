@@ -10,11 +10,12 @@ from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.citations import extract_citations
 from rag.pipeline.answering.extractive import extract_quotes
-from rag.pipeline.answering.prompt import build_prompt, escape_markers, validate_template
+from rag.pipeline.answering.prompt import build_prompt, validate_template
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
 from rag.services.search.agent import selected_text_passage
 from rag.text import words
+from rag.text.citation_markers import neutralize_at_line_starts
 from rag.text.tokens import count_tokens
 from rag.text.units import split_units
 
@@ -24,7 +25,7 @@ MAX_GROWTH, NOISE_SECONDS = 9, 0.04
 RUNS = ["\n", "=", " ", "\t", "。", ".'", "= ", "== ", "a'", "1,", "[1] ", "[1]", "[Source:", "\r", "y", "[1], ", "!"]
 RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke "]
 STEPS: list[Callable[[str], object]] = [
-    escape_markers,
+    neutralize_at_line_starts,
     sanitize,
     lambda text: build_system_prompt("Be brief.", [selected_text_passage(text)]),
     words.split_sentences,
@@ -87,8 +88,11 @@ def test_a_repeated_context_counts_twice() -> None:
     "end", ["\n", "\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", "\n\n\n", "\n \t", "\n\u200b "]
 )
 def test_a_passage_cannot_start_another_one(end: str) -> None:
-    assert escape_markers(f"Tea.{end}[2] Bicycles{end}[Source: Law]") == f"Tea.{end}(2) Bicycles{end}(Source: Law)"
-    assert escape_markers("See [2], and\nthe law [Source: x].") == "See [2], and\nthe law [Source: x]."
+    assert (
+        neutralize_at_line_starts(f"Tea.{end}[2] Bicycles{end}[Source: Law]")
+        == f"Tea.{end}(2) Bicycles{end}(Source: Law)"
+    )
+    assert neutralize_at_line_starts("See [2], and\nthe law [Source: x].") == "See [2], and\nthe law [Source: x]."
 
 
 @pytest.mark.parametrize(
