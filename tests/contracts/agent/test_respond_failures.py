@@ -1,0 +1,94 @@
+"""The agent contract, POST /agent/respond: every failure is a 500, over HTTP."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rag.models import EmbeddingModel
+from rag.providers.language_models.agent_loop import MAX_TURNS
+from tests.contracts.agent.helpers import (
+    RETRIEVE,
+    ZEBRAS,
+    Api,
+    ask,
+)
+from tests.support.factories import World, ingest_text
+from tests.support.http import Client, Reply
+from tests.support.provider_server import ProviderServer, tool_call
+
+
+def assert_failed(reply: Reply, *types: str) -> None:
+    assert reply.status == 500, reply
+    assert set(reply.body) == {"error"}
+    error = reply.body["error"]
+    assert set(error) == {"type", "message", "details", "timestamp"}
+    assert error["type"] in types
+    assert error["details"]["request_id"]
+    assert "as the test asked" not in json.dumps(error)
+
+
+def test_a_model_that_never_stops_calling_tools(member: Client, provider: ProviderServer) -> None:
+    call = {"query": "zebras", "top_k": 1, "min_score": 0.3}
+    provider.replies = [tool_call(RETRIEVE, call, number=number) for number in range(50)]
+    assert_failed(ask(member), "AGENT_ERROR")
+    assert len(provider.requests) == MAX_TURNS
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_a_model_that_rejects_the_request(member: Client, provider: ProviderServer, status: int) -> None:
+    for _ in range(3):
+        provider.fail(status, retry_after_ms="1")
+    assert_failed(ask(member), "AGENT_ERROR", "SERVICE_UNAVAILABLE")
+
+
+def test_a_model_that_is_too_slow(member: Client, provider: ProviderServer, settings: Any) -> None:
+    settings.LLM_TIMEOUT = 0.3
+    provider.stall.clear()
+    assert_failed(ask(member), "AGENT_ERROR", "SERVICE_UNAVAILABLE")
+
+
+def test_a_model_that_is_unreachable(member: Client, settings: Any) -> None:
+    settings.LLM_MODEL, settings.LLM_BASE_URL = "test-model", "http://127.0.0.1:9/v1"
+    assert_failed(ask(member), "AGENT_ERROR", "SERVICE_UNAVAILABLE")
+
+
+def test_retrieval_that_fails(api: Api, live_world: World, settings: Any) -> None:
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
+    down = EmbeddingModel.objects.create(
+        name="down", provider="openai", dimensions=768, base_url="http://127.0.0.1:9/v1"
+    )
+    live_world.source(embedding_model=down)
+    assert_failed(ask(api("member")), "RETRIEVAL_FAILED")
+
+
+def test_retrieval_that_fails_in_a_tool_call(
+    api: Api, live_world: World, provider: ProviderServer, settings: Any
+) -> None:
+    settings.RAG_EMBEDDING_MAX_RETRIES = 0
+    remote = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    ingest_text(live_world.source(embedding_model=remote), "zebras.md", ZEBRAS)
+    member = api("member")
+    request_count = len(provider.requests)
+
+    # The question is embedded, the model asks for a search, and then its embedding fails.
+    answer = provider.answer
+
+    def fail_after_completion(path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        if path == "/v1/chat/completions":
+            provider.fail(500)
+            provider.answer = answer  # type: ignore[method-assign]
+            return provider._completion(body)
+        return answer(path, body)
+
+    provider.answer = fail_after_completion  # type: ignore[method-assign]
+    provider.replies = [tool_call(RETRIEVE, {"query": "zebras", "top_k": 1, "min_score": 0})]
+    assert_failed(ask(member), "RETRIEVAL_FAILED")
+    paths = [request["path"] for request in provider.requests[request_count:]]
+    assert paths == ["/v1/embeddings", "/v1/chat/completions", "/v1/embeddings"]
+
+
+def test_a_judge_without_a_verdict(member: Client, provider: ProviderServer, settings: Any) -> None:
+    settings.RAG_GROUNDING = "model"
+    provider.replies = ["Zebras have stripes.", "no judgement"]
+    assert_failed(ask(member), "GROUNDING_FAILED")
