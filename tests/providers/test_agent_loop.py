@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK against an endpoint on loopback: tools are really called, and every run ends."""
+"""The agent loop (OpenAI Agents SDK) against an endpoint on loopback: tools are called, and every run ends."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def provider() -> Iterator[ProviderServer]:
 
 
 class Echo:
-    """A tool that gives its argument back, and notes who called it."""
+    """A tool that returns its argument and records its calls and their threads."""
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.calls: list[dict[str, Any]] = []
@@ -36,7 +36,7 @@ class Echo:
         self._failure = failure
 
     def tool(self) -> AgentTool:
-        return AgentTool("echo", "Says a word again.", SCHEMA, SCHEMA, self._call)
+        return AgentTool("echo", "Repeats a word.", SCHEMA, SCHEMA, self._call)
 
     def _call(self, arguments: dict[str, Any]) -> dict[str, Any]:
         self.calls.append(arguments)
@@ -59,27 +59,29 @@ def run(provider: ProviderServer, tool: AgentTool, *, timeout: float = 20) -> st
     return loop.run(instructions="Use the tool.", text="Say zebra.", tools=[tool])
 
 
-def results(provider: ProviderServer) -> list[Any]:
-    """What the model was told that its tools gave, as of the last request."""
-    return [json.loads(each["content"]) for each in provider.requests[-1]["messages"] if each["role"] == "tool"]
+def tool_results(provider: ProviderServer) -> list[Any]:
+    """The results of tools that the last request has sent to the model."""
+    return [
+        json.loads(message["content"]) for message in provider.requests[-1]["messages"] if message["role"] == "tool"
+    ]
 
 
-def test_a_tool_is_called_and_its_result_goes_back_to_the_model(provider: ProviderServer) -> None:
+def test_a_tool_is_called_and_its_result_is_sent_to_the_model(provider: ProviderServer) -> None:
     echo = Echo()
     provider.replies = [tool_call("echo", {"word": "zebra"}), "It said zebra."]
     assert run(provider, echo.tool()) == "It said zebra."
     assert echo.calls == [{"word": "zebra"}]
-    assert results(provider) == [{"word": "zebra"}]
+    assert tool_results(provider) == [{"word": "zebra"}]
     first, second = provider.requests
-    assert [each["role"] for each in first["messages"]] == ["system", "user"]
+    assert [message["role"] for message in first["messages"]] == ["system", "user"]
     assert first["key"] == "Bearer k"
-    assert [each["function"]["name"] for each in first["tools"]] == ["echo"]
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["echo"]
     assert first["tools"][0]["function"]["parameters"] == SCHEMA
     assert set(first) <= {"path", "key", "messages", "model", "tools", "tool_choice", "stream"}
     assert len(second["messages"]) == 4
 
 
-def test_several_calls_in_one_turn_run_one_after_the_other_outside_of_the_event_loop(provider: ProviderServer) -> None:
+def test_several_calls_in_one_turn_run_one_after_the_other_outside_the_event_loop(provider: ProviderServer) -> None:
     echo = Echo()
     both = tool_call("echo", {"word": "a"})
     both["tool_calls"] += tool_call("echo", {"word": "b"}, number=2)["tool_calls"]
@@ -91,28 +93,28 @@ def test_several_calls_in_one_turn_run_one_after_the_other_outside_of_the_event_
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '"zebra"', "null"])
-def test_broken_arguments_are_told_to_the_model(provider: ProviderServer, arguments: str) -> None:
+def test_the_model_receives_an_error_for_malformed_arguments(provider: ProviderServer, arguments: str) -> None:
     echo = Echo()
     provider.replies = [tool_call("echo", arguments), "Sorry."]
     assert run(provider, echo.tool()) == "Sorry."
     assert echo.calls == []
-    assert "JSON object" in results(provider)[0]["error"]
+    assert "JSON object" in tool_results(provider)[0]["error"]
 
 
-def test_wrong_arguments_are_told_to_the_model(provider: ProviderServer) -> None:
+def test_the_model_receives_an_error_for_invalid_arguments(provider: ProviderServer) -> None:
     echo = Echo(InvalidRequest("word must be a string", field="word"))
     provider.replies = [tool_call("echo", {"word": 7}), "Sorry."]
     assert run(provider, echo.tool()) == "Sorry."
-    assert results(provider) == [{"error": "word must be a string"}]
+    assert tool_results(provider) == [{"error": "word must be a string"}]
 
 
-def test_a_tool_that_does_not_exist_is_told_to_the_model(provider: ProviderServer) -> None:
+def test_a_run_continues_after_a_call_of_an_unknown_tool(provider: ProviderServer) -> None:
     provider.replies = [tool_call("rm", {"path": "/"}), "Then without."]
     assert run(provider, Echo().tool()) == "Then without."
     assert len(provider.requests) == 2
 
 
-def test_the_failure_of_a_tool_ends_the_run_as_it_is(provider: ProviderServer) -> None:
+def test_a_failing_tool_ends_the_run_with_its_exception(provider: ProviderServer) -> None:
     provider.replies = [tool_call("echo", {"word": "zebra"}), "Never said."]
     with pytest.raises(EmbeddingFailed, match="cannot be reached"):
         run(provider, Echo(EmbeddingFailed("m cannot be reached.")).tool())
@@ -127,7 +129,7 @@ def test_a_model_that_never_stops_calling_is_stopped(provider: ProviderServer) -
     assert len(echo.calls) <= MAX_TURNS
 
 
-def test_calls_in_one_turn_are_bounded(provider: ProviderServer) -> None:
+def test_the_number_of_calls_in_one_turn_is_limited(provider: ProviderServer) -> None:
     echo = Echo()
     many = tool_call("echo", {"word": "more"})
     for number in range(2, 60):
@@ -137,30 +139,30 @@ def test_calls_in_one_turn_are_bounded(provider: ProviderServer) -> None:
     assert len(echo.calls) == MAX_TOOL_CALLS
 
 
-def test_passing_errors_are_tried_again(provider: ProviderServer) -> None:
+def test_temporary_errors_are_retried(provider: ProviderServer) -> None:
     provider.fail(503, retry_after_ms="1")
     provider.replies = ["Answer."]
     assert run(provider, Echo().tool()) == "Answer."
     assert len(provider.requests) == 2
 
 
-@pytest.mark.parametrize(("status", "busy"), [(429, True), (500, False), (401, False), (400, False)])
-def test_lasting_errors_are_translated_without_the_providers_words(
-    provider: ProviderServer, status: int, busy: bool
+@pytest.mark.parametrize(("status", "is_rate_limited"), [(429, True), (500, False), (401, False), (400, False)])
+def test_permanent_errors_do_not_contain_the_providers_message(
+    provider: ProviderServer, status: int, is_rate_limited: bool
 ) -> None:
     for _ in range(3):
         provider.fail(status, retry_after_ms="1")
     with pytest.raises(GenerationFailed) as caught:
         run(provider, Echo().tool())
     assert "as the test asked" not in caught.value.message
-    assert caught.value.is_rate_limited is busy
+    assert caught.value.is_rate_limited is is_rate_limited
 
 
 @pytest.mark.parametrize(
     "body",
     [b"", b"{}", b"not json", b'{"choices": []}', b'{"choices": [{"index": 0, "message": null}]}', b'{"choices": 7}'],
 )
-def test_answers_that_are_none(provider: ProviderServer, body: bytes) -> None:
+def test_responses_that_are_no_completions(provider: ProviderServer, body: bytes) -> None:
     for _ in range(MAX_TURNS):
         provider.fail(200, body=body)
     with pytest.raises(GenerationFailed):
@@ -179,12 +181,12 @@ def test_an_empty_answer_is_a_failure(provider: ProviderServer) -> None:
         run(provider, Echo().tool())
 
 
-def test_half_a_character_does_not_get_through(provider: ProviderServer) -> None:
+def test_a_lone_surrogate_is_replaced(provider: ProviderServer) -> None:
     provider.replies = ["Zebra \ud83e."]
     assert run(provider, Echo().tool()) == "Zebra ?."
 
 
-def test_the_whole_run_is_bounded_in_time(provider: ProviderServer) -> None:
+def test_the_whole_run_has_a_time_limit(provider: ProviderServer) -> None:
     provider.stall.clear()
     with pytest.raises(GenerationFailed) as caught:
         run(provider, Echo().tool(), timeout=0.5)
@@ -192,7 +194,7 @@ def test_the_whole_run_is_bounded_in_time(provider: ProviderServer) -> None:
     assert provider.answered == 0, "the run ended before the endpoint answered"
 
 
-def test_a_slow_tool_is_not_waited_for_beyond_the_time(provider: ProviderServer) -> None:
+def test_a_slow_tool_does_not_extend_the_time_limit(provider: ProviderServer) -> None:
     released, returned = threading.Event(), threading.Event()
 
     def wait(_: dict[str, Any]) -> dict[str, Any]:
@@ -210,7 +212,7 @@ def test_a_slow_tool_is_not_waited_for_beyond_the_time(provider: ProviderServer)
     assert caught.value.is_timeout
 
 
-def test_an_endpoint_that_is_not_there() -> None:
+def test_an_unreachable_endpoint() -> None:
     loop = AgentLoop(name="m", base_url="http://127.0.0.1:9/v1", api_key="", timeout=20)
     with pytest.raises(GenerationFailed, match="cannot be reached") as caught:
         loop.run(instructions="", text="zebra", tools=[])

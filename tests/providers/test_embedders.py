@@ -1,4 +1,4 @@
-"""The conformance suite of embedders: what rag.providers.base.Embedder promises, for each of them."""
+"""The conformance suite of embedders: each implementation must keep the promises of rag.providers.base.Embedder."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +46,7 @@ def embedder(request: pytest.FixtureRequest, provider: ProviderServer) -> Embedd
 
 
 def test_a_second_endpoint_of_the_same_model(provider: ProviderServer) -> None:
-    """The v3 contract, section 4, "Fallback": asked when the first one fails, and not before; configured on the row."""
+    """The v3 contract, section 4, "Fallback": only called if the first one fails; configured in the row."""
     with ProviderServer(dimensions=768).running() as second:
         row = EmbeddingModel(
             name="test-model", provider="openai", dimensions=768, base_url=provider.base_url,
@@ -73,17 +73,17 @@ def test_shape_type_and_length(embedder: Embedder) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_no_texts_no_vectors(embedder: Embedder) -> None:
+def test_no_texts_give_no_vectors(embedder: Embedder) -> None:
     assert embedder.embed([]).shape == (0, embedder.dimensions)
 
 
-def test_every_text_has_a_usable_vector(embedder: Embedder) -> None:
+def test_odd_texts_have_finite_unit_vectors(embedder: Embedder) -> None:
     vectors = embedder.embed(ODD_TEXTS)
     assert np.isfinite(vectors).all()
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_a_text_has_the_same_vector_in_any_company_and_order(embedder: Embedder) -> None:
+def test_a_vector_does_not_depend_on_batch_or_order(embedder: Embedder) -> None:
     texts = [f"text number {number} " + "zebra " * number for number in range(embedder.batch_size + 5)]
     together = embedder.embed(texts)
     assert np.allclose(embedder.embed(texts[::-1])[::-1], together, atol=1e-5)
@@ -91,21 +91,21 @@ def test_a_text_has_the_same_vector_in_any_company_and_order(embedder: Embedder)
     assert np.allclose(alone, together[::7], atol=1e-5)
 
 
-def test_alike_is_near(embedder: Embedder) -> None:
-    zebra, same, other = embedder.embed(["zebras have stripes", "stripes of zebras", "quarterly revenue report"])
-    assert zebra @ same > zebra @ other + 0.2
+def test_similar_texts_have_similar_vectors(embedder: Embedder) -> None:
+    zebra, similar, other = embedder.embed(["zebras have stripes", "stripes of zebras", "quarterly revenue report"])
+    assert zebra @ similar > zebra @ other + 0.2
 
 
-def test_threads_may_share_it(embedder: Embedder) -> None:
+def test_threads_may_share_an_embedder(embedder: Embedder) -> None:
     texts = [f"thread {number} of the zebra" for number in range(32)]
     expected = embedder.embed(texts)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text: embedder.embed([text])[0], texts))
-    assert np.allclose(np.stack(found), expected, atol=1e-5)
+        vectors = list(pool.map(lambda text: embedder.embed([text])[0], texts))
+    assert np.allclose(np.stack(vectors), expected, atol=1e-5)
 
 
-def test_nothing_of_a_long_text_is_cut_off(embedder: Embedder) -> None:
-    """The last words of a text far longer than any window change its vector."""
+def test_long_texts_are_embedded_completely(embedder: Embedder) -> None:
+    """The last words change the vector of a text that is far longer than the model's window."""
     filler = "the quick brown fox jumps over the lazy dog. " * 200
     plain, ending = embedder.embed([filler, filler + "Zebras are striped African equines. " * 40])
     assert plain @ ending < 0.995

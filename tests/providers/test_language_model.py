@@ -1,4 +1,4 @@
-"""The OpenAI-compatible language model against a server that misbehaves as real ones do."""
+"""The OpenAI-compatible language model against a server with the faults of real ones."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def model(provider: ProviderServer, *, timeout: float = 5, key: str = "secret") 
     return OpenAILanguageModel(name="test-model", base_url=provider.base_url, api_key=key, timeout=timeout)
 
 
-def test_what_is_sent(provider: ProviderServer) -> None:
+def test_the_requests_that_are_sent(provider: ProviderServer) -> None:
     provider.replies = ["Hello.", "Hello."]
     assert model(provider).complete(HELLO, temperature=0.5) == "Hello."
     model(provider, key="").complete(HELLO)
@@ -25,16 +25,16 @@ def test_what_is_sent(provider: ProviderServer) -> None:
     assert first["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello?"}]
     assert (first["model"], first["temperature"], first["key"]) == ("test-model", 0.5, "Bearer secret")
     assert "temperature" not in second, "the model's own default"
-    assert second["key"] == "Bearer none", "a local server asks for no key"
+    assert second["key"] == "Bearer none", "a local server needs no key"
 
 
-def test_a_stream_comes_in_pieces(provider: ProviderServer) -> None:
+def test_a_stream_yields_the_text_as_it_arrives(provider: ProviderServer) -> None:
     provider.replies = ["One two three."]
     assert list(model(provider).stream(HELLO)) == ["One ", "two ", "three."]
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_passing_errors_are_tried_again(provider: ProviderServer, status: int) -> None:
+def test_temporary_errors_are_retried(provider: ProviderServer, status: int) -> None:
     provider.replies = ["Hello.", "Hello."]
     provider.fail(status, retry_after="0.01")
     assert model(provider).complete(HELLO) == "Hello."
@@ -44,15 +44,15 @@ def test_passing_errors_are_tried_again(provider: ProviderServer, status: int) -
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_lasting_errors_are_not(provider: ProviderServer, status: int) -> None:
+def test_permanent_errors_are_not_retried(provider: ProviderServer, status: int) -> None:
     provider.fail(status)
     with pytest.raises(GenerationFailed) as failure:
         model(provider).complete(HELLO)
     assert (failure.value.is_retryable, len(provider.requests)) == (False, 1)
-    assert "as the test asked" not in failure.value.message, "the provider's words may quote what was sent"
+    assert "as the test asked" not in failure.value.message, "the provider's message may quote the request"
 
 
-def test_a_busy_provider_is_told_apart(provider: ProviderServer) -> None:
+def test_a_rate_limited_provider_is_recognized(provider: ProviderServer) -> None:
     for _ in range(3):
         provider.fail(429, retry_after="0.01")
     with pytest.raises(GenerationFailed) as failure:
@@ -61,7 +61,7 @@ def test_a_busy_provider_is_told_apart(provider: ProviderServer) -> None:
     assert len(provider.requests) == 3
 
 
-def test_a_call_ends_within_its_time_retries_included(provider: ProviderServer) -> None:
+def test_a_call_ends_within_its_timeout_including_retries(provider: ProviderServer) -> None:
     provider.stall.clear()
     for call in (
         lambda: model(provider, timeout=0.5).complete(HELLO),
@@ -74,32 +74,32 @@ def test_a_call_ends_within_its_time_retries_included(provider: ProviderServer) 
     provider.stall.set()
 
 
-def test_a_pause_that_is_longer_than_the_time_left_is_not_waited_for(provider: ProviderServer) -> None:
+def test_a_retry_after_beyond_the_timeout_is_not_waited_for(provider: ProviderServer) -> None:
     provider.fail(429, retry_after="3600")
     with pytest.raises(GenerationFailed):
         model(provider).complete(HELLO)
     assert len(provider.requests) == 1
 
 
-def test_nobody_listens() -> None:
-    nowhere = OpenAILanguageModel(name="m", base_url="http://127.0.0.1:9/v1", api_key="", timeout=5)
+def test_an_unreachable_endpoint() -> None:
+    unreachable = OpenAILanguageModel(name="m", base_url="http://127.0.0.1:9/v1", api_key="", timeout=5)
     with pytest.raises(GenerationFailed, match="cannot be reached"):
-        nowhere.complete(HELLO)
+        unreachable.complete(HELLO)
     with pytest.raises(GenerationFailed, match="cannot be reached"):
-        list(nowhere.stream(HELLO))
+        list(unreachable.stream(HELLO))
 
 
 @pytest.mark.parametrize(
     "body",
     [b"", b"null", b"[]", b"{}", b"<html>", b'{"choices": []}', b'{"choices": [{"message": {"content": null}}]}'],
 )
-def test_what_is_no_completion(provider: ProviderServer, body: bytes) -> None:
+def test_responses_that_are_no_completions(provider: ProviderServer, body: bytes) -> None:
     provider.fail(200, body=body)
     with pytest.raises(GenerationFailed):
         model(provider).complete(HELLO)
 
 
-def test_which_model_is_chosen(language_model: ProviderServer, settings: Any) -> None:
+def test_the_registry_returns_the_requested_or_the_default_model(language_model: ProviderServer, settings: Any) -> None:
     assert registry.language_model().name == "test-model"  # type: ignore[union-attr]
     assert registry.language_model("other").name == "other"  # type: ignore[union-attr]
     settings.LLM_MODELS = ["second"]

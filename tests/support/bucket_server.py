@@ -13,9 +13,9 @@ _MISSING = b"<Error><Code>NoSuchKey</Code><Message>as the test asked</Message></
 class BucketServer:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}  # /bucket/key → content
-        self.parts: dict[str, dict[int, bytes]] = {}  # uploads under way
+        self.parts: dict[str, dict[int, bytes]] = {}  # multipart uploads: id → number → content
         self.requests: list[tuple[str, str]] = []
-        self.longest = 0  # body of a request, in bytes
+        self.longest = 0  # longest body of a request, in bytes
         self.down = False
         store = self
 
@@ -34,20 +34,20 @@ class BucketServer:
                     self._reply(503 if store.down else 403, b"<Error><Code>Refused</Code></Error>")
                     return
                 status, content = store.answer(self.command, unquote(address.path), query, body)
-                if status == 200 and (wanted := self.headers.get("Range")):  # bytes=0-8388607: long objects in parts
-                    first, _, last = wanted.removeprefix("bytes=").partition("-")
+                if status == 200 and (byte_range := self.headers.get("Range")):  # bytes=0-8388607
+                    first, _, last = byte_range.removeprefix("bytes=").partition("-")
                     whole, part = len(content), content[int(first) : int(last) + 1 if last else None]
-                    place = f"bytes {first}-{int(first) + len(part) - 1}/{whole}"
-                    self._reply(206, part, place)
+                    content_range = f"bytes {first}-{int(first) + len(part) - 1}/{whole}"
+                    self._reply(206, part, content_range)
                     return
                 self._reply(status, content)
 
             do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = handle_one
 
-            def _reply(self, status: int, content: bytes, place: str = "") -> None:
+            def _reply(self, status: int, content: bytes, content_range: str = "") -> None:
                 self.send_response(status)
-                if place:
-                    self.send_header("Content-Range", place)
+                if content_range:
+                    self.send_header("Content-Range", content_range)
                 self.send_header("ETag", '"a"')
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
@@ -63,8 +63,8 @@ class BucketServer:
 
     def answer(self, method: str, path: str, query: dict[str, str], body: bytes) -> tuple[int, bytes]:
         if method in ("GET", "HEAD"):
-            found = self.objects.get(path)
-            return (404, _MISSING) if found is None else (200, found)
+            content = self.objects.get(path)
+            return (404, _MISSING) if content is None else (200, content)
         if method == "POST" and "uploads" in query:
             number = f"upload-{len(self.requests)}"
             self.parts[number] = {}

@@ -1,5 +1,7 @@
-"""The server's worker with short patience, and an application that reads what it is sent: for
-tests/ragsite/test_gunicorn_worker.py."""
+"""The gunicorn worker with short time limits, and an application that reads the request's body.
+
+For tests/ragsite/test_gunicorn_worker.py.
+"""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +18,7 @@ gunicorn_worker.MIN_BYTES_PER_SECOND = 10**9
 
 
 class Worker(gunicorn_worker.Worker):
-    """Serves an application without Django, and so without a database to check."""
+    """Serves an application without Django, and so checks no database."""
 
     def load_wsgi(self) -> None:
         ThreadWorker.load_wsgi(self)

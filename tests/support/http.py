@@ -1,4 +1,4 @@
-"""A small HTTP client: what goes over the wire is what is tested, against the OpenAPI schema too."""
+"""A small HTTP client that checks every response against the OpenAPI schema."""
 
 import json
 import urllib.error
@@ -37,15 +37,15 @@ class Client:
         return self.send("GET", path)
 
     def post(self, path: str, body: Any = None) -> Reply:
-        """body: bytes go as they are, everything else as JSON."""
+        """Send bytes as they are, everything else as JSON."""
         return self.send("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode())
 
     def stream(self, path: str, body: Any) -> list[tuple[str, Any]]:
-        """The server-sent events of the answer, each with its data."""
+        """The server-sent events of the response: names and data."""
         return [*self.events(path, body)]
 
     def events(self, path: str, body: Any) -> Generator[tuple[str, Any], None, None]:
-        """The same as they come. Closed, the connection is closed too."""
+        """Yield the server-sent events as they arrive. Closing the generator closes the connection."""
         headers = {"Content-Type": "application/json", **self.headers}
         request = urllib.request.Request(self.address + path, json.dumps(body).encode(), headers, method="POST")
         with urllib.request.urlopen(request, timeout=60) as response:

@@ -1,4 +1,4 @@
-"""Documents that want to be obeyed, in the ways that are known, and what a model would write that obeys them."""
+"""Prompt injections of known kinds in documents, and what a model would answer that obeys them."""
 
 import base64
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ EXFILTRATION = "https://evil.example/collect?q=secret"
 
 @dataclass(frozen=True)
 class Injection:
-    """obeyed: what an obedient model answers. Neither has a word of the question that the tests ask."""
+    """`obeyed` is what an obedient model answers. No text has a word of the question that the tests ask."""
 
     name: str
     text: str
@@ -16,12 +16,12 @@ class Injection:
 
 
 def _tags(text: str) -> str:
-    """Each letter as the tag character that nobody sees."""
+    """Encode each letter as an invisible tag character."""
     return "".join(chr(0xE0000 + ord(letter)) for letter in text)
 
 
 def _selectors(text: str) -> str:
-    """Each byte as a variation selector behind a face."""
+    """Encode each byte as an invisible variation selector after an emoji."""
     return "😀" + "".join(chr(0xFE00 + b if b < 16 else 0xE0100 + b - 16) for b in text.encode())
 
 

@@ -1,9 +1,8 @@
-"""The outside world: OpenAI-compatible embeddings and chat completions, and Cohere-compatible reranking, on loopback,
-speaking the real protocols over HTTP.
+"""A model provider on loopback: OpenAI-compatible embeddings and chat completions, and reranking in three dialects.
 
-Its vectors are made from the words of a text, so that texts with common words are near each other; it ranks by common
-words as well; its chat says what the test put into `replies`, or repeats the last message. Tests queue faults to be
-given before it behaves: an error with headers, a stall, a body that is not what it should be.
+It computes vectors from the words of a text, so texts with common words are similar, and ranks by common words. Its
+chat answers with `replies`, or repeats the last message. Tests can queue faults: error statuses with headers,
+delays and invalid bodies.
 """
 
 import contextlib
@@ -20,9 +19,9 @@ import numpy as np
 
 
 def tool_call(name: str, arguments: dict[str, Any] | str, *, number: int = 1) -> dict[str, Any]:
-    """A message in which the model asks for a tool. arguments: a string goes as it is."""
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    call = {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": written}}
+    """A message in which the model calls a tool. `arguments` is sent as it is if it is a string."""
+    arguments_text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    call = {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": arguments_text}}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
@@ -30,15 +29,15 @@ class ProviderServer:
     def __init__(self, dimensions: int = 384) -> None:
         self.dimensions = dimensions
         self.requests: list[dict[str, Any]] = []
-        self.answered = 0  # requests whose answer was made: a client that gave up before is not among them
-        self.replies: list[str | dict[str, Any]] = []  # a text, or a whole message (with tool calls)
+        self.answered = 0  # answered requests; a client that gave up before is not counted
+        self.replies: list[str | dict[str, Any]] = []  # texts, or complete messages (with tool calls)
         self.faults: list[tuple[int, dict[str, str], bytes | None]] = []
-        self.break_on = ""  # a text that holds this cannot be embedded
-        self.stall = threading.Event()  # set: answer; cleared: keep the client waiting, for at most a minute
+        self.break_on = ""  # embedding a text that contains this fails
+        self.stall = threading.Event()  # cleared: answers wait until it is set, at most a minute
         self.stall.set()
-        # Of a stream: it stops behind its first piece until this is set. None: it does not stop.
+        # A stream pauses after its first event until this is set; with None it does not pause.
         self.goes_on: threading.Event | None = None
-        self.left = threading.Event()  # a client closed the connection before the stream's end
+        self.left = threading.Event()  # set when a client closes the connection before the end of the stream
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -51,12 +50,12 @@ class ProviderServer:
                 provider.answered += 1
                 status, headers, content = provider.answer(self.path, body)
                 if provider.goes_on is not None and headers.get("Content-Type") == "text/event-stream":
-                    self._slowly(content, provider.goes_on)
+                    self._reply_slowly(content, provider.goes_on)
                 else:
                     self._reply(status, headers, content)
 
-            def _slowly(self, content: bytes, goes_on: threading.Event) -> None:
-                """A client that leaves is seen as it is by any server: its end of the connection is closed."""
+            def _reply_slowly(self, content: bytes, goes_on: threading.Event) -> None:
+                """Send the first event, wait for `goes_on`, send the rest; set `left` if the client closes its end."""
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Connection", "close")
@@ -97,7 +96,7 @@ class ProviderServer:
         self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def fail(self, status: int, *, body: bytes | None = None, **headers: str) -> None:
-        """Give this reply to the next request."""
+        """Answer the next request with this status, body and headers. Calls add up: one for each request."""
         self.faults.append((status, {name.replace("_", "-"): value for name, value in headers.items()}, body))
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
@@ -122,7 +121,7 @@ class ProviderServer:
             {"object": "embedding", "index": index, "embedding": self._vector(text).tolist()}
             for index, text in enumerate(texts)
         ]
-        rows.reverse()  # the protocol has an index because order is not promised
+        rows.reverse()  # the protocol has an index because the order is not guaranteed
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         reply = {"object": "list", "model": body["model"], "data": rows, "usage": usage}
         return 200, {}, json.dumps(reply).encode()
@@ -137,27 +136,27 @@ class ProviderServer:
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
             whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
             return 200, {}, json.dumps(whole).encode()
-        pieces = [{"content": word} for word in re.findall(r"\S+\s*", message["content"])]
+        deltas = [{"content": word} for word in re.findall(r"\S+\s*", message["content"])]
         events = [
-            {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": each}]} for each in pieces
+            {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]} for delta in deltas
         ]
         lines = [*(json.dumps(event) for event in events), "[DONE]"]
         content = "".join(f"data: {line}\n\n" for line in lines).encode()
         return 200, {"Content-Type": "text/event-stream"}, content
 
     def _ranking(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-        """In the words of Cohere, Jina and vLLM, of Voyage, and of Text Embeddings Inference."""
+        """Rank in the dialect of Cohere, Jina and vLLM, of Voyage, or of Text Embeddings Inference."""
         is_tei, is_voyage = path.startswith("/tei"), path.startswith("/voyage")
         texts = body.get("texts" if is_tei else "documents")
         if texts is None or (is_tei and len(texts) > 32):
             return 422, {}, b"{}"
         if is_voyage and (set(body) - {"model", "query", "documents"} or not all(texts)):
             return 400, {}, b'{"detail": "Argument not supported by our API"}'
-        wanted = set(body["query"].lower().split())
-        shares = [len(wanted & set(text.lower().split())) / len(wanted) for text in texts]
+        query_words = set(body["query"].lower().split())
+        shares = [len(query_words & set(text.lower().split())) / len(query_words) for text in texts]
         score = "score" if is_tei else "relevance_score"
         rows = [{"index": index, score: share} for index, share in enumerate(shares)]
-        rows.sort(key=lambda each: -each[score])
+        rows.sort(key=lambda row: -row[score])
         reply: Any = rows if is_tei else {"object": "list", "data": rows} if is_voyage else {"results": rows}
         return 200, {}, json.dumps(reply).encode()
 
@@ -166,7 +165,7 @@ class ProviderServer:
         for word in text.lower().split() or [""]:
             seed = int.from_bytes(hashlib.sha256(word.strip(".,?!").encode()).digest()[:4], "big")
             vector += np.random.default_rng(seed).standard_normal(self.dimensions)
-        return vector  # not normalised: the client has to
+        return vector  # not normalized: the client must do that
 
     @contextmanager
     def running(self) -> Iterator["ProviderServer"]:

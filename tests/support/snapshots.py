@@ -1,6 +1,6 @@
-"""Success bodies, frozen in files: a field that appears, goes or changes its type fails a test.
+"""Compares success bodies with files: a field that is added, removed or changes its type fails a test.
 
-`make test ARGS=tests/contracts UPDATE_SNAPSHOTS=1` writes the files anew; the diff says what changed.
+`make test ARGS=tests/contracts UPDATE_SNAPSHOTS=1` rewrites the files; review the diff.
 """
 
 import json
@@ -18,7 +18,7 @@ _VOLATILE = {
 
 
 def matches(name: str, body: Any) -> None:
-    """Compare the body with snapshots/<name>.json, its volatile values replaced by words for their kind."""
+    """Compare the body with snapshots/<name>.json, after replacing volatile values by placeholders."""
     file = FOLDER / f"{name}.json"
     text = json.dumps(steady(body), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     if os.environ.get("UPDATE_SNAPSHOTS") == "1":
@@ -26,19 +26,19 @@ def matches(name: str, body: Any) -> None:
         file.write_text(text)
     assert file.exists(), f"There is no {file}; UPDATE_SNAPSHOTS=1 writes it."
     assert json.loads(file.read_text()) == json.loads(text), (
-        f"{file.name} has another body; see tests/support/snapshots.py"
+        f"the body differs from {file.name}; see tests/support/snapshots.py"
     )
 
 
 def steady(value: Any) -> Any:
-    """Ids, times and tokens by their form; fractions (scores, durations) by being fractions."""
+    """Replace ids, times and tokens by placeholders of their kind, and fractions (scores, durations) by <number>."""
     if isinstance(value, dict):
-        return {steady(name): steady(each) for name, each in value.items()}
+        return {steady(name): steady(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [steady(each) for each in value]
+        return [steady(item) for item in value]
     if isinstance(value, float):
         return "<number>"
     if isinstance(value, str):
-        for word, pattern in _VOLATILE.items():
-            value = re.sub(pattern, word, value)
+        for placeholder, pattern in _VOLATILE.items():
+            value = re.sub(pattern, placeholder, value)
     return value

@@ -1,4 +1,4 @@
-"""An outside service that misbehaves below HTTP: what tests.support.provider_server, which is a proper one, cannot."""
+"""An outside service that breaks HTTP. tests.support.provider_server only gives wrong answers."""
 
 import contextlib
 import socketserver
@@ -9,7 +9,7 @@ Send = Callable[[bytes], object]
 
 
 class Upstream:
-    """Reads a request, then does what the test says. gone: set once its client has left."""
+    """Reads a request, then does what the test configures. `gone` is set when its client has closed the connection."""
 
     def __init__(self) -> None:
         self.behave: Callable[[Send], None] = lambda send: None
@@ -35,7 +35,7 @@ class Upstream:
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def without_end(self, head: bytes, part: bytes, *, every: float = 0.0) -> None:
-        """Send the head, then the part again and again."""
+        """Send the head, then the part repeatedly, every so many seconds."""
 
         def behave(send: Send) -> None:
             send(head)
@@ -45,6 +45,8 @@ class Upstream:
         self.behave = behave
 
     def once(self, *parts: bytes) -> None:
+        """Send the parts, then close the connection."""
+
         def behave(send: Send) -> None:
             for part in parts:
                 send(part)

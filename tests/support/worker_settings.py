@@ -1,4 +1,4 @@
-"""The test settings in a worker process: on the test database, which the test names."""
+"""The test settings for processes that tests start. TEST_DATABASE names the test database."""
 
 import os
 

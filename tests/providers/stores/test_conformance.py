@@ -74,14 +74,14 @@ def write(
     signatures: Sequence[TokenSignatures] = (),
     **fields: Any,
 ) -> list[uuid.UUID]:
-    """Make the document consist of these chunks, each with a vector of its own direction; return their ids."""
+    """Write these chunks as the document's new version, by default with orthogonal vectors; return their ids."""
     model = document.source.embedding_model
-    known = store.embedded_digests(document, model=model)
-    is_new = not known
+    stored_digests = store.embedded_digests(document, model=model)
+    is_new = not stored_digests
     digests = [digest(text, (), document.title) for text in texts]
-    new_indexes = [index for index, text_digest in enumerate(digests) if not known[text_digest]]
-    given = list(vectors) or [unit_vector(*[0] * index, 1) for index in range(len(texts))]
-    halves = np.array([given[index] for index in new_indexes], np.float16).reshape(-1, DIMENSIONS)
+    new_indexes = [index for index, text_digest in enumerate(digests) if not stored_digests[text_digest]]
+    all_vectors = list(vectors) or [unit_vector(*[0] * index, 1) for index in range(len(texts))]
+    half_vectors = np.array([all_vectors[index] for index in new_indexes], np.float16).reshape(-1, DIMENSIONS)
     drafts = [ChunkDraft(index, index, index + 1, text, (), 1) for index, text in enumerate(texts)]
     with transaction.atomic():
         store.write(
@@ -91,7 +91,7 @@ def write(
                     drafts,
                     digests,
                     new_indexes,
-                    halves,
+                    half_vectors,
                     [signatures[index] for index in new_indexes] if signatures else (),
                     is_new=is_new,
                     **fields,
@@ -163,8 +163,8 @@ def test_a_write_that_is_rolled_back_leaves_nothing(store: ChunkStore, world: Wo
     with transaction.atomic():
         write(store, document, ["lion"])
         transaction.set_rollback(True)
-    found = search(store, "zebra lion", unit_vector(1), scope(document.source))
-    assert ids(found) == {kept}
+    candidates = search(store, "zebra lion", unit_vector(1), scope(document.source))
+    assert ids(candidates) == {kept}
     assert store.count_wrong_statistics(document.source.pk) == 0
 
 
@@ -199,7 +199,7 @@ FIELDS = (
 
 
 @pytest.mark.parametrize(("fields", "filters"), FIELDS, ids=[next(iter(filters)) for _, filters in FIELDS])
-def test_each_filter_narrows_both_searches(
+def test_each_filter_restricts_both_searches(
     store: ChunkStore, world: World, fields: dict[str, Any], filters: dict[str, Any]
 ) -> None:
     source = world.source()
@@ -209,11 +209,11 @@ def test_each_filter_narrows_both_searches(
     candidates = search(store, "zebra", unit_vector(1), within)
     assert candidates.dense_ids == candidates.lexical_ids == (matching,)
     document = Document.objects.get(chunks=matching)
-    assert list(Document.objects.matching(within.filters)) == [document], "querysets and stores filter alike"
+    assert list(Document.objects.matching(within.filters)) == [document], "querysets and stores filter in the same way"
 
 
 @pytest.mark.parametrize(("fields", "filters"), FIELDS, ids=[next(iter(filters)) for _, filters in FIELDS])
-def test_new_metadata_is_filtered_by(
+def test_filters_use_updated_metadata(
     store: ChunkStore, world: World, fields: dict[str, Any], filters: dict[str, Any]
 ) -> None:
     document = new_document(world.source())
@@ -232,45 +232,45 @@ def test_a_new_title_and_a_new_language_are_indexed(store: ChunkStore, world: Wo
     document.title, document.lang = "Omega", "de"
     document.save()
     store.update_metadata([MetadataUpdate(document, has_new_title=True, has_new_lang=True)])
-    found = [bool(search(store, text, None, scope(document.source)).chunks) for text in ("alpha", "omega", "Haus")]
-    assert found == [False, True, True]
+    are_found = [bool(search(store, text, None, scope(document.source)).chunks) for text in ("alpha", "omega", "Haus")]
+    assert are_found == [False, True, True]
     assert store.count_wrong_statistics(document.source.pk) == 0
 
 
 # --- Searching
 
 
-def test_both_scores_come_with_each_candidate(store: ChunkStore, world: World) -> None:
+def test_each_candidate_has_both_scores(store: ChunkStore, world: World) -> None:
     document = new_document(world.source())
     texts = ["zebra lion", "zebra", "otter"]
-    near, middle, far = write(store, document, texts, [unit_vector(1), unit_vector(1, 1), unit_vector(0, 1)])
+    nearest, middle, farthest = write(store, document, texts, [unit_vector(1), unit_vector(1, 1), unit_vector(0, 1)])
     candidates = search(store, "zebra lion", unit_vector(1), scope(document.source))
-    assert candidates.dense_ids == (near, middle, far)
-    assert candidates.lexical_ids == (near, middle)
+    assert candidates.dense_ids == (nearest, middle, farthest)
+    assert candidates.lexical_ids == (nearest, middle)
     scores = by_id(candidates)
-    assert [scores[key].cosine for key in (near, middle, far)] == pytest.approx([1, 2**-0.5, 0], abs=2e-3)
-    assert scores[near].lexical_score > scores[middle].lexical_score > 0 == scores[far].lexical_score
-    assert scores[near].coverage == pytest.approx(1)
+    assert [scores[key].cosine for key in (nearest, middle, farthest)] == pytest.approx([1, 2**-0.5, 0], abs=2e-3)
+    assert scores[nearest].lexical_score > scores[middle].lexical_score > 0 == scores[farthest].lexical_score
+    assert scores[nearest].coverage == pytest.approx(1)
     assert 0 < scores[middle].coverage < 1
-    assert scores[far].coverage == 0
+    assert scores[farthest].coverage == 0
 
 
-def test_the_mode_decides_what_finds_candidates_and_both_scores_are_there(store: ChunkStore, world: World) -> None:
+def test_the_mode_decides_which_searches_find_candidates(store: ChunkStore, world: World) -> None:
     document = new_document(world.source())
     vectors = [unit_vector(1), unit_vector(0, 1), unit_vector(0, 0, 1)]
-    near, lexical, _ = write(store, document, ["lion", "zebra", "otter"], vectors)
+    nearest, lexical, _ = write(store, document, ["lion", "zebra", "otter"], vectors)
     within, query = scope(document.source), unit_vector(2, 1)
     dense_only = search(store, "zebra", query, within, mode=Mode.DENSE, limit=1)
-    assert (dense_only.dense_ids, dense_only.lexical_ids) == ((near,), ())
-    assert by_id(dense_only)[near].lexical_score == 0
+    assert (dense_only.dense_ids, dense_only.lexical_ids) == ((nearest,), ())
+    assert by_id(dense_only)[nearest].lexical_score == 0
     lexical_only = search(store, "zebra", query, within, mode=Mode.LEXICAL, limit=1)
     assert (lexical_only.dense_ids, lexical_only.lexical_ids) == ((), (lexical,))
     assert by_id(lexical_only)[lexical].cosine == pytest.approx(5**-0.5, abs=2e-3)
     hybrid = search(store, "zebra", query, within, limit=1)
-    assert [chunk.chunk_id for chunk in hybrid.chunks] == [near, lexical], "the nearest first, then the others"
+    assert [chunk.chunk_id for chunk in hybrid.chunks] == [nearest, lexical], "the nearest first, then the others"
 
 
-def test_without_a_vector_words_alone_are_searched(store: ChunkStore, world: World) -> None:
+def test_without_a_vector_only_terms_are_searched(store: ChunkStore, world: World) -> None:
     document = new_document(world.source())
     zebra, _ = write(store, document, ["zebra", "lion"])
     for mode in (Mode.HYBRID, Mode.LEXICAL):
@@ -289,17 +289,16 @@ def test_stop_words_and_unknown_words_find_nothing(store: ChunkStore, world: Wor
 
 def test_equal_scores_are_ordered_by_id(store: ChunkStore, world: World) -> None:
     document = new_document(world.source())
-    # Different digests, and yet the same terms and vectors.
+    # The digests differ; the terms and vectors are equal.
     chunk_ids = write(store, document, [f"zebra{' ' * number}!" for number in range(30)], [unit_vector(1)] * 30)
     candidates = search(store, "zebra", unit_vector(1), scope(document.source), limit=10)
     assert candidates.lexical_ids == tuple(sorted(chunk_ids)[:10])
     assert candidates.dense_ids == tuple(sorted(candidates.dense_ids))
-    again = search(store, "zebra", unit_vector(1), scope(document.source), limit=10)
-    assert candidates == again
+    assert search(store, "zebra", unit_vector(1), scope(document.source), limit=10) == candidates
 
 
-def test_a_small_scope_gets_a_full_result(store: ChunkStore, world: World) -> None:
-    """Although the nearest neighbours all lie outside of it."""
+def test_a_small_scope_gets_a_complete_result(store: ChunkStore, world: World) -> None:
+    """Although the nearest neighbours all lie outside the scope."""
     small, large = world.source("small"), world.source("large")
     chunk_ids = write(store, new_document(small), ["zebra", "lion"], [unit_vector(0, 1), unit_vector(0, 0, 1)])
     write(store, new_document(large), [f"w{number}" for number in range(300)], [unit_vector(1)] * 300)
@@ -307,20 +306,20 @@ def test_a_small_scope_gets_a_full_result(store: ChunkStore, world: World) -> No
     assert len(search(store, "", unit_vector(1), scope(small), limit=50).dense_ids) == 2
 
 
-def test_scopes_are_kept_apart(store: ChunkStore, world: World) -> None:
-    """Nothing outside of a scope is found, and none of it changes a score: IDF is that of the scopes alone."""
-    mine, secret = world.source("mine"), world.source("secret")
-    chunk_ids = write(store, new_document(mine), ["zebra runs", "lion", "running lion"])
+def test_scopes_are_independent(store: ChunkStore, world: World) -> None:
+    """Chunks outside a scope are not found and change no score: IDF is computed in the scope alone."""
+    visible, secret = world.source("visible"), world.source("secret")
+    chunk_ids = write(store, new_document(visible), ["zebra runs", "lion", "running lion"])
     query = "zebra running lion unicorn"
-    before = search(store, query, unit_vector(1), scope(mine))
+    before = search(store, query, unit_vector(1), scope(visible))
     secret_ids = write(store, new_document(secret, lang="de"), ["zebra zebra", "unicorn", "lion unicorn"])
-    assert search(store, query, unit_vector(1), scope(mine)) == before
+    assert search(store, query, unit_vector(1), scope(visible)) == before
     assert ids(before) == set(chunk_ids)
-    queries = [ScopeQuery(scope(secret), unit_vector(1)), ScopeQuery(scope(mine), unit_vector(1))]
+    queries = [ScopeQuery(scope(secret), unit_vector(1)), ScopeQuery(scope(visible), unit_vector(1))]
     first, second = store.search(query, queries, mode=Mode.HYBRID, limit=100)
     assert (ids(first), ids(second)) == (set(secret_ids), set(chunk_ids)), "in the order of the queries"
-    assert search(store, query, unit_vector(1), SearchScope((), mine.embedding_model_id)).chunks == ()
-    assert search(store, "", unit_vector(1), SearchScope((mine.pk,), uuid.uuid4())).chunks == ()
+    assert search(store, query, unit_vector(1), SearchScope((), visible.embedding_model_id)).chunks == ()
+    assert search(store, "", unit_vector(1), SearchScope((visible.pk,), uuid.uuid4())).chunks == ()
 
 
 def test_deleted_documents_are_not_found(store: ChunkStore, world: World) -> None:
@@ -381,16 +380,16 @@ def test_vectors_of_a_second_model(store: ChunkStore, world: World, second_model
     (third,) = store.chunks_without_vector(source.pk, second_model, after=chunk_ids[1], limit=2)
     vectors = np.array([unit_vector(*[0] * index, 1, dimensions=768) for index in range(3)])
     chunks = [*first_two, third]
-    assert store.add_vectors(chunks, vectors, [], model=second_model) == 0, "documents that were not locked are left"
+    assert store.add_vectors(chunks, vectors, [], model=second_model) == 0, "documents that were not locked are skipped"
     assert store.add_vectors(chunks[:2], vectors[:2], [document], model=second_model) == 2
     assert not store.has_all_vectors(source.pk, second_model)
     Chunk.objects.filter(pk=third.id).delete()
-    assert store.add_vectors([third], vectors[2:], [document], model=second_model) == 0, "it is gone"
+    assert store.add_vectors([third], vectors[2:], [document], model=second_model) == 0, "the chunk was deleted"
     assert store.has_all_vectors(source.pk, second_model)
     within = scope(source, model=second_model, tags=("zoo",))
-    found = search(store, "", vectors[0], within, mode=Mode.DENSE)
-    assert found.dense_ids[0] == chunk_ids[0]
-    assert set(found.dense_ids) == set(chunk_ids[:2])
+    candidates = search(store, "", vectors[0], within, mode=Mode.DENSE)
+    assert candidates.dense_ids[0] == chunk_ids[0]
+    assert set(candidates.dense_ids) == set(chunk_ids[:2])
     assert store.delete_vectors(source.pk, second_model, after=None, limit=1) == chunk_ids[0]
     assert store.count_chunks_without_vector(source.pk, second_model) == 1
     position: uuid.UUID | None = chunk_ids[0]
@@ -403,7 +402,7 @@ def test_vectors_of_a_second_model(store: ChunkStore, world: World, second_model
 def test_a_new_version_has_no_vectors_of_a_second_model(
     store: ChunkStore, world: World, second_model: EmbeddingModel
 ) -> None:
-    """Vectors of replaced chunks are gone, those of kept ones stay."""
+    """Vectors of replaced chunks are deleted, those of kept chunks remain."""
     document = new_document(world.source())
     write(store, document, ["zebra", "lion"])
     chunks = store.chunks_without_vector(document.source.pk, second_model, after=None, limit=10)

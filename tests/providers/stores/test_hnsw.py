@@ -1,4 +1,4 @@
-"""The vector index comes when it pays, and everything is found before, meanwhile and after."""
+"""The HNSW index is built when the table is large enough; searches are correct with and without it."""
 
 import time
 import uuid
@@ -39,7 +39,7 @@ def index_state() -> VectorIndex:
     return next(index for index in hnsw.list_indexes() if index.dimensions == DIMENSIONS)
 
 
-def load(world: World, count: int) -> tuple[SearchScope, np.ndarray]:
+def write_random_chunks(world: World, count: int) -> tuple[SearchScope, np.ndarray]:
     model, _ = EmbeddingModel.objects.get_or_create(
         name="remote", provider="openai", dimensions=DIMENSIONS, base_url="http://127.0.0.1:9/v1"
     )
@@ -57,8 +57,8 @@ def load(world: World, count: int) -> tuple[SearchScope, np.ndarray]:
     return SearchScope((source.pk,), model.pk), vectors
 
 
-def test_searches_of_any_size_are_right_without_an_index(live_world: World) -> None:
-    scope, vectors = load(live_world, 500)
+def test_searches_are_correct_without_an_index(live_world: World) -> None:
+    scope, vectors = write_random_chunks(live_world, 500)
     assert not index_state().is_built
     store = PgVectorStore(exact_limit=0)
     (candidates,) = store.search("", [ScopeQuery(scope, vectors[7])], mode=Mode.DENSE, limit=10)
@@ -67,41 +67,39 @@ def test_searches_of_any_size_are_right_without_an_index(live_world: World) -> N
     )
 
 
-def test_it_is_built_when_the_table_is_large_and_its_load_has_calmed_down(live_world: World, settings: Any) -> None:
+def test_it_is_built_when_the_table_is_large_and_few_rows_are_being_inserted(live_world: World, settings: Any) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 400
-    load(live_world, 500)
+    write_random_chunks(live_world, 500)
     assert index_state().row_count >= 500
     vector_index.maintain()
-    assert not index_state().is_built, "at the first look nobody knows whether a load is going on"
+    assert not index_state().is_built, "the first run cannot know how fast rows are inserted"
     cache.set(f"vector-index/{DIMENSIONS}", [index_state().inserted_count - 5000, time.time() - 10])
     vector_index.maintain()
-    assert not index_state().is_built, "500 rows a second came since the last look"
+    assert not index_state().is_built, "500 rows a second were inserted since the last run"
     cache.set(f"vector-index/{DIMENSIONS}", [index_state().inserted_count - 50, time.time() - 10])
     vector_index.maintain()
     assert index_state().is_built
 
 
-def test_a_small_table_needs_none(live_world: World) -> None:
-    load(live_world, 50)
+def test_it_is_not_built_for_a_small_table(live_world: World) -> None:
+    write_random_chunks(live_world, 50)
     cache.set(f"vector-index/{DIMENSIONS}", [index_state().inserted_count, time.time() - 10])
     vector_index.maintain()
     assert not index_state().is_built
 
 
-def test_what_a_killed_build_left_is_no_index_and_is_replaced(live_world: World) -> None:
-    load(live_world, 50)
+def test_an_invalid_index_of_a_killed_build_is_replaced(live_world: World) -> None:
+    write_random_chunks(live_world, 50)
     assert hnsw.build(DIMENSIONS)
-    with (
-        identity.run_as(identity.OWNER),
-        connection.cursor() as cursor,
-    ):  # as PostgreSQL marks one whose build did not end
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        # PostgreSQL marks an index in this way if its build did not end.
         cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'embedding768_hnsw'::regclass")
     assert not index_state().is_built
     assert hnsw.build(DIMENSIONS)
     assert index_state().is_built
 
 
-def test_one_builds_at_a_time(live_world: World) -> None:
+def test_only_one_process_builds_at_a_time(live_world: World) -> None:
     other = connection.copy()
     try:
         with other.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""BM25 in PostgreSQL: the scores of the formula, statistics that are exact, and nothing from outside the scope."""
+"""BM25 in PostgreSQL: scores follow the formula, statistics are exact, and only the scope has an influence."""
 
 import math
 import random
@@ -19,64 +19,68 @@ from rag.types import Filters, SearchScope
 from ragsite.postgres.models import uuid7
 from tests.support.factories import World, ingest_text
 
-K1, B, USUAL_LENGTH = 1.2, 0.75, 120
-# Words, and what PostgreSQL's English stemmer makes of them.
+K1, B, AVERAGE_LENGTH = 1.2, 0.75, 120
+# Words and their stems in PostgreSQL's English configuration.
 STEMS = {"zebra": "zebra", "zebras": "zebra", "running": "run", "runs": "run", "the": "", "lion": "lion"}
 STEMS |= {f"word{letter}": f"word{letter}" for letter in "abcdefgh"}
 
 
-def written(source: DataSource, texts: Sequence[str], **fields: Any) -> Document:
-    """A document with a chunk of each text."""
+def write_document(source: DataSource, texts: Sequence[str], **fields: Any) -> Document:
+    """Create a document with one chunk for each text."""
     document = Document.objects.create(
         source=source, path=str(uuid7()), title="", text="", content_hash="", chunk_size=1, chunk_overlap=0,
         chunk_count=len(texts), revision=uuid7(), source_type="doc", **fields,
     )  # fmt: skip
-    add(document, texts)
+    add_chunks(document, texts)
     return document
 
 
-def add(document: Document, texts: Sequence[str]) -> list[Chunk]:
-    place = Chunk.objects.filter(document=document).order_by("-position").values_list("position", flat=True).first()
-    first = -1 if place is None else place
+def add_chunks(document: Document, texts: Sequence[str]) -> None:
+    positions = Chunk.objects.filter(document=document).values_list("position", flat=True)
+    last_position = max(positions, default=-1)
     chunks = [
-        Chunk(source_id=document.source_id, document=document, position=first + n, start=0, end=1, text=text, tokens=1)
+        Chunk(
+            source_id=document.source_id,
+            document=document,
+            position=last_position + n,
+            start=0,
+            end=1,
+            text=text,
+            tokens=1,
+        )
         for n, text in enumerate(texts, start=1)
     ]
-    made = Chunk.objects.bulk_create(chunks)
-    follow(document)
-    return made
-
-
-def follow(*documents: Document) -> None:
-    terms.sync([document.pk for document in documents])
+    Chunk.objects.bulk_create(chunks)
+    terms.sync([document.pk])
 
 
 def scope(*sources: DataSource, **filters: Any) -> SearchScope:
     return SearchScope(tuple(source.pk for source in sources), sources[0].embedding_model_id, Filters(**filters))
 
 
-def searched(question: str, within: SearchScope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
-    wanted = lexical.build_query(question, within.source_ids)
-    found = lexical.search(wanted, within, k, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
-    scores = lexical.score(wanted, found)
-    return [(chunk_id, scores[chunk_id].score) for chunk_id in found]
+def search(question: str, within: SearchScope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
+    query = lexical.build_query(question, within.source_ids)
+    chunk_ids = lexical.search(query, within, k, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
+    scores = lexical.score(query, chunk_ids)
+    return [(chunk_id, scores[chunk_id].score) for chunk_id in chunk_ids]
 
 
 def bm25(question: str, texts: dict[uuid.UUID, str]) -> dict[uuid.UUID, float]:
-    """In plain Python; only what has a word of the question."""
-    stemmed = {key: [stem for word in text.split() if (stem := STEMS[word])] for key, text in texts.items()}
-    holding = Counter(stem for found in stemmed.values() for stem in set(found))
+    """The formula in plain Python: the scores of texts that contain a term of the question."""
+    stems = {key: [stem for word in text.split() if (stem := STEMS[word])] for key, text in texts.items()}
+    document_frequency = Counter(stem for text_stems in stems.values() for stem in set(text_stems))
     scores: dict[uuid.UUID, float] = {}
-    for stem in [STEMS[word] for word in question.split() if STEMS[word] in holding]:
-        rarity = math.log(1 + (len(texts) - holding[stem] + 0.5) / (holding[stem] + 0.5))
-        for key, found in stemmed.items():
-            if often := found.count(stem):
-                around = K1 * (1 - B + B * len(found) / USUAL_LENGTH)
-                scores[key] = scores.get(key, 0.0) + rarity * often * (K1 + 1) / (often + around)
+    for stem in [STEMS[word] for word in question.split() if STEMS[word] in document_frequency]:
+        idf = math.log(1 + (len(texts) - document_frequency[stem] + 0.5) / (document_frequency[stem] + 0.5))
+        for key, text_stems in stems.items():
+            if frequency := text_stems.count(stem):
+                length_norm = K1 * (1 - B + B * len(text_stems) / AVERAGE_LENGTH)
+                scores[key] = scores.get(key, 0.0) + idf * frequency * (K1 + 1) / (frequency + length_norm)
     return scores
 
 
 def check_statistics() -> None:
+    """Assert that the statistics count exactly the stored terms."""
     counted = Counter({(row.source_id, row.term): row.chunks for row in SourceTerm.objects.all()})
     rows = list(ChunkTerms.objects.all())
     assert counted == Counter((row.source_id, term) for row in rows for term in row.terms)
@@ -87,202 +91,205 @@ def check_statistics() -> None:
     assert {row.chunk_id for row in rows} == set(Chunk.objects.values_list("pk", flat=True))
 
 
-@pytest.mark.parametrize("exact_limit", [20_000, 0], ids=["one by one", "by index"])
+@pytest.mark.parametrize("exact_limit", [20_000, 0], ids=["exact", "by index"])
 @pytest.mark.parametrize("seed", range(3))
-def test_scores_and_statistics_are_those_of_the_formula_whatever_was_written_and_removed(
+def test_scores_and_statistics_are_correct_after_random_changes(
     world: World, settings: Any, seed: int, exact_limit: int
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = exact_limit
-    chance = random.Random(seed)
+    generator = random.Random(seed)
     sources = [world.source(name) for name in ("one", "two", "other")]
     documents: list[Document] = []
     for _ in range(25):
-        some = [" ".join(chance.choices(list(STEMS), k=chance.randint(1, 30))) for _ in range(chance.randint(1, 4))]
-        action = chance.choice(["write", "write", "change", "remove"]) if documents else "write"
+        new_texts = [
+            " ".join(generator.choices(list(STEMS), k=generator.randint(1, 30))) for _ in range(generator.randint(1, 4))
+        ]
+        action = generator.choice(["write", "write", "change", "remove"]) if documents else "write"
         if action == "write":
-            documents.append(written(chance.choice(sources), some, lang=chance.choice(["en", ""])))
-        elif action == "change":  # some chunks stay, some go, some are new
-            document = chance.choice(documents)
-            gone = Chunk.objects.filter(document=document, position__gte=chance.randint(0, 3))
-            gone._raw_delete(using=connection.alias)
-            add(document, some)
+            documents.append(write_document(generator.choice(sources), new_texts, lang=generator.choice(["en", ""])))
+        elif action == "change":  # some chunks remain, some are deleted, some are new
+            document = generator.choice(documents)
+            removed = Chunk.objects.filter(document=document, position__gte=generator.randint(0, 3))
+            removed._raw_delete(using=connection.alias)
+            add_chunks(document, new_texts)
         else:
-            document = documents.pop(chance.randrange(len(documents)))
+            document = documents.pop(generator.randrange(len(documents)))
             terms.delete(list(Chunk.objects.filter(document=document).values_list("pk", flat=True)))
             document.delete()
         check_statistics()
     texts = dict(Chunk.objects.filter(source__in=sources[:2]).values_list("pk", "text"))
     for _ in range(10):
-        question = " ".join(chance.choices(list(STEMS), k=chance.randint(1, 5)))
+        question = " ".join(generator.choices(list(STEMS), k=generator.randint(1, 5)))
         expected = bm25(question, texts)
-        found = searched(question, scope(*sources[:2]))
-        assert dict(found) == pytest.approx(expected, rel=1e-5)
-        assert [key for key, _ in found] == sorted(dict(found), key=lambda key: (-round(dict(found)[key], 5), key))
+        results = search(question, scope(*sources[:2]))
+        scores = dict(results)
+        assert scores == pytest.approx(expected, rel=1e-5)
+        assert [key for key, _ in results] == sorted(scores, key=lambda key: (-round(scores[key], 5), key))
 
 
-def test_a_word_in_another_source_changes_nothing(world: World) -> None:
-    """Neither what is found, nor a score, nor a coverage: rarity is looked up in the sources of the scope alone."""
-    mine, secret = world.source("mine"), world.source("secret")
-    written(mine, ["zebra runs", "lion", "running lion worda", "wordb"])
+def test_other_sources_do_not_influence_a_search(world: World) -> None:
+    """Neither results, nor scores, nor coverage: document frequencies are those of the sources in scope."""
+    visible, secret = world.source("visible"), world.source("secret")
+    write_document(visible, ["zebra runs", "lion", "running lion worda", "wordb"])
     question = "zebra running lion wordc"
 
-    def answer() -> tuple[Any, ...]:
-        wanted = lexical.build_query(question, [mine.pk])
+    def query_and_results() -> tuple[Any, ...]:
+        query = lexical.build_query(question, [visible.pk])
         return (
-            wanted,
-            lexical.search(wanted, scope(mine), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS),
-            lexical.score(wanted, list(everything)),
+            query,
+            lexical.search(query, scope(visible), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS),
+            lexical.score(query, list(visible_ids)),
         )
 
-    everything = Chunk.objects.filter(source=mine).order_by("pk").values_list("pk", flat=True)
-    before = answer()
-    written(secret, ["zebra zebra", "wordc", "lion wordc"] * 5, lang="de")
-    assert answer() == before
+    visible_ids = Chunk.objects.filter(source=visible).order_by("pk").values_list("pk", flat=True)
+    before = query_and_results()
+    write_document(secret, ["zebra zebra", "wordc", "lion wordc"] * 5, lang="de")
+    assert query_and_results() == before
     assert not set(
         lexical.search(
-            lexical.build_query(question, [mine.pk, secret.pk]),
-            scope(mine),
+            lexical.build_query(question, [visible.pk, secret.pk]),
+            scope(visible),
             10,
             exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS,
         )
-    ) - set(everything)
+    ) - set(visible_ids)
 
 
-def test_nobody_waits_while_words_are_stemmed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A very long document keeps the source's other writers waiting for no longer than its words are counted."""
-    held: list[int] = []
+def test_no_lock_is_held_while_texts_are_stemmed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stemming a long document does not block the source's other writers; updating its statistics does, shortly."""
+    lock_counts: list[int] = []
 
     def terms_of_texts(texts: Sequence[str], configs: Sequence[str]) -> list[list[int]]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
-            held.append(cursor.fetchone()[0])
+            lock_counts.append(cursor.fetchone()[0])
         return type(stemmer).terms(stemmer, texts, configs)
 
     monkeypatch.setattr(stemmer, "terms", terms_of_texts)
-    written(world.source(), ["zebra runs", "lion"])
-    assert held[0] == 0
+    write_document(world.source(), ["zebra runs", "lion"])
+    assert lock_counts[0] == 0
     check_statistics()
 
 
-def test_what_was_removed_leaves_no_trace_in_the_statistics(world: World) -> None:
-    document = written(world.source(), ["zebra", "lion"])
+def test_deleted_chunks_leave_no_statistics(world: World) -> None:
+    document = write_document(world.source(), ["zebra", "lion"])
     terms.delete(list(Chunk.objects.values_list("pk", flat=True)))
     assert not ChunkTerms.objects.exists()
     assert not SourceTerm.objects.exists()
     assert lexical.build_query("zebra", [document.source_id]).chunk_count == 0
-    assert searched("zebra", scope(document.source)) == []
+    assert search("zebra", scope(document.source)) == []
 
 
 @pytest.mark.parametrize("max_tagged", [0, 2_000])
-def test_every_filter_holds(world: World, monkeypatch: pytest.MonkeyPatch, max_tagged: int) -> None:
+def test_every_filter_restricts_the_search(world: World, monkeypatch: pytest.MonkeyPatch, max_tagged: int) -> None:
     monkeypatch.setattr(filter_sql, "_MAX_TAGGED_DOCUMENTS", max_tagged)
     source = world.source()
-    written(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
-    other = written(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")
+    write_document(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
+    other = write_document(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")
     (chunk_id,) = Chunk.objects.filter(document=other).values_list("pk", flat=True)
     for conditions in ({"langs": ("de",)}, {"tags": ("c", "x")}, {"content_types": ("text/html",)}):
-        assert [key for key, _ in searched("zebra", scope(source, **conditions))] == [chunk_id]
+        assert [key for key, _ in search("zebra", scope(source, **conditions))] == [chunk_id]
     for nothing in ({"source_types": ("faq",)}, {"langs": ("fr",)}, {"langs": ("de",), "tags": ("a",)}):
-        assert searched("zebra", scope(source, **nothing)) == []
+        assert search("zebra", scope(source, **nothing)) == []
 
 
-def test_another_language_is_stemmed_anew(world: World) -> None:
-    """Of a document whose content did not change: its chunks keep their rows."""
-    document = written(world.source(), ["Die Häuser am Fluss", "Ein Haus"], lang="")
-    assert len(searched("Haus", scope(document.source))) == 1
+def test_a_changed_language_is_stemmed_again(world: World) -> None:
+    """The content has not changed, so the chunks keep their rows."""
+    document = write_document(world.source(), ["Die Häuser am Fluss", "Ein Haus"], lang="")
+    assert len(search("Haus", scope(document.source))) == 1
     Document.objects.filter(pk=document.pk).update(lang="de")
-    follow(document)
+    terms.sync([document.pk])
     check_statistics()
-    assert len(searched("Haus", scope(document.source))) == 2
-    assert len(searched("house and Häusern", scope(document.source))) == 2
+    assert len(search("Haus", scope(document.source))) == 2
+    assert len(search("house and Häusern", scope(document.source))) == 2
 
 
-def test_a_question_finds_texts_of_every_language_in_its_scope(world: World) -> None:
+def test_a_query_finds_texts_of_every_language_in_its_scope(world: World) -> None:
     source = world.source()
-    written(source, ["He was running there."], lang="en")
-    written(source, ["Das Running ist ein Sport."], lang="de")
-    wanted = lexical.build_query("running", [source.pk])
-    assert len(lexical.search(wanted, scope(source), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)) == 2
-    assert [(word.chunk_count, word.terms) for word in wanted.words] == [
+    write_document(source, ["He was running there."], lang="en")
+    write_document(source, ["Das Running ist ein Sport."], lang="de")
+    query = lexical.build_query("running", [source.pk])
+    assert len(lexical.search(query, scope(source), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)) == 2
+    assert [(word.chunk_count, word.terms) for word in query.words] == [
         (2, frozenset({hash_stem("run"), hash_stem("running")}))
     ]
 
 
-def test_identifiers_are_found_whole_and_by_their_parts(world: World) -> None:
+def test_identifiers_are_found_by_name_and_by_part(world: World) -> None:
     source = world.source()
-    written(source, ["def parse_http_header(): ...", "new HTTPServerError2()", "std::io::Error", "a.b.config"])
+    write_document(source, ["def parse_http_header(): ...", "new HTTPServerError2()", "std::io::Error", "a.b.config"])
     assert split_words("getUserName HTTPServer2 snake_case_id") == [
         "getusername", "get", "user", "name", "httpserver2", "http", "server", "2", "snake_case_id", "snake", "case",
         "id",
     ]  # fmt: skip
     for question, count in (("header", 1), ("parse_http_header", 2), ("server error", 2), ("io", 1), ("config", 1)):
-        assert len(searched(question, scope(source))) == count, question
-    best, *_ = searched("parse_http_header", scope(source))
+        assert len(search(question, scope(source))) == count, question
+    best, *_ = search("parse_http_header", scope(source))
     assert best[0] == Chunk.objects.get(text__startswith="def").pk
 
 
-def test_coverage_is_the_share_of_the_words_by_their_rarity(world: World) -> None:
+def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World) -> None:
     source = world.source()
-    written(source, ["zebra lion", "lion", "lion worda"])
+    write_document(source, ["zebra lion", "lion", "lion worda"])
     whole, part, _ = Chunk.objects.order_by("position").values_list("pk", flat=True)
-    wanted = lexical.build_query("the zebras, lions", [source.pk])
+    query = lexical.build_query("the zebras, lions", [source.pk])
     zebra, lion = math.log(1 + 2.5 / 1.5), math.log(1 + 0.5 / 3.5)
-    matches = lexical.score(wanted, [whole, part])
-    assert matches[whole].coverage == pytest.approx(1.0)
-    assert matches[part].coverage == pytest.approx(lion / (zebra + lion))
+    scores = lexical.score(query, [whole, part])
+    assert scores[whole].coverage == pytest.approx(1.0)
+    assert scores[part].coverage == pytest.approx(lion / (zebra + lion))
     assert lexical.score(lexical.build_query("the", [source.pk]), [whole])[whole] == lexical.LexicalScore(0.0, 0.0)
 
 
-def test_the_commonest_words_find_no_candidates_where_there_are_rarer_ones(
+def test_common_terms_find_no_candidates_if_there_are_rarer_ones(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
     monkeypatch.setattr(lexical, "_MAX_LOOKED_UP_CHUNKS", 4)
     source = world.source()
-    written(source, ["lion worda"] * 5 + ["lion zebra", "zebra"])
+    write_document(source, ["lion worda"] * 5 + ["lion zebra", "zebra"])
     texts = dict(Chunk.objects.values_list("pk", "text"))
-    assert [texts[key] for key, _ in searched("zebra lion", scope(source))] == ["lion zebra", "zebra"]
-    assert len(searched("lion", scope(source))) == 6
+    assert [texts[key] for key, _ in search("zebra lion", scope(source))] == ["lion zebra", "zebra"]
+    assert len(search("lion", scope(source))) == 6
 
 
-def test_hostile_texts_have_terms(world: World) -> None:
-    """Longer than any word, more different words than a vector holds, and no word at all."""
+def test_hostile_texts_are_indexed(world: World) -> None:
+    """A very long word, more distinct words than a tsvector can hold, and texts without words."""
     source = world.source()
     many = " ".join(f"w{number}" for number in range(8_000))
-    written(source, ["x" * 100_000, many, "… !!", "", "ﬁne naïve 東京 Straße"])
+    write_document(source, ["x" * 100_000, many, "… !!", "", "ﬁne naïve 東京 Straße"])
     check_statistics()
     for question, count in (("x" * 100_000, 1), ("w7999", 1), ("fine", 1), ("…", 0), ("Straße", 1)):
-        assert len(searched(question, scope(source))) == count, question[:10]
+        assert len(search(question, scope(source))) == count, question[:10]
 
 
-def test_a_filter_that_leaves_none_of_the_rarest_words_leaves_the_others(
+def test_a_filter_that_excludes_the_rarest_term_does_not_exclude_others(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
     monkeypatch.setattr(lexical, "_MAX_LOOKED_UP_CHUNKS", 1)
     source = world.source()
-    written(source, ["zebra"], tags=["others"])
-    written(source, ["lion", "lion again"], tags=["mine"])
-    assert len(searched("zebra lion", scope(source, tags=("mine",)))) == 2
+    write_document(source, ["zebra"], tags=["others"])
+    write_document(source, ["lion", "lion again"], tags=["wanted"])
+    assert len(search("zebra lion", scope(source, tags=("wanted",)))) == 2
 
 
-def test_a_new_title_is_found_and_the_old_one_no_more(world: World) -> None:
+def test_a_new_title_replaces_the_old_one(world: World) -> None:
     source = world.source()
     for title in ("Alpha", "Omega"):
         assert ingest_text(source, "a", "Zebras have stripes.", title=title).status in ("created", "unchanged")
         check_statistics()
-    assert [len(searched(word, scope(source))) for word in ("alpha", "omega", "zebras")] == [0, 1, 1]
+    assert [len(search(word, scope(source))) for word in ("alpha", "omega", "zebras")] == [0, 1, 1]
 
 
-def test_a_language_that_this_postgresql_does_not_know_is_left_as_it_is(world: World) -> None:
+def test_an_unknown_language_is_not_stemmed(world: World) -> None:
     source = world.source()
-    written(source, ["zebra runs"], lang="eo")
+    write_document(source, ["zebra runs"], lang="eo")
     assert stemmer.terms_of_words(["runs"], "klingon") == {"runs": hash_stem("runs")}
-    assert len(searched("zebra", scope(source))) == 1
+    assert len(search("zebra", scope(source))) == 1
 
 
 def test_scripts_without_spaces_are_found(world: World) -> None:
     source = world.source()
-    written(source, ["東京の天気は晴れです。", "大阪の食べ物"], lang="ja")
-    ((_, score),) = searched("東京", scope(source))
+    write_document(source, ["東京の天気は晴れです。", "大阪の食べ物"], lang="ja")
+    ((_, score),) = search("東京", scope(source))
     assert score > 0

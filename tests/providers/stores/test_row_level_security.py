@@ -1,4 +1,4 @@
-"""Row-level security of searches in PostgreSQL: what it hides is not found, whatever the query was built with."""
+"""Row-level security of searches in PostgreSQL: searches do not find hidden rows, whatever scope the query has."""
 
 import pytest
 

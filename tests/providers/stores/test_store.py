@@ -1,4 +1,4 @@
-"""Search in the store: full and correct results whatever the scope, exact and approximate."""
+"""Vector search in PostgreSQL: complete and correct results for every scope, exact and approximate."""
 
 import uuid
 
@@ -47,23 +47,21 @@ def search(store: PgVectorStore, vector: Vectors, scope: SearchScope, limit: int
 
 
 @pytest.mark.parametrize("exact_limit", [20_000, 0], ids=["exact", "approximate"])
-def test_a_scope_of_a_thousandth_gets_a_full_and_correct_result(
-    world: World, vectors: Vectors, exact_limit: int
-) -> None:
-    """Also when the index is asked, whose nearest neighbours all lie outside the scope."""
+def test_a_small_scope_gets_a_complete_and_correct_result(world: World, vectors: Vectors, exact_limit: int) -> None:
+    """Also with the index, although the nearest neighbours all lie outside the scope."""
     small = 3
-    mine, ids = fill(world, "mine", vectors[:small])
-    everyone, all_ids = fill(world, "everyone", vectors[small:])
-    model_id = world.home.sources.get(slug="mine").embedding_model_id
+    small_source, small_ids = fill(world, "small", vectors[:small])
+    large_source, large_ids = fill(world, "large", vectors[small:])
+    model_id = world.home.sources.get(slug="small").embedding_model_id
     store = PgVectorStore(exact_limit=exact_limit)
     question = vectors[100]
-    for scope_ids, chunk_ids, chosen, k in (
-        ((mine,), ids, vectors[:small], small),
-        ((mine, everyone), ids + all_ids, vectors, 20),
+    for scope_ids, chunk_ids, scope_vectors, k in (
+        ((small_source,), small_ids, vectors[:small], small),
+        ((small_source, large_source), small_ids + large_ids, vectors, 20),
     ):
         scope = SearchScope(source_ids=scope_ids, model_id=model_id)
         hits = search(store, question, scope, k)
-        similarity = chosen.astype(np.float16).astype(np.float32) @ question
+        similarity = scope_vectors.astype(np.float16).astype(np.float32) @ question
         best = np.argsort(-similarity)[:k]
         assert len(hits) == k
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -72,8 +70,8 @@ def test_a_scope_of_a_thousandth_gets_a_full_and_correct_result(
         assert correct >= (k if exact_limit else 0.9 * k)
 
 
-def test_asking_for_more_than_there_is(world: World, vectors: Vectors) -> None:
-    source_id, ids = fill(world, "mine", vectors[:5])
+def test_a_limit_above_the_number_of_chunks(world: World, vectors: Vectors) -> None:
+    source_id, ids = fill(world, "library", vectors[:5])
     model_id = world.home.sources.get().embedding_model_id
     for exact_limit in (0, 100):
         store = PgVectorStore(exact_limit=exact_limit)
@@ -83,7 +81,7 @@ def test_asking_for_more_than_there_is(world: World, vectors: Vectors) -> None:
 
 
 @pytest.mark.parametrize("max_tagged", [0, 2_000])
-def test_filters_narrow_in_both_forms(
+def test_filters_restrict_exact_and_approximate_search(
     world: World, vectors: Vectors, monkeypatch: pytest.MonkeyPatch, max_tagged: int
 ) -> None:
     monkeypatch.setattr(filter_sql, "_MAX_TAGGED_DOCUMENTS", max_tagged)
@@ -106,8 +104,8 @@ def test_filters_narrow_in_both_forms(
         )
 
 
-def test_equal_scores_come_in_the_same_order_every_time(world: World, vectors: Vectors) -> None:
-    source_id, _ = fill(world, "mine", np.repeat(vectors[:1], 40, axis=0))
+def test_equal_scores_are_ordered_by_id(world: World, vectors: Vectors) -> None:
+    source_id, _ = fill(world, "library", np.repeat(vectors[:1], 40, axis=0))
     model_id = world.home.sources.get().embedding_model_id
     store = PgVectorStore(exact_limit=1000)
     first = search(store, vectors[0], SearchScope((source_id,), model_id), 10)
