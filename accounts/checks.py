@@ -2,7 +2,6 @@
 
 import difflib
 import os
-from typing import Any
 
 from django.conf import settings
 from django.core import checks
@@ -14,7 +13,7 @@ _MIN_DISTINCT_CHARACTERS = 8
 
 
 @register(Tags.security, deploy=True)
-def check_secret_strength(**_: Any) -> list[CheckMessage]:
+def check_secret_strength(**_: object) -> list[CheckMessage]:
     """Fail `check --deploy` if a secret key is short or has few distinct characters."""
     keys = {"SECRET_KEY": [settings.SECRET_KEY], "RAG_JWT_SIGNING_KEY": [settings.SIMPLE_JWT["SIGNING_KEY"]]}
     keys["RAG_JWT_OLD_SIGNING_KEYS"] = settings.RAG_JWT_OLD_SIGNING_KEYS
@@ -30,7 +29,7 @@ def check_secret_strength(**_: Any) -> list[CheckMessage]:
 
 
 @register()
-def check_unknown_variables(**_: Any) -> list[CheckMessage]:
+def check_unknown_variables(**_: object) -> list[CheckMessage]:
     """Warn about environment variables with this project's prefix that no setting reads."""
     variables = [
         name for name in sorted(os.environ) if name.startswith(("RAG_", "RAGSITE_")) and name != "RAGSITE_DATA"

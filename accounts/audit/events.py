@@ -8,7 +8,8 @@ documents and questions are never recorded.
 import datetime
 import hashlib
 import uuid
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 from django.conf import settings
 from django.db import models, transaction
@@ -44,7 +45,7 @@ class NamedRow(Protocol):
     """A row with a name, such as an organisation."""
 
     @property
-    def pk(self) -> Any: ...
+    def pk(self) -> uuid.UUID: ...
 
     @property
     def name(self) -> str: ...
@@ -54,7 +55,7 @@ class Person(Protocol):
     """A user account."""
 
     @property
-    def pk(self) -> Any: ...
+    def pk(self) -> uuid.UUID: ...
 
     @property
     def email(self) -> str: ...
@@ -123,8 +124,8 @@ def record(
     subject: Person | None = None,
     subject_email: str = "",
     actor: Person | None = None,
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
+    before: Mapping[str, object] | None = None,
+    after: Mapping[str, object] | None = None,
 ) -> None:
     """Add an event in the current transaction, so that it is rolled back together with the change.
 

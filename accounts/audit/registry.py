@@ -49,16 +49,16 @@ def record_sign_out(user: User | None, method: str) -> None:
     )
 
 
-def _on_login(user: User, request: Any = None, **_: Any) -> None:
+def _on_login(user: User, request: Any = None, **_: object) -> None:
     record_sign_in(user, "token" if isinstance(request, Request) else "session")
 
 
-def _on_logout(user: User | None, **_: Any) -> None:
+def _on_logout(user: User | None, **_: object) -> None:
     if user:
         record_sign_out(user, "session")
 
 
-def _on_login_failed(credentials: dict[str, Any], **_: Any) -> None:
+def _on_login_failed(credentials: dict[str, Any], **_: object) -> None:
     """Record a failed sign-in with the address as typed, because it shows which accounts somebody tries."""
     typed = str(credentials.get("email") or credentials.get("username") or "").replace("\0", "")
     email = User.objects.normalize_email(typed)[:_MAX_EMAIL_LENGTH]
@@ -72,12 +72,12 @@ def _on_login_failed(credentials: dict[str, Any], **_: Any) -> None:
     )
 
 
-def _delete_tokens(instance: User, **_: Any) -> None:
+def _delete_tokens(instance: User, **_: object) -> None:
     """Delete the refresh tokens of a deleted user, because they contain the user's id."""
     OutstandingToken.objects.filter(user=instance).delete()
 
 
-def _anonymize(instance: User, **_: Any) -> None:
+def _anonymize(instance: User, **_: object) -> None:
     """Replace the address in the audit trail and in the admin's own history."""
     events.anonymize(instance.pk)
     entries = LogEntry.objects.filter(

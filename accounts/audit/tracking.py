@@ -55,7 +55,7 @@ class TrackedModel(Generic[Row]):
         tracked = {*self.fields, *self.redacted, *self.end_actions}
         return names is None or any(name in tracked or name.removesuffix("_id") in tracked for name in names)
 
-    def values(self, row: Row) -> dict[str, Any]:
+    def values(self, row: Row) -> dict[str, object]:
         """The recorded fields of a row, as JSON values."""
         return {name: to_json(getattr(row, name)) for name in self.fields}
 
@@ -170,16 +170,16 @@ def to_json(value: Any) -> Any:
     return [to_json(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(values: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def _remember_old_row(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: Any) -> None:
+def _remember_old_row(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: object) -> None:
     if not instance._state.adding and _tracked[sender].has_tracked_field(update_fields):
         instance._old_row = sender._base_manager.filter(pk=instance.pk).first()
 
 
-def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: Any) -> None:
+def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: object) -> None:
     tracked = _tracked[sender]
     if created:
         tracked.record(AuditAction.CREATED, instance, after=_without_empty(tracked.values(instance)))
@@ -187,14 +187,14 @@ def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: 
         tracked.record_change(instance.__dict__.pop("_old_row"), instance)
 
 
-def _record_deletion(sender: type[models.Model], instance: Any, **_: Any) -> None:
+def _record_deletion(sender: type[models.Model], instance: Any, **_: object) -> None:
     tracked = _tracked[sender]
     if not tracked.is_already_recorded(instance):
         tracked.record(AuditAction.DELETED, instance, before=_without_empty(tracked.values(instance)))
 
 
 def _record_many_to_many(
-    sender: type[models.Model], instance: Any, action: str, reverse: bool, pk_set: set[Any] | None, **_: Any
+    sender: type[models.Model], instance: Any, action: str, reverse: bool, pk_set: set[Any] | None, **_: object
 ) -> None:
     """Record a change of a many-to-many field.
 

@@ -106,7 +106,7 @@ class Site(AdminSite):
         messages.error(request, second_factor.WRONG_CODE)
         return []
 
-    def _page(self, request: HttpRequest, user: User, codes: list[str]) -> dict[str, Any]:
+    def _page(self, request: HttpRequest, user: User, codes: list[str]) -> dict[str, object]:
         has_one = second_factor.has_second_factor(user)
         context = {
             **self.each_context(request),

@@ -46,7 +46,7 @@ class OrganizationFilter(admin.SimpleListFilter):
 
     title, parameter_name = "organisation", "organization"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         rows = organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:200]
         return [(str(row.pk), str(row)) for row in rows]
 
@@ -87,7 +87,7 @@ class AuditEventAdmin(ScopedAdmin):
             or organizations_with_permission(request, Permission.MEMBERS_MANAGE).exists()
         )
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Also accept the lookups of the organisation filter and of the date hierarchy."""
         return lookup in (OrganizationFilter.parameter_name, *_DAYS) or super().lookup_allowed(lookup, value, request)
 

@@ -32,11 +32,11 @@ def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
 class PeopleAdmin(ScopedAdmin):
     """Base of pages whose rows belong to an organisation: only organisations that the user manages are offered."""
 
-    def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
-        queryset: QuerySet[Any] = self.model._default_manager.all()
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
+        queryset: QuerySet[Model] = self.model._default_manager.all()
         return queryset.filter(organization__in=manageable_organizations(request))
 
-    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         organizations = manageable_organizations(request)
         if model is Organization:
             return organizations

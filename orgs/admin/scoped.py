@@ -43,7 +43,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     Django's model permissions have no effect, because rights follow from roles in organisations.
     """
 
-    def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         """The rows that the user of this request may see and change."""
         raise NotImplementedError
 
@@ -51,7 +51,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         """Whether the user of this request may open the page."""
         raise NotImplementedError
 
-    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         """The rows of `model` that forms and filters of this page offer; None for all rows."""
         return None
 
@@ -64,7 +64,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         related = {field.name for field in self.model._meta.get_fields() if field.is_relation}
         return [(name, ScopedRelatedFilter) if name in related else name for name in super().get_list_filter(request)]
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Accept only the filters of the page: any other one in the URL could reveal fields that the page hides."""
         names = {entry[0] if isinstance(entry, tuple) else entry for entry in self.get_list_filter(request)}
         field, _, how = lookup.partition("__")

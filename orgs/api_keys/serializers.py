@@ -2,7 +2,7 @@
 
 import ipaddress
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -20,7 +20,7 @@ from .service import IssuedKey
 class FutureTime(fields.Timestamp):
     """A time in the future."""
 
-    def to_internal_value(self, value: Any) -> datetime:
+    def to_internal_value(self, value: object) -> datetime:
         moment: datetime = super().to_internal_value(value)
         if moment <= timezone.now():
             raise ValidationError(f"{self.label_in_messages} must be in the future")
@@ -30,7 +30,7 @@ class FutureTime(fields.Timestamp):
 class Network(fields.Text):
     """A network in CIDR notation, or a single address."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         try:
             return str(ipaddress.ip_network(super().to_internal_value(data)))
         except ValueError:
@@ -38,7 +38,7 @@ class Network(fields.Text):
             raise ValidationError(wrong) from None
 
 
-class KeyIn(serializers.Serializer[Any]):
+class KeyIn(serializers.Serializer[None]):
     """A new API key."""
 
     name = fields.Text("name", max_length=100)
@@ -65,7 +65,7 @@ class KeyIn(serializers.Serializer[Any]):
     )
 
 
-class KeyRotationIn(serializers.Serializer[Any]):
+class KeyRotationIn(serializers.Serializer[None]):
     """Options of the rotation of an API key."""
 
     overlap_hours = fields.Integer(

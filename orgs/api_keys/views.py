@@ -24,7 +24,7 @@ from . import service
 from .serializers import KeyIn, KeyRotationIn, KeysOut, NewKeyOut, key_out, new_key_out
 from .service import IssuedKey
 
-_NEW_KEY: dict[str, Any] = {
+_NEW_KEY: dict[str, object] = {
     "id": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
     "key": "rk_ab12cd34…",
     "name": "n8n",

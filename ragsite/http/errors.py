@@ -37,7 +37,7 @@ NO_DATABASE = "The database does not answer. Try again in a moment."
 _MAX_ERRORS = 20
 
 
-def error_body(title: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
+def error_body(title: str, message: str, details: dict[str, object] | None = None) -> dict[str, object]:
     """Build the body of an error response: `{"error", "message", "details"}`."""
     return {"error": title, "message": message, "details": details or {}}
 
@@ -77,7 +77,7 @@ class Unavailable(exceptions.APIException):
     wait = 2
 
 
-def exception_handler(exception: Exception, context: dict[str, Any]) -> Response | None:
+def exception_handler(exception: Exception, context: dict[str, object]) -> Response | None:
     """Render an exception as the error envelope (DRF's EXCEPTION_HANDLER).
 
     Returns:

@@ -31,7 +31,7 @@ class Text(serializers.CharField):
         }
         super().__init__(**{"trim_whitespace": False, "error_messages": messages, **options})
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
         return str(super().to_internal_value(data))
@@ -49,7 +49,7 @@ class Choice(Text):
         self.choices = list(choices)
         super().__init__(name, **options)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         value = super().to_internal_value(data)
         if value not in self.choices:
             raise ValidationError(f"{self.label_in_messages} must be one of {', '.join(self.choices)}")
@@ -65,7 +65,7 @@ class Integer(serializers.IntegerField):
         names = ("invalid", "null", "min_value", "max_value", "max_string_length")
         super().__init__(error_messages=dict.fromkeys(names, wrong), **options)
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         if isinstance(data, float) and data.is_integer():
             data = int(data)
         if isinstance(data, bool) or not isinstance(data, int):
@@ -81,7 +81,7 @@ class Number(serializers.FloatField):
         names = ("invalid", "null", "min_value", "max_value", "max_string_length", "overflow")
         super().__init__(error_messages=dict.fromkeys(names, wrong), **options)
 
-    def to_internal_value(self, data: Any) -> float:
+    def to_internal_value(self, data: object) -> float:
         if isinstance(data, bool) or not isinstance(data, int | float):
             self.fail("invalid")
         return float(super().to_internal_value(data))
@@ -94,7 +94,7 @@ class Boolean(serializers.BooleanField):
         wrong = f"{name} must be true or false"
         super().__init__(error_messages={"invalid": wrong, "null": wrong}, **options)
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         if not isinstance(data, bool):
             self.fail("invalid", input=data)
         return data
@@ -106,7 +106,7 @@ class Id(serializers.UUIDField):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(error_messages=dict.fromkeys(("invalid", "null"), f"{name} must be a UUID"), **options)
 
-    def to_internal_value(self, data: Any) -> uuid.UUID:
+    def to_internal_value(self, data: object) -> uuid.UUID:
         if not isinstance(data, str):
             self.fail("invalid")
         value: uuid.UUID = super().to_internal_value(data)
@@ -123,7 +123,7 @@ class Timestamp(serializers.DateTimeField):
             error_messages=dict.fromkeys(("invalid", "null", "overflow", "date", "make_aware"), wrong), **options
         )
 
-    def to_internal_value(self, value: Any) -> Any:
+    def to_internal_value(self, value: object) -> Any:
         if not isinstance(value, str):
             self.fail("invalid", format="")
         return super().to_internal_value(value)
@@ -141,7 +141,7 @@ class BoundedList(serializers.ListField):
         messages: dict[str, Any] = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
         super().__init__(child=child, error_messages=messages, **options)
 
-    def to_internal_value(self, data: Any) -> list[Any]:
+    def to_internal_value(self, data: object) -> list[Any]:
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
         if not self.min_entries <= len(data) <= self.max_entries:

@@ -4,8 +4,6 @@ Version 0.1.0 replaced all earlier migrations with one schema and one security m
 earlier migration was applied can be neither migrated nor used.
 """
 
-from typing import Any
-
 from django.core.checks import CheckMessage, Error
 from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -31,7 +29,7 @@ class OutdatedDatabaseError(Exception):
 class DatabaseValidation(BaseDatabaseValidation):
     """The system check that `manage.py migrate` runs before it changes anything."""
 
-    def check(self, **_: Any) -> list[CheckMessage]:
+    def check(self, **_: object) -> list[CheckMessage]:
         return [Error(_MESSAGE, id="ragsite.E003")] if is_outdated(self.connection) else []
 
 

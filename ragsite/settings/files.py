@@ -1,7 +1,6 @@
 """Limits of uploads, and where files are stored."""
 
 from pathlib import Path
-from typing import Any
 
 from .env import DATA_DIR, env
 
@@ -22,13 +21,13 @@ RAG_STORAGE_S3_BUCKET = env.str("RAG_STORAGE_S3_BUCKET", default="")
 RAG_STORAGE_S3_ENDPOINT = env.str("RAG_STORAGE_S3_ENDPOINT", default="")
 
 
-def in_folder(folder: Path) -> dict[str, Any]:
+def in_folder(folder: Path) -> dict[str, object]:
     """Return the storage settings of a folder whose files only the owner may read."""
     options = {"location": str(folder), "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
     return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
 
 
-def in_bucket(bucket: str, *, endpoint: str = "") -> dict[str, Any]:
+def in_bucket(bucket: str, *, endpoint: str = "") -> dict[str, object]:
     """Return the storage settings of a bucket: one part of 8 MiB in memory at a time, no Amazon-specific checksums."""
     from boto3.s3.transfer import TransferConfig
     from botocore.config import Config
