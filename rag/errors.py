@@ -33,10 +33,10 @@ class RagError(Exception):
     code: str
     default_message = ""
 
-    def __init__(self, message: str = "", **data: Any) -> None:
+    def __init__(self, message: str = "", **data: object) -> None:
         self.message = message or self.default_message
         super().__init__(self.message)
-        self.data = data
+        self.data: dict[str, Any] = data
 
 
 class InvalidRequest(RagError):
@@ -48,7 +48,7 @@ class InvalidRequest(RagError):
 
     kind, code = ErrorKind.INVALID, "INVALID_REQUEST"
 
-    def __init__(self, message: str, *, field: str, **data: Any) -> None:
+    def __init__(self, message: str, *, field: str, **data: object) -> None:
         super().__init__(message, **data)
         self.field = field
 
@@ -191,7 +191,7 @@ class ProviderFailed(RagError):
         is_timeout: bool = False,
         retry_after: float | None = None,
         may_be_request_fault: bool = False,
-        **data: Any,
+        **data: object,
     ) -> None:
         super().__init__(message, **data)
         self.is_retryable = is_retryable

@@ -13,7 +13,7 @@ from ragsite.celery import app
 logger = structlog.get_logger(__name__)
 
 
-def send(task: str, *arguments: Any, expires: float | None = None) -> None:
+def send(task: str, *arguments: object, expires: float | None = None) -> None:
     """Send a task on commit. If the broker is down nothing is lost: the sweep finds the rows and sends again.
 
     Args:
@@ -24,12 +24,12 @@ def send(task: str, *arguments: Any, expires: float | None = None) -> None:
     transaction.on_commit(functools.partial(_publish, task, arguments, expires))
 
 
-def send_all(task: str, arguments: Sequence[Sequence[Any]]) -> None:
+def send_all(task: str, arguments: Sequence[Sequence[object]]) -> None:
     """Send a task on commit once for each tuple of arguments. If the broker is down, only the first one is tried."""
     transaction.on_commit(lambda: all(_publish(task, task_arguments, None) for task_arguments in arguments))
 
 
-def _publish(task: str, arguments: Sequence[Any], expires: float | None) -> bool:
+def _publish(task: str, arguments: Sequence[object], expires: float | None) -> bool:
     try:
         app.send_task(task, args=arguments, expires=expires)
     except OperationalError as error:

@@ -1,7 +1,5 @@
 """The two paths that two contracts define (docs/contracts/README.md)."""
 
-from typing import Any
-
 from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
@@ -30,7 +28,7 @@ class Ingest(SharedPathViewSet, IngestionJobs):
     def get_exception_handler(self) -> ErrorHandler:
         return IngestionJobs.error_handler if self.action == "list" else super().get_exception_handler()
 
-    def select_adapter(self, body: Any) -> type[CreateViewSet]:
+    def select_adapter(self, body: object) -> type[CreateViewSet]:
         if isinstance(body, QueryDict):  # a form
             return IngestionJobs
         if isinstance(body, dict) and "documents" in body:
@@ -49,7 +47,7 @@ class Search(SharedPathViewSet):
     rate_limit = QUERIES
     scopes = {"POST": Scope.QUERY}
 
-    def select_adapter(self, body: Any) -> type[CreateViewSet]:
+    def select_adapter(self, body: object) -> type[CreateViewSet]:
         if isinstance(body, dict) and "query_text" in body:
             if "query" in body:
                 raise ValidationError({"query_text": "send either query or query_text, not both"})

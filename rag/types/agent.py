@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from .search import Passage
 
@@ -22,9 +21,9 @@ class AgentTool:
 
     name: str
     description: str
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any]
-    call: Callable[[dict[str, Any]], dict[str, Any]]
+    input_schema: Mapping[str, object]
+    output_schema: Mapping[str, object]
+    call: Callable[[Mapping[str, object]], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import datetime
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Submission:
     source_type: str = ""
     tags: tuple[str, ...] = ()
     date: datetime.datetime | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
     content_hash: str = ""
     original_id: uuid.UUID | None = None
     parse_error: str = ""

@@ -5,7 +5,7 @@ import enum
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 # Bounded, because a question is embedded while the client waits.
 MAX_QUESTION_CHARACTERS = 2_000
@@ -19,7 +19,7 @@ class FilterCondition:
 
     field: str
     lookup: Literal["overlap", "in", "gte", "lte"]
-    value: Any
+    value: list[str] | datetime.datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Passage:
     source_type: str
     lang: str
     tags: tuple[str, ...]
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
     date: datetime.datetime | None
     first_page: int | None = None
     last_page: int | None = None
@@ -168,7 +168,7 @@ class Passage:
     standout_score: float | None = None
 
     @property
-    def metadata_with_pages(self) -> dict[str, Any]:
+    def metadata_with_pages(self) -> dict[str, object]:
         """The document's metadata; for formats with pages also `page` and `lastPage` of this passage."""
         pages = {"page": self.first_page, "lastPage": self.last_page} if self.first_page else {}
         return {**pages, **self.metadata}

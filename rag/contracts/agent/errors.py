@@ -1,7 +1,5 @@
 """The agent contract's errors: `{"error": {"type", "message", "details", "timestamp"}}` ("Standard Error Format")."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework.response import Response
 
@@ -40,7 +38,9 @@ _TYPES_BY_STATUS = {
 }
 
 
-def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+def format_error(
+    status: int, message: str, details: dict[str, object], error: RagError | None = None
+) -> dict[str, object]:
     error_type = next((name for error_class, name in _TYPES_BY_CLASS if isinstance(error, error_class)), None)
     return {
         "error": {
@@ -52,7 +52,7 @@ def format_error(status: int, message: str, details: dict[str, Any], error: RagE
     }
 
 
-def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:
     return render_error(exception, context, format_error, _status)
 
 

@@ -1,13 +1,11 @@
 """Bodies for the OpenAPI schema's examples: the contract's own."""
 
-from typing import Any
-
-REQUEST: dict[str, Any] = {
+REQUEST: dict[str, object] = {
     "query": "What are the main differences between ROS and ROS2?",
     "top_k": 3,
     "min_score": 0.5,
 }
-RESPONSE: dict[str, Any] = {
+RESPONSE: dict[str, object] = {
     "answer": "ROS2 was designed to address several limitations of ROS1 including improved security, better real-time "
     "support, and multi-platform compatibility...",
     "confidence_score": 0.85,
@@ -25,7 +23,7 @@ RESPONSE: dict[str, Any] = {
         }
     ],
 }
-HEALTHY: dict[str, Any] = {
+HEALTHY: dict[str, object] = {
     "status": "healthy",
     "openai_connected": False,
     "qdrant_connected": True,

@@ -15,7 +15,7 @@ MIN_QUERY_CHARACTERS = 3
 MAX_SELECTED_TEXT_CHARACTERS = 20_000
 
 
-class RespondIn(serializers.Serializer[Any]):
+class RespondIn(serializers.Serializer[None]):
     """`query`: 3 to 2,000 characters. `user_selected_text`: at most 20,000 characters. Other lengths are a 422."""
 
     query = fields.Text("query", allow_blank=True)
@@ -84,7 +84,7 @@ class HealthOut(TypedDict):
 class Error(TypedDict):
     type: str
     message: str
-    details: dict[str, Any] | None
+    details: dict[str, object] | None
     timestamp: datetime.datetime
 
 

@@ -29,10 +29,10 @@ from .rate_limits import CHANGES, RateLimit, consume
 
 logger = structlog.get_logger(__name__)
 
-ErrorHandler = Callable[[Exception, dict[str, Any]], Response | None]
+ErrorHandler = Callable[[Exception, dict[str, object]], Response | None]
 ERROR_HANDLER_META_KEY = "ragsite.error_handler"
 # Formats an error body in a contract's format: HTTP status, message, details, and the RagError if it is one.
-ErrorFormatter = Callable[[int, str, dict[str, Any], RagError | None], dict[str, Any]]
+ErrorFormatter = Callable[[int, str, dict[str, object], RagError | None], dict[str, object]]
 
 HTTP_STATUSES = {
     ErrorKind.INVALID: 400,
@@ -103,7 +103,7 @@ class SharedPathViewSet(CreateViewSet):
     adapters: tuple[type[CreateViewSet], ...]
     operation_id: str
 
-    def select_adapter(self, body: Any) -> type[CreateViewSet]:
+    def select_adapter(self, body: object) -> type[CreateViewSet]:
         raise NotImplementedError
 
     def create(self, request: Request) -> HttpResponseBase:
@@ -129,7 +129,7 @@ def has_scope(request: Request, scope: Scope) -> bool:
     return key is None or scope.value in key.scopes
 
 
-def validate(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
+def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
     """Validate a request's data.
 
     Returns:
@@ -167,7 +167,7 @@ def http_status(error: RagError) -> int:
 
 def render_error(
     exception: Exception,
-    context: dict[str, Any],
+    context: dict[str, object],
     format_error: ErrorFormatter,
     get_status: Callable[[RagError], int] = http_status,
 ) -> Response | None:

@@ -28,7 +28,7 @@ MAX_METADATA_DEPTH = 20
 class Path(Text):
     """A document's path, limited in bytes like the database index that contains it."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         path = super().to_internal_value(data)
         if len(path.encode(errors="replace")) > MAX_PATH_BYTES:
             raise ValidationError(f"{self.label_in_messages} must have at most {MAX_PATH_BYTES:,} bytes")
@@ -46,7 +46,7 @@ class Slug(Text):
 class Link(Text):
     """An http or https address: clients show it as a link, so `javascript:` must not pass."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         value = super().to_internal_value(data)
         if not value.startswith(("https://", "http://")):
             raise ValidationError(f"{self.label_in_messages} must begin with https:// or http://")
@@ -56,10 +56,10 @@ class Link(Text):
 class Anything(serializers.Field):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Accepts any JSON value; the serializer validates it."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         return data
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: object) -> object:
         return value
 
 
@@ -77,7 +77,7 @@ class Tags(BoundedList):
         self.error_messages |= dict.fromkeys(("not_a_list", "null"), message)
         self.child.error_messages |= dict.fromkeys(("invalid", "null"), message)
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         try:
             return list(dict.fromkeys(super().to_internal_value(data)))
         except ValidationError as error:
@@ -92,7 +92,7 @@ class Metadata(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
         super().__init__(error_messages={"null": message, "not_an_object": message}, **options)
         self.label_in_messages = name
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, Any]:
         if not isinstance(data, dict):
             self.fail("not_an_object")
         if problem := _unstorable(data):
@@ -106,16 +106,16 @@ class Metadata(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
             raise ValidationError(f"{self.label_in_messages} must have at most {MAX_METADATA_BYTES:,} bytes as JSON")
         return data
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: object) -> object:
         return value
 
 
-def _unstorable(value: Any, depth: int = 0) -> str:
+def _unstorable(value: object, depth: int = 0) -> str:
     if depth > MAX_METADATA_DEPTH:
         return f"must not be nested deeper than {MAX_METADATA_DEPTH} levels"
     if isinstance(value, str):
         return "must not contain NUL characters" if "\x00" in value else ""
-    parts: list[Any] = []
+    parts: list[object] = []
     if isinstance(value, dict):
         parts = [*value.keys(), *value.values()]
     elif isinstance(value, list):
@@ -123,7 +123,7 @@ def _unstorable(value: Any, depth: int = 0) -> str:
     return next((problem for part in parts if (problem := _unstorable(part, depth + 1))), "")
 
 
-def _first_message(detail: Any) -> str:
+def _first_message(detail: object) -> str:
     while isinstance(detail, dict | list):
         detail = next(iter(detail.values() if isinstance(detail, dict) else detail))
     return str(detail)

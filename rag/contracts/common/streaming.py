@@ -2,7 +2,7 @@
 `error`."""
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 import structlog
 from django.db import connection
@@ -34,8 +34,8 @@ logger = structlog.get_logger(__name__)
 def stream(
     events: AnswerEvents[Result],
     *,
-    sources: Callable[[Retrieval], Any],
-    done: Callable[[Result], Any],
+    sources: Callable[[Retrieval], object],
+    done: Callable[[Result], object],
     on_error: ErrorHandler,
 ) -> StreamingHttpResponse:
     """Stream an answer while it is generated.
@@ -60,8 +60,8 @@ def stream(
 def _stream_events(
     first: Retrieval | str,
     events: AnswerEvents[Result],
-    sources: Callable[[Retrieval], Any],
-    done: Callable[[Result], Any],
+    sources: Callable[[Retrieval], object],
+    done: Callable[[Result], object],
     on_error: ErrorHandler,
 ) -> Iterator[bytes]:
     connection.close()  # do not hold a database connection while the language model generates
@@ -76,7 +76,9 @@ def _stream_events(
         connection.close()
 
 
-def _stream_rest(events: AnswerEvents[Result], sources: Callable[[Retrieval], Any]) -> Generator[bytes, None, Result]:
+def _stream_rest(
+    events: AnswerEvents[Result], sources: Callable[[Retrieval], object]
+) -> Generator[bytes, None, Result]:
     while True:
         try:
             event = next(events)
@@ -88,7 +90,7 @@ def _stream_rest(events: AnswerEvents[Result], sources: Callable[[Retrieval], An
         yield _render_event(event, sources)
 
 
-def _render_event(event: Retrieval | str, sources: Callable[[Retrieval], Any]) -> bytes:
+def _render_event(event: Retrieval | str, sources: Callable[[Retrieval], object]) -> bytes:
     if event == "":  # a comment keeps proxies from timing out and reveals a disconnected client
         return b": waiting\n\n"
     return (
@@ -96,12 +98,12 @@ def _render_event(event: Retrieval | str, sources: Callable[[Retrieval], Any]) -
     )
 
 
-def _format_event(name: str, data: Any) -> bytes:
+def _format_event(name: str, data: object) -> bytes:
     # JSONRenderer escapes line breaks, so the data is one line.
     return b"event: %s\ndata: %s\n\n" % (name.encode(), JSONRenderer().render(data))
 
 
-def _error_body(error: Exception, on_error: ErrorHandler) -> Any:
+def _error_body(error: Exception, on_error: ErrorHandler) -> object:
     response = on_error(error, {})
     if response is None:  # an unexpected exception: log it; the client gets the request id
         logger.exception("stream_failed")

@@ -1,7 +1,5 @@
 """The pipeline contract's errors: `error` is a code (contract, "Failure Summary")."""
 
-from typing import Any
-
 from rest_framework.response import Response
 
 from rag.contracts.common.base import render_error
@@ -23,9 +21,11 @@ _CODES = {
 }
 
 
-def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+def format_error(
+    status: int, message: str, details: dict[str, object], error: RagError | None = None
+) -> dict[str, object]:
     return error_body(error.code if error else _CODES.get(status, "ERROR"), message, details)
 
 
-def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:
     return render_error(exception, context, format_error)

@@ -1,13 +1,11 @@
 """Bodies for the OpenAPI schema's examples."""
 
-from typing import Any
-
 _JOB_ID = "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20"
 _SOURCE_ID = "0198c5bf-90aa-7e21-b6a3-51d7f00c9a3b"
 _DOCUMENT_ID = "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11"
 _CHUNK_ID = "0198c5c0-5d41-7a10-8c55-7e2b9f4d6c08"
 
-JOB_REQUEST: dict[str, Any] = {
+JOB_REQUEST: dict[str, object] = {
     "dataSourceId": "office",
     "documents": [
         {"path": "notes/keys.md", "text": "# Keys\n\nThe desk in the hall has the spare keys.", "lang": "en"},
@@ -16,7 +14,7 @@ JOB_REQUEST: dict[str, Any] = {
     "chunkSize": 512,
     "chunkOverlap": 50,
 }
-QUEUED_JOB: dict[str, Any] = {
+QUEUED_JOB: dict[str, object] = {
     "jobId": _JOB_ID,
     "status": "queued",
     "indexed": 0,
@@ -29,7 +27,7 @@ QUEUED_JOB: dict[str, Any] = {
     "startedAt": None,
     "finishedAt": None,
 }
-DONE_JOB: dict[str, Any] = {
+DONE_JOB: dict[str, object] = {
     **QUEUED_JOB,
     "status": "completed",
     "indexed": 1,
@@ -47,9 +45,9 @@ DONE_JOB: dict[str, Any] = {
     "startedAt": "2026-01-31T12:00:01Z",
     "finishedAt": "2026-01-31T12:00:02Z",
 }
-CANCELLED_JOB: dict[str, Any] = {**DONE_JOB, "status": "cancelled", "errors": []}
+CANCELLED_JOB: dict[str, object] = {**DONE_JOB, "status": "cancelled", "errors": []}
 CANCELLED_JOB["progress"] = {"documents": 2, "done": 1, "failed": 0}
-DOCUMENT: dict[str, Any] = {
+DOCUMENT: dict[str, object] = {
     "id": _DOCUMENT_ID,
     "path": "notes/keys.md",
     "title": "keys.md",
@@ -65,18 +63,18 @@ DOCUMENT: dict[str, Any] = {
     "createdAt": "2026-01-31T12:00:00Z",
     "updatedAt": "2026-01-31T12:00:00Z",
 }
-RETRIED_JOB: dict[str, Any] = {
+RETRIED_JOB: dict[str, object] = {
     **DONE_JOB,
     "status": "processing",
     "progress": {"documents": 2, "done": 1, "failed": 0},
     "errors": [],
     "finishedAt": None,
 }
-LISTED_JOB: dict[str, Any] = {
+LISTED_JOB: dict[str, object] = {
     "dataSourceId": _SOURCE_ID,
     **{name: value for name, value in DONE_JOB.items() if name not in ("vectorIds", "vectorIdsTruncated", "errors")},
 }
-JOB_DOCUMENTS: list[dict[str, Any]] = [
+JOB_DOCUMENTS: list[dict[str, object]] = [
     {
         "index": 0,
         "path": "notes/keys.md",
@@ -104,7 +102,7 @@ JOB_DOCUMENTS: list[dict[str, Any]] = [
         "retryAt": "2026-01-31T12:00:12Z",
     },
 ]
-SOURCE: dict[str, Any] = {
+SOURCE: dict[str, object] = {
     "id": _SOURCE_ID,
     "slug": "office",
     "name": "Office",
@@ -116,9 +114,9 @@ SOURCE: dict[str, Any] = {
     "createdAt": "2026-01-31T12:00:00Z",
     "updatedAt": "2026-01-31T12:00:00Z",
 }
-NEW_SOURCE: dict[str, Any] = {"name": "Office", "visibility": "team", "teams": ["support"]}
-MANAGED_SOURCE: dict[str, Any] = {**SOURCE, "visibility": "team", "roles": [], "teams": ["support"], "users": []}
-ACCESS: dict[str, Any] = {
+NEW_SOURCE: dict[str, object] = {"name": "Office", "visibility": "team", "teams": ["support"]}
+MANAGED_SOURCE: dict[str, object] = {**SOURCE, "visibility": "team", "roles": [], "teams": ["support"], "users": []}
+ACCESS: dict[str, object] = {
     "dataSourceId": _SOURCE_ID,
     "user": "ada@acme.example",
     "access": [
@@ -140,13 +138,13 @@ ACCESS: dict[str, Any] = {
         },
     ],
 }
-QUESTION: dict[str, Any] = {
+QUESTION: dict[str, object] = {
     "query": "Where are the spare keys?",
     "dataSources": ["office"],
     "topK": 3,
     "filters": [{"field": "lang", "value": "en"}],
 }
-RETRIEVAL: dict[str, Any] = {
+RETRIEVAL: dict[str, object] = {
     "documents": [
         {
             "chunkId": _CHUNK_ID,
@@ -173,7 +171,7 @@ RETRIEVAL: dict[str, Any] = {
     "dataSources": [_SOURCE_ID],
     "warnings": [],
 }
-_CITATION: dict[str, Any] = {
+_CITATION: dict[str, object] = {
     "number": 1,
     "chunkId": _CHUNK_ID,
     "documentId": _DOCUMENT_ID,
@@ -190,7 +188,7 @@ _CITATION: dict[str, Any] = {
     "passageStart": 8,
     "passageEnd": 48,
 }
-ANSWER: dict[str, Any] = {
+ANSWER: dict[str, object] = {
     **RETRIEVAL,
     "prompt": "Passages from the sources, numbered:\n\n[1] keys.md › Keys\nThe desk in the hall …",
     "includedDocs": 1,
@@ -207,7 +205,7 @@ ANSWER: dict[str, Any] = {
     "citationsDropped": 0,
     "unsupportedSentences": [],
 }
-EXPLAINED: dict[str, Any] = {
+EXPLAINED: dict[str, object] = {
     "isMember": True,
     "funnel": {
         "sources": 1,

@@ -1,7 +1,5 @@
 """The retrieval contract's errors: the format of v3 with `"status": "error"`."""
 
-from typing import Any
-
 from rest_framework.response import Response
 
 from rag.contracts.common.base import http_status, render_error
@@ -9,11 +7,13 @@ from rag.errors import ErrorKind, NoLanguageModel, ProviderFailed, RagError
 from ragsite.http.errors import TITLES, error_body
 
 
-def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+def format_error(
+    status: int, message: str, details: dict[str, object], error: RagError | None = None
+) -> dict[str, object]:
     return {"status": "error", **error_body(TITLES.get(status, "Error"), message, details)}
 
 
-def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:
     return render_error(exception, context, format_error, _status)
 
 

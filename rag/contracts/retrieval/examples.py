@@ -1,20 +1,18 @@
 """Bodies for the OpenAPI schema's examples: of the contract's own commands, where it has some."""
 
-from typing import Any
-
-SEARCH: dict[str, Any] = {
+SEARCH: dict[str, object] = {
     "query_text": "What did the customer say about pricing?",
     "top_k": 5,
     "filters": {"source_type": "transcript", "date_from": "2025-01-01T00:00:00Z"},
 }
-ANSWER: dict[str, Any] = {
+ANSWER: dict[str, object] = {
     "query_text": "Summarize customer feedback on our new feature",
     "top_k": 10,
     "filters": {"source_type": "email"},
 }
 _META = {"org_id": "0198c5bf-90aa-7e21-b6a3-51d7f00c9a3b", "date": "2025-03-01T09:00:00Z", "call_sid": "CA123"}
 _SNIPPET = "The price is fine, but we would rather pay by the year."
-FOUND: dict[str, Any] = {
+FOUND: dict[str, object] = {
     "status": "success",
     "query_text": SEARCH["query_text"],
     "results": [
@@ -42,7 +40,7 @@ _CITATION = {
     "relevance_score": 0.81,
     "meta": _META,
 }
-ANSWERED: dict[str, Any] = {
+ANSWERED: dict[str, object] = {
     "status": "success",
     "query_text": ANSWER["query_text"],
     "answer": {
@@ -55,7 +53,7 @@ ANSWERED: dict[str, Any] = {
     "context_used": {"chunks_retrieved": 1, "unique_sources": 1, "avg_relevance": 0.81},
     "processing_time_ms": 97,
 }
-INSUFFICIENT: dict[str, Any] = {
+INSUFFICIENT: dict[str, object] = {
     **ANSWERED,
     "status": "insufficient_context",
     "answer": {

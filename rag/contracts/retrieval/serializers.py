@@ -11,7 +11,7 @@ from ragsite.http.openapi import ErrorBody
 from ragsite.http.openapi_types import Count, Id, Share
 
 
-class FiltersIn(serializers.Serializer[Any]):
+class FiltersIn(serializers.Serializer[None]):
     source_type = fields.Choice("filters.source_type", choices=SourceType.values, required=False)
     lang = fields.Text("filters.lang", max_length=20, required=False)
     org_id = fields.Id("filters.org_id", required=False)
@@ -19,7 +19,7 @@ class FiltersIn(serializers.Serializer[Any]):
     date_to = fields.Timestamp("filters.date_to", required=False)
 
 
-class SearchIn(serializers.Serializer[Any]):
+class SearchIn(serializers.Serializer[None]):
     query_text = fields.Text("query_text", max_length=500)
     top_k = fields.Integer("top_k", min_value=1, max_value=50, default=8)
     filters = FiltersIn(required=False)
@@ -97,8 +97,10 @@ def _result(passage: Passage) -> Result:
     }
 
 
-def meta(passage: Passage) -> dict[str, Any]:
-    """The document's metadata with `org_id`, `date` (the document's, else that of the metadata) and, if it has pages,
-    `page`."""
+def meta(passage: Passage) -> dict[str, object]:
+    """Return the document's metadata together with `org_id`, `date` and, if the document has pages, `page`.
+
+    `date` is the document's own; without one it is the date in the metadata.
+    """
     fixed = {"org_id": str(passage.organization_id)}
     return {"date": None, **passage.metadata_with_pages, **fixed, **({"date": passage.date} if passage.date else {})}

@@ -1,7 +1,5 @@
 """The search service's errors: `error` is a code in snake_case (contract, "Common Error Codes")."""
 
-from typing import Any
-
 from rest_framework.response import Response
 
 from rag.contracts.common.base import render_error
@@ -23,7 +21,9 @@ _CODES = {
 }
 
 
-def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+def format_error(
+    status: int, message: str, details: dict[str, object], error: RagError | None = None
+) -> dict[str, object]:
     code = _CODES.get(status, "internal_error")
     if isinstance(error, UnknownQuery):
         code = "query_not_found"
@@ -32,5 +32,5 @@ def format_error(status: int, message: str, details: dict[str, Any], error: RagE
     return error_body(code, message, details)
 
 
-def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:
     return render_error(exception, context, format_error)

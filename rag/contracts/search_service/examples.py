@@ -1,8 +1,6 @@
 """Bodies for the OpenAPI schema's examples: the contract's own."""
 
-from typing import Any
-
-SEARCH: dict[str, Any] = {
+SEARCH: dict[str, object] = {
     "query": "What is a node?",
     "top_k": 5,
     "filters": {"content_type": "documentation", "tags": ["tutorial", "beginner"]},
@@ -22,14 +20,14 @@ _RESULT = {
         "tags": ["robotics", "architecture", "components"],
     },
 }
-FOUND: dict[str, Any] = {
+FOUND: dict[str, object] = {
     "query_id": _QUERY_ID,
     "results": [_RESULT],
     "total_results": 1,
     "search_time_ms": 120.5,
     "message": "Search completed successfully",
 }
-DETAILS: dict[str, Any] = {
+DETAILS: dict[str, object] = {
     "query_id": _QUERY_ID,
     "query_text": "What is a node?",
     "results": [_RESULT],

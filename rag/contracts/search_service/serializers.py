@@ -13,19 +13,19 @@ from ragsite.http.openapi_types import Count, Id, Share
 _EMPTY_QUERY = "Query must not be empty"
 
 
-class FiltersIn(serializers.Serializer[Any]):
+class FiltersIn(serializers.Serializer[None]):
     content_type = fields.Text("filters.content_type", required=False, max_length=200)
     tags = fields.Tags("filters.tags", required=False)
 
     schema_rules = {"additionalProperties": False}
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         if isinstance(data, dict) and not set(data) <= set(self.fields):
             raise serializers.ValidationError("Unknown filter. Supported filters: content_type, tags")
         return super().to_internal_value(data)
 
 
-class SearchIn(serializers.Serializer[Any]):
+class SearchIn(serializers.Serializer[None]):
     query = fields.Text(
         "query",
         max_length=fields.MAX_QUESTION_CHARACTERS,

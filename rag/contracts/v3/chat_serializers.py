@@ -14,12 +14,12 @@ from .serializers import FiltersIn
 MAX_CONTENT_CHARACTERS = 100_000
 
 
-class MessageIn(serializers.Serializer[Any]):
+class MessageIn(serializers.Serializer[None]):
     role = fields.Choice("role", choices=["system", "user", "assistant"])
     content = fields.Text("content", max_length=MAX_CONTENT_CHARACTERS, allow_blank=True)
 
 
-class ChatIn(serializers.Serializer[Any]):
+class ChatIn(serializers.Serializer[None]):
     model = fields.Text("model", required=False, allow_blank=True, max_length=200)
     messages = fields.BoundedList("messages", child=MessageIn(), min_entries=1, max_entries=conversations.MAX_MESSAGES)
     system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT_CHARACTERS)

@@ -1,7 +1,5 @@
 """v3's errors: `error` is a short error type (contract, section 5)."""
 
-from typing import Any
-
 from rest_framework.response import Response
 
 from rag.contracts.common.base import render_error
@@ -9,9 +7,11 @@ from rag.errors import RagError
 from ragsite.http.errors import TITLES, error_body
 
 
-def format_error(status: int, message: str, details: dict[str, Any], error: RagError | None = None) -> dict[str, Any]:
+def format_error(
+    status: int, message: str, details: dict[str, object], error: RagError | None = None
+) -> dict[str, object]:
     return error_body(TITLES.get(status, "Error"), message, details)
 
 
-def handle_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:
     return render_error(exception, context, format_error)

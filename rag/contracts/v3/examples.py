@@ -1,9 +1,11 @@
 """Bodies for the OpenAPI schema's examples: of the contract's own commands and bodies."""
 
-from typing import Any
-
-DOCUMENT: dict[str, Any] = {"source": "github", "path": "/doc", "title": "Test", "text": "Content", "tags": ["docs"]}
-INGESTED: dict[str, Any] = {"status": "created", "documentId": "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", "chunkCount": 1}
+DOCUMENT: dict[str, object] = {"source": "github", "path": "/doc", "title": "Test", "text": "Content", "tags": ["docs"]}
+INGESTED: dict[str, object] = {
+    "status": "created",
+    "documentId": "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11",
+    "chunkCount": 1,
+}
 _RESULT = {
     "text": "Content",
     "score": 0.71,
@@ -16,9 +18,9 @@ _RESULT = {
         "tags": ["docs"],
     },
 }
-SEARCH: dict[str, Any] = {"query": "test query", "topK": 5}
-FOUND: dict[str, Any] = {"query": SEARCH["query"], "resultCount": 1, "results": [_RESULT]}
-CHAT: dict[str, Any] = {
+SEARCH: dict[str, object] = {"query": "test query", "topK": 5}
+FOUND: dict[str, object] = {"query": SEARCH["query"], "resultCount": 1, "results": [_RESULT]}
+CHAT: dict[str, object] = {
     "model": "llama2",
     "messages": [{"role": "user", "content": "Where are the bicycles parked?"}],
     "useRag": True,
@@ -26,7 +28,7 @@ CHAT: dict[str, Any] = {
     "ragFilters": {"source": "github", "tags": ["docs"]},
 }
 _SOURCE = {"text": "Bicycles are parked in the yard.", "score": 0.71, "source": "github", "title": "Bicycles"}
-CHAT_REPLY: dict[str, Any] = {
+CHAT_REPLY: dict[str, object] = {
     "status": "success",
     "data": {
         "message": "Bicycles are parked in the yard. (Bicycles)",

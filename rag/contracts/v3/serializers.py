@@ -9,7 +9,7 @@ from rag.types import Filters, IndexOutcome, Mode, Passage, Question, Submission
 from ragsite.http.openapi_types import Count, Id, Share
 
 
-class IngestIn(serializers.Serializer[Any]):
+class IngestIn(serializers.Serializer[None]):
     source = fields.Slug("source")  # type: ignore[assignment]  # DRF removes declared fields from the class
     path = fields.Path("path")
     title = fields.Text("title", max_length=1000)
@@ -43,12 +43,12 @@ def ingest_out(outcome: IndexOutcome) -> IngestOut:
     return {"status": outcome.status, "documentId": str(outcome.document_id), "chunkCount": outcome.chunk_count}
 
 
-class FiltersIn(serializers.Serializer[Any]):
+class FiltersIn(serializers.Serializer[None]):
     source = fields.Text("filters.source", required=False, max_length=100)  # type: ignore[assignment]
     tags = fields.Tags("filters.tags", required=False)
 
 
-class SearchIn(serializers.Serializer[Any]):
+class SearchIn(serializers.Serializer[None]):
     query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
     topK = fields.Integer("topK", min_value=1, max_value=20, default=5)
     minScore = fields.Number("minScore", min_value=0.0, max_value=1.0, default=0.0)

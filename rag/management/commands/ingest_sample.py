@@ -46,9 +46,9 @@ class Command(BaseCommand):
         self.stdout.write(f"{len(documents) - len(failed)} of {len(documents)} can be searched now.")
 
 
-def _run(client: "_Client", source: str, documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _run(client: "_Client", source: str, documents: list[dict[str, object]]) -> list[dict[str, object]]:
     columns = (TextColumn("ingesting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[chunks]} chunks"))
-    failed: list[dict[str, Any]] = []
+    failed: list[dict[str, object]] = []
     done = chunks = 0
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
         bar = progress.add_task("", total=len(documents), chunks=0)
@@ -66,7 +66,7 @@ def _run(client: "_Client", source: str, documents: list[dict[str, Any]]) -> lis
     return failed
 
 
-def _documents(folder: Path) -> Iterator[dict[str, Any]]:
+def _documents(folder: Path) -> Iterator[dict[str, object]]:
     """Yield text files, and the records of corpus.jsonl files."""
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(file.relative_to(folder))
@@ -81,7 +81,7 @@ def _documents(folder: Path) -> Iterator[dict[str, Any]]:
                 yield {"path": name, "title": file.stem, "text": text, "contentType": TYPES[file.suffix.lower()]}
 
 
-def _as_v3(document: dict[str, Any]) -> dict[str, Any]:
+def _as_v3(document: dict[str, object]) -> dict[str, object]:
     return {name: document[name] for name in ("path", "title", "text")}
 
 

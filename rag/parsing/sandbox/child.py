@@ -22,7 +22,7 @@ from rag.parsing import containers, formats
 from rag.parsing.readers import get_reader, web
 from rag.types import ParsedDocument
 
-from .limits import EXIT_OUT_OF_MEMORY, Limits
+from .limits import EXIT_OUT_OF_MEMORY, Limits, ParseRequest
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Limit of headings and of pages. The size of the text is limited separately.
@@ -40,7 +40,7 @@ def main() -> None:
         sys.stdout.flush()
 
 
-def _parse_in_fork(request: dict[str, Any]) -> int:
+def _parse_in_fork(request: ParseRequest) -> int:
     """Return the exit code of the fork; negative if a signal ended it."""
     fork_ended, held_by_fork = os.pipe()
     pid = os.fork()
@@ -57,7 +57,7 @@ def _parse_in_fork(request: dict[str, Any]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _parse_and_exit(request: dict[str, Any]) -> None:
+def _parse_and_exit(request: ParseRequest) -> None:
     exit_code = 1
     try:
         limits = Limits(**request["limits"])
@@ -89,7 +89,7 @@ def _confine(limits: Limits, folder: Path) -> None:
         resource.setrlimit(kind, (limit, limit))
 
 
-def _response(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def _response(request: ParseRequest, limits: Limits) -> dict[str, Any]:
     try:
         return _parse(request, limits)
     except RagError as error:
@@ -102,7 +102,7 @@ def _response(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
         return {"error": ParseFailed.code, "message": message, "exception": type(error).__name__}
 
 
-def _parse(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def _parse(request: ParseRequest, limits: Limits) -> dict[str, Any]:
     content = Path(request["file"]).read_bytes()
     media_type = containers.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)

@@ -1,9 +1,19 @@
-"""Limits for parsing one document."""
+"""The request to a parser process, and the limits of parsing."""
 
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 # Exit code of a fork that exceeded its memory limit.
 EXIT_OUT_OF_MEMORY = 2
+
+
+class ParseRequest(TypedDict):
+    """One document to parse, as JSON on the parser's standard input: paths of the file and of the working folder."""
+
+    file: str
+    media_type: str
+    folder: str
+    limits: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

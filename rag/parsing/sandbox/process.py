@@ -10,7 +10,6 @@ import threading
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -19,7 +18,7 @@ from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
 from rag.types import Heading, Page, ParsedDocument
 
-from .limits import EXIT_OUT_OF_MEMORY, Limits
+from .limits import EXIT_OUT_OF_MEMORY, Limits, ParseRequest
 from .worker import ParserGone, ParserProcess, ParserTimeout
 
 logger = structlog.get_logger(__name__)
@@ -83,7 +82,7 @@ def stop_parsers() -> None:
 
 
 def _run(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
-    request = {
+    request: ParseRequest = {
         "file": str(file.absolute()),
         "media_type": media_type,
         "folder": str(folder),
@@ -96,7 +95,7 @@ def _run(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
     raise ParseFailed("The parser process was ended. Send the file again.")
 
 
-def _send(parser: ParserProcess, request: dict[str, Any], limits: Limits) -> int:
+def _send(parser: ParserProcess, request: ParseRequest, limits: Limits) -> int:
     try:
         exit_code = parser.send(request, timeout_seconds=limits.timeout_seconds)
     except ParserTimeout:

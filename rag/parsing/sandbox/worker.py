@@ -9,9 +9,10 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from rag.errors import ParseFailed
+
+from .limits import ParseRequest
 
 _ROOT = Path(__file__).parents[3]
 _START_TIMEOUT_SECONDS = 60
@@ -49,7 +50,7 @@ class ParserProcess:
         """Whether the process is running."""
         return self._process.poll() is None
 
-    def send(self, request: dict[str, Any], *, timeout_seconds: float) -> int:
+    def send(self, request: ParseRequest, *, timeout_seconds: float) -> int:
         """Parse one document.
 
         Returns:

@@ -6,7 +6,7 @@ The curve is logistic, as in Platt (1999), "Probabilistic outputs for support ve
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,16 @@ class Curve:
 # and without them.
 CURVE_WITH_LATE_INTERACTION, CURVE_WITHOUT_LATE_INTERACTION = Curve(2.5, -5.25), Curve(3.65, -5.1)
 
+
+class ModeFields(TypedDict):
+    """The fields of Question that select a calibration curve."""
+
+    mode: Mode
+    rerank: bool
+
+
 # The names under which curves are stored, such as "hybrid+rerank", and the fields of Question that belong to them.
-RETRIEVAL_MODES: dict[str, dict[str, Any]] = {
+RETRIEVAL_MODES: dict[str, ModeFields] = {
     f"{mode}{'+rerank' if rerank else ''}": {"mode": mode, "rerank": rerank}
     for mode in Mode
     for rerank in (False, True)

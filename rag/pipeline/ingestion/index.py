@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
@@ -229,7 +228,7 @@ def _deleted_since(source: DataSource, revisions: Mapping[str, uuid.UUID]) -> di
     }
 
 
-def _metadata_values(submission: Submission, source: DataSource) -> dict[str, Any]:
+def _metadata_values(submission: Submission, source: DataSource) -> dict[str, object]:
     return {
         "uri": submission.uri,
         "source_type": submission.source_type or source.source_type,
@@ -239,6 +238,6 @@ def _metadata_values(submission: Submission, source: DataSource) -> dict[str, An
     }
 
 
-def _set_values(document: Document, values: Mapping[str, Any]) -> None:
+def _set_values(document: Document, values: Mapping[str, object]) -> None:
     for name, value in values.items():
         setattr(document, name, value)

@@ -1,12 +1,11 @@
 """COPY in its binary format: three times as fast as INSERT."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from django.db import connection, transaction
 
 
-def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
     """Copy rows into a table.
 
     Args:
@@ -21,7 +20,7 @@ def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) 
             stream.write_row(row)
 
 
-def copy_with_rls(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+def copy_with_rls(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
     """Do the same for a table with row-level security, which PostgreSQL does not COPY into.
 
     The rows go through a temporary table, which the session keeps, empty between transactions.

@@ -44,7 +44,7 @@ def insert_new(versions: Iterable[tuple[DocumentVersion, Sequence[uuid.UUID]]]) 
     copy_with_rls(Chunk._meta.db_table, _COLUMNS, (row for version, ids in versions for row in _rows(version, ids)))
 
 
-def _rows(version: DocumentVersion, chunk_ids: Iterable[uuid.UUID]) -> Iterator[tuple[Any, ...]]:
+def _rows(version: DocumentVersion, chunk_ids: Iterable[uuid.UUID]) -> Iterator[tuple[object, ...]]:
     document = version.document
     for chunk_id, index in zip(chunk_ids, version.new_indexes, strict=True):
         draft = version.chunks[index]

@@ -6,7 +6,6 @@ import json
 import uuid
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -95,7 +94,7 @@ def _requeue(row: IngestionDocument, error: RagError, pause: datetime.timedelta,
 
     Unless `counters` has other values, the claim does not count as an attempt: neither document nor worker failed.
     """
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "state": State.QUEUED,
         "lease": None,
         "due_at": timezone.now() + pause,

@@ -40,7 +40,7 @@ def export_personal_data(user: User, file: IO[str]) -> None:
     file.write("\n}\n")
 
 
-def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
+def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]]]:
     yield "profile", [_profile(user)]
     yield "memberships", _memberships(user)
     keys = user.api_keys.order_by("pk").values("organization__slug", *_API_KEY_FIELDS)
@@ -56,12 +56,12 @@ def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
     yield "audit_events", _events(user)
 
 
-def _profile(user: User) -> dict[str, Any]:
+def _profile(user: User) -> dict[str, object]:
     fields = ("id", "email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     return {field: getattr(user, field) for field in fields}
 
 
-def _memberships(user: User) -> Iterator[dict[str, Any]]:
+def _memberships(user: User) -> Iterator[dict[str, object]]:
     for row in user.memberships.select_related("organization").prefetch_related("roles", "teams"):
         yield {
             "organization": row.organization.slug,
@@ -72,13 +72,13 @@ def _memberships(user: User) -> Iterator[dict[str, Any]]:
         }
 
 
-def _conversations(user: User) -> Iterator[dict[str, Any]]:
+def _conversations(user: User) -> Iterator[dict[str, object]]:
     for row in user.conversations.order_by("pk").iterator(chunk_size=_ROWS_PER_QUERY):
         messages = row.messages.order_by("position").values("role", "content", "created_at")
         yield {"id": row.pk, "created_at": row.created_at, "sources": row.rag_sources, "messages": list(messages)}
 
 
-def _events(user: User) -> Iterator[dict[str, Any]]:
+def _events(user: User) -> Iterator[dict[str, object]]:
     """Return what the user did and what others did to them, without who these others are."""
     user_events = AuditEvent.objects.filter(Q(actor_id=user.pk) | Q(subject_id=user.pk)).order_by("pk")
     fields = ("at", "action", "kind", "object_id", "object_label", "organization_name", "before", "after")
@@ -88,9 +88,9 @@ def _events(user: User) -> Iterator[dict[str, Any]]:
         yield {**values, "by_themselves": is_actor, **({"address": event.address} if is_actor else {})}
 
 
-def _iterate(rows: QuerySet[Any, Any]) -> Iterable[dict[str, Any]]:
+def _iterate(rows: QuerySet[Any, Any]) -> Iterable[dict[str, object]]:
     return rows.iterator(chunk_size=_ROWS_PER_QUERY)
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.answering.sanitize import sanitize
@@ -15,7 +15,7 @@ from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 from . import queries
 
 
-def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+def _object(**properties: Mapping[str, object]) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -28,6 +28,15 @@ VALIDATOR_INPUT = _object(response=_STRING, context=_STRING, sources=_STRINGS)
 VALIDATOR_OUTPUT = _object(
     is_valid=_BOOLEAN, validation_details=_STRING, hallucination_detected=_BOOLEAN, confidence_score=_FLOAT
 )
+
+
+class ToolVerdict(TypedDict):
+    """The result of GroundingValidatorTool, which matches VALIDATOR_OUTPUT."""
+
+    is_valid: bool
+    validation_details: str
+    hallucination_detected: bool
+    confidence_score: float
 
 
 class Toolbox:
@@ -73,7 +82,7 @@ class Toolbox:
             ),
         ]
 
-    def retrieve(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def retrieve(self, arguments: Mapping[str, object]) -> dict[str, object]:
         """Search (QdrantRetrievalTool). Without any accessible source, no chunk is returned.
 
         Args:
@@ -99,7 +108,7 @@ class Toolbox:
             self._passages.setdefault(passage.chunk_id, passage)
         return {"chunks": [chunk_out(passage) for passage in returned], "retrieval_time": time.monotonic() - started}
 
-    def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, arguments: Mapping[str, object]) -> ToolVerdict:
         """Check an answer (GroundingValidatorTool).
 
         Args:
@@ -140,7 +149,7 @@ class Toolbox:
         source_ids = {passage.source_id for passage in self._passages.values()}
         access_watch.require_access(self._selection.caller, source_ids)
 
-    def _within_limits(self, arguments: dict[str, Any]) -> Question:
+    def _within_limits(self, arguments: Mapping[str, object]) -> Question:
         limits = self._question
         query = _text(arguments, "query").strip()[:MAX_QUESTION_CHARACTERS]
         if not query:
@@ -163,7 +172,7 @@ class Toolbox:
         return True
 
 
-def chunk_out(passage: Passage) -> dict[str, Any]:
+def chunk_out(passage: Passage) -> dict[str, object]:
     """Serialize a passage as a chunk of the agent contract, sanitized for a language model."""
     return {
         "text": sanitize(passage.text, passage.content_type),
@@ -179,7 +188,7 @@ def source_url(passage: Passage) -> str:
     return passage.uri or passage.path
 
 
-def _text(arguments: dict[str, Any], name: str) -> str:
+def _text(arguments: Mapping[str, object], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
         raise InvalidRequest(f"{name} must be a string", field=name)

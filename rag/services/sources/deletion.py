@@ -9,7 +9,6 @@ import functools
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -132,7 +131,7 @@ def purge_document_batch() -> bool:
         return False
     document_ids = _next_unpurged_documents()
     if registry.chunk_store().delete_document_chunks(document_ids, limit=_BATCH_SIZE) < _BATCH_SIZE:
-        empty_values: dict[str, Any] = {
+        empty_values: dict[str, object] = {
             "text": "",
             "title": "",
             "uri": "",

@@ -10,7 +10,7 @@ from rag.models import Document, SourceType
 from ragsite.http.openapi_types import Count, Id
 
 
-class DocumentListIn(serializers.Serializer[Any]):
+class DocumentListIn(serializers.Serializer[None]):
     """The query parameters of the list."""
 
     q = fields.Text("q", max_length=200, required=False)
@@ -19,7 +19,7 @@ class DocumentListIn(serializers.Serializer[Any]):
     type = fields.Choice("type", choices=SourceType.values, required=False)
 
 
-class DocumentPathIn(serializers.Serializer[Any]):
+class DocumentPathIn(serializers.Serializer[None]):
     """The query parameters of a deletion by path."""
 
     path = fields.Path("path")

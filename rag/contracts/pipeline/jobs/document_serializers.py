@@ -1,7 +1,7 @@
 """The documents of an ingestion job (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -10,7 +10,7 @@ from rag.models import Condition, IngestionDocument
 from ragsite.http.openapi_types import Count
 
 
-class DocumentListIn(serializers.Serializer[Any]):
+class JobDocumentListIn(serializers.Serializer[None]):
     """The query parameters of the list of a job's documents."""
 
     status = fields.Choice("status", choices=IngestionDocument.State.values, required=False)

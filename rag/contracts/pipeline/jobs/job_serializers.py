@@ -1,7 +1,7 @@
 """Ingestion jobs: their progress, and the list of jobs (sub-contract 1; docs/contracts/pipeline.md)."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -42,7 +42,7 @@ class JobOut(TypedDict):
     finishedAt: datetime.datetime | None
 
 
-class JobListIn(serializers.Serializer[Any]):
+class JobListIn(serializers.Serializer[None]):
     """The query parameters of the list of jobs."""
 
     source = fields.Text("source", max_length=100, required=False)  # type: ignore[assignment]

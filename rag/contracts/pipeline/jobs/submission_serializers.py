@@ -21,7 +21,7 @@ from rag.types import ChunkingOptions, Submission
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 
-class AboutIn(serializers.Serializer[Any]):
+class AboutIn(serializers.Serializer[None]):
     """The attributes of a document, without its content."""
 
     path = fields.Path("path", required=False)
@@ -59,7 +59,7 @@ class DocumentIn(AboutIn):
         return attrs
 
 
-class JobIn(serializers.Serializer[Any]):
+class JobIn(serializers.Serializer[None]):
     dataSourceId = fields.Text("dataSourceId", max_length=100)
     chunkSize = fields.Integer("chunkSize", min_value=32, max_value=2048, required=False)
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
@@ -100,7 +100,7 @@ class AboutFiles(fields.Text):
         "`uri`, `lang`, `sourceType`, `tags`, `date` and `metadata`, as in a JSON body.",
     }
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         try:
             entries = json.loads(super().to_internal_value(data))
         except (ValueError, RecursionError):

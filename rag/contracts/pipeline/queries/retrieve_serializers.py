@@ -12,15 +12,15 @@ from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http.openapi_types import Count, Id, Share
 
 
-def _filter(names: list[str], value: dict[str, Any]) -> dict[str, Any]:
+def _filter(names: list[str], value: dict[str, object]) -> dict[str, object]:
     return {"properties": {"field": {"enum": names}, "value": value}}
 
 
-def _one_or_many(item: dict[str, Any]) -> dict[str, Any]:
+def _one_or_many(item: dict[str, object]) -> dict[str, object]:
     return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1, "maxItems": fields.MAX_TAGS}]}
 
 
-class FilterIn(serializers.Serializer[Any]):
+class FilterIn(serializers.Serializer[None]):
     """A filter on `field`. `tags`, `lang` and `sourceType` take one value or a list; `dateFrom` and `dateTo` a time."""
 
     field = fields.Choice("field", choices=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
@@ -52,7 +52,7 @@ class FilterIn(serializers.Serializer[Any]):
             raise serializers.ValidationError({"value": error.detail}) from None
 
 
-class RetrieveIn(serializers.Serializer[Any]):
+class RetrieveIn(serializers.Serializer[None]):
     query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
     dataSources = fields.BoundedList(
         "dataSources", child=fields.Text("dataSources", max_length=100), min_entries=1, max_entries=100, required=False

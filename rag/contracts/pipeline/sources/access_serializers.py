@@ -1,7 +1,7 @@
 """The fields of an explanation of access (docs/contracts/pipeline.md)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -11,7 +11,7 @@ from rag.services.access.explain import ACTIONS, Verdict
 from ragsite.http.openapi_types import Id
 
 
-class AccessIn(serializers.Serializer[Any]):
+class AccessIn(serializers.Serializer[None]):
     """The query parameters. `user`: id or e-mail address."""
 
     user = fields.Text("user", max_length=254)

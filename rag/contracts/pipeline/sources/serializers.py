@@ -21,7 +21,7 @@ class Names(fields.BoundedList):
         super().__init__(name, child=fields.Text(name, max_length=254), max_entries=_MAX_GRANTS, required=False)
 
 
-class SourceChangeIn(serializers.Serializer[Any]):
+class SourceChangeIn(serializers.Serializer[None]):
     """The fields of a change. A field that is not sent keeps its value."""
 
     name = fields.Text("name", max_length=150, required=False)
@@ -59,7 +59,7 @@ def build_source_settings(values: dict[str, Any]) -> SourceSettings:
     )
 
 
-class SourceListIn(serializers.Serializer[Any]):
+class SourceListIn(serializers.Serializer[None]):
     """The query parameters of the list."""
 
     search = fields.Text("search", max_length=200, required=False)

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import connection, transaction
 from pgvector import HalfVector
@@ -11,7 +10,7 @@ from rag.models.content.pgvector_tables import SourceConfig
 from rag.providers.base import Vectors
 from rag.types import Filters, SearchScope
 
-from .filter_sql import NOT_DELETED, documents_with_tags, sql_conditions
+from .filter_sql import NOT_DELETED, SqlValue, documents_with_tags, sql_conditions
 from .vectors import table_name
 
 _EF_SEARCH = 300
@@ -49,12 +48,12 @@ def cosines(vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]
     if not chunk_ids:
         return {}
     where = "chunk_id = ANY((SELECT %s::uuid[])::uuid[]) AND model_id = %s"
-    values = [list(chunk_ids), model_id]
+    values: list[SqlValue] = [list(chunk_ids), model_id]
     return _search_exactly(table_name(len(vector)), HalfVector(vector).to_text(), where, values, len(chunk_ids))
 
 
-def _is_large(table: str, scope: SearchScope, where: str, values: list[Any], exact_limit: int) -> bool:
-    """Whether the scope has more chunks than are compared one by one.
+def _is_large(table: str, scope: SearchScope, where: str, values: Sequence[SqlValue], exact_limit: int) -> bool:
+    """Return whether the scope has more chunks than are compared one by one.
 
     Without filters the term statistics answer: counting 20,000 rows takes as long as half a search.
     """
@@ -70,7 +69,9 @@ def _is_large(table: str, scope: SearchScope, where: str, values: list[Any], exa
         return bool(cursor.fetchone()[0] > exact_limit)
 
 
-def _search_exactly(table: str, vector: str, where: str, values: list[Any], limit: int) -> dict[uuid.UUID, float]:
+def _search_exactly(
+    table: str, vector: str, where: str, values: Sequence[SqlValue], limit: int
+) -> dict[uuid.UUID, float]:
     """`+ 0` keeps the planner off the HNSW index, which would miss matches of a narrow scope."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -81,7 +82,9 @@ def _search_exactly(table: str, vector: str, where: str, values: list[Any], limi
         return {chunk_id: 1.0 - distance for chunk_id, distance in cursor.fetchall()}
 
 
-def _search_index(table: str, vector: str, where: str, values: list[Any], limit: int) -> dict[uuid.UUID, float]:
+def _search_index(
+    table: str, vector: str, where: str, values: Sequence[SqlValue], limit: int
+) -> dict[uuid.UUID, float]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL enable_sort = off; "
@@ -99,10 +102,10 @@ def _search_index(table: str, vector: str, where: str, values: list[Any], limit:
         return {chunk_id: 1.0 - distance for chunk_id, distance in cursor.fetchall()}
 
 
-def _where(scope: SearchScope) -> tuple[str, list[Any]]:
+def _where(scope: SearchScope) -> tuple[str, list[SqlValue]]:
     """SQL over a table of vectors, and its values. Ids are sent as one array: a long IN list costs planning time."""
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s", NOT_DELETED]
-    values: list[Any] = [list(scope.source_ids), scope.model_id]
+    values: list[SqlValue] = [list(scope.source_ids), scope.model_id]
     for condition, value in sql_conditions(scope.filters):
         parts.append(condition)
         values.append(value)

@@ -1,11 +1,14 @@
 """The filters of a search as SQL over the columns that documents and vectors share."""
 
+import datetime
 import uuid
-from typing import Any
 
 from rag.models import Document
 from rag.types import Filters, SearchScope
 from ragsite.postgres import identity
+
+# A value of a SQL statement.
+SqlValue = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[str] | list[int] | None
 
 # The vectors of a deleted document stay until it is purged. PostgreSQL reads these ids once and hashes them.
 NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
@@ -20,7 +23,7 @@ _SQL = {
 }
 
 
-def sql_conditions(filters: Filters) -> list[tuple[str, Any]]:
+def sql_conditions(filters: Filters) -> list[tuple[str, SqlValue]]:
     """Return SQL conditions with their values, all of which must hold; none without filters."""
     return [(_SQL[condition.lookup].format(condition.field), condition.value) for condition in filters.conditions]
 

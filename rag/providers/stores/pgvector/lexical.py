@@ -5,7 +5,6 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection
 
@@ -13,7 +12,7 @@ from rag.models.content.pgvector_tables import TERM_DIMENSIONS, SourceConfig, So
 from rag.text import languages
 from rag.types import Filters, SearchScope
 
-from .filter_sql import NOT_DELETED, documents_with_tags, sql_conditions
+from .filter_sql import NOT_DELETED, SqlValue, documents_with_tags, sql_conditions
 from .stemming import split_words, stemmer
 
 # Above the limit of exact search, candidates are looked up by words in the order of their document frequency, until so
@@ -188,10 +187,10 @@ def _vector(query: LexicalQuery) -> str:
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
 
 
-def _where(scope: SearchScope) -> tuple[str, list[Any]]:
+def _where(scope: SearchScope) -> tuple[str, list[SqlValue]]:
     """SQL over the table of terms, and its values. The document has what filters look at."""
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", NOT_DELETED]
-    values: list[Any] = [list(scope.source_ids)]
+    values: list[SqlValue] = [list(scope.source_ids)]
     conditions = sql_conditions(scope.filters)
     if (document_ids := documents_with_tags(scope)) is not None:
         conditions.append(("id = ANY((SELECT %s::uuid[])::uuid[])", document_ids))

@@ -5,7 +5,6 @@ import struct
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from django.db import connection
@@ -18,6 +17,7 @@ from rag.text import languages
 from rag.text.embedded_text import embedded_text
 from ragsite.postgres.locks import advisory_xact_locks
 
+from .filter_sql import SqlValue
 from .stemming import stemmer
 
 # BM25's parameters, and the average length of a chunk in terms. It is a constant, so that what is stored of a chunk
@@ -103,7 +103,7 @@ def _lock(source_ids: set[uuid.UUID]) -> None:
     advisory_xact_locks(f"terms/{source_id}" for source_id in source_ids)
 
 
-def _delete(where: str, values: list[Any]) -> None:
+def _delete(where: str, values: Sequence[SqlValue]) -> None:
     """Delete terms and subtract them from the statistics."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -71,7 +71,9 @@ def _delete_others(document: Document, kept_ids: Iterable[uuid.UUID]) -> None:
     stale._raw_delete(using=connection.alias)
 
 
-def _rows(version: DocumentVersion, chunk_ids: Iterable[uuid.UUID], model: EmbeddingModel) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    version: DocumentVersion, chunk_ids: Iterable[uuid.UUID], model: EmbeddingModel
+) -> Iterator[tuple[object, ...]]:
     document = version.document
     shared = (document.source_id, document.pk, model.pk, *_filter_values(document).values())
     vectors = np.ascontiguousarray(version.vectors, ">f2")
@@ -80,7 +82,7 @@ def _rows(version: DocumentVersion, chunk_ids: Iterable[uuid.UUID], model: Embed
         yield (chunk_id, *shared, header + vector.tobytes())
 
 
-def _filter_values(document: Document) -> dict[str, Any]:
+def _filter_values(document: Document) -> dict[str, object]:
     return {name: getattr(document, name) for name in FILTER_FIELDS}
 
 
