@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .search import Passage
 
@@ -23,7 +24,7 @@ class AgentTool:
     description: str
     input_schema: Mapping[str, object]
     output_schema: Mapping[str, object]
-    call: Callable[[Mapping[str, object]], Mapping[str, object]]
+    call: Callable[[dict[str, Any]], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.answering.sanitize import sanitize
@@ -15,7 +15,7 @@ from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 from . import queries
 
 
-def _object(**properties: Mapping[str, object]) -> dict[str, object]:
+def _object(**properties: Mapping[str, object]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
