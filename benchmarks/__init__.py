@@ -1,1 +1,1 @@
-"""What `make bench` measures: always a ratio to the bare work in the same run, for machines are noisy."""
+"""Benchmarks. `make bench` prints ratios to a baseline of the same run, because machines are noisy."""

@@ -1,6 +1,6 @@
-"""make bench: ingestion against the bare embedder, search over HTTP against bare embedding and bare SQL.
+"""make bench: compares ingestion with the embedder alone, and search over HTTP with embedding and SQL alone.
 
-Real processes on the embedded services: gunicorn, a Celery worker, loopback only. Everything it makes is removed.
+It runs real processes on the embedded services (gunicorn, a Celery worker), on loopback, and deletes what it creates.
 """
 
 import os
@@ -12,7 +12,7 @@ import django
 from benchmarks.support.server import Server
 from ragsite.postgres import identity
 
-# Chunks that are embedded by the endpoint 50 ms away.
+# How many chunks are embedded by the endpoint that is 50 ms away.
 _REMOTE = (("BENCH_FIRST_LOAD", "30000"), ("BENCH_LIVE", "6000"))
 
 
@@ -43,7 +43,7 @@ def main() -> None:
             ingestion.measure(setting, documents, "short")
             ingestion.measure(setting, corpus.longer(documents), "long")
         else:
-            ingestion.job_of(setting, setting.source, documents)  # what is searched
+            ingestion.job_of(setting, setting.source, documents)  # the documents that are searched
         if first_load:
             remote.measure(setting, texts, first_load=first_load, live=live)
         if fill := int(os.environ.get("BENCH_FILL", "5000")):

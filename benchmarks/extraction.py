@@ -1,9 +1,9 @@
-"""python -m benchmarks.extraction: do the quoted sentences hold what answers the question?
+"""python -m benchmarks.extraction: measures whether extractive answers quote the characters that answer a question.
 
-Over sets that say which characters answer it, through the pipeline and the database that serve users, without a
-language model: the chunking sets of EVAL_SETS, and those retrieval sets beside which an `answers.jsonl` lies, of lines
-`{"id": question, "document": id, "answers": [[start, end], …]}`. Every question is answered, groundable or not: what is
-measured is the choice of the sentences.
+It uses the pipeline and the database that serve users, without a language model. The sets say which characters answer
+each question: the chunking sets of EVAL_SETS, and the retrieval sets that have an `answers.jsonl` with lines
+`{"id": question, "document": id, "answers": [[start, end], …]}`. Every question is answered, whether groundable or not,
+because the choice of sentences is measured.
 """
 
 import json
@@ -26,7 +26,7 @@ Span = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class LabelledQuestion:
-    """answers: any one of them is enough if is_any, else each counts."""
+    """A question with its expected answers. With `is_any` one of them is enough, otherwise all are expected."""
 
     text: str
     answers: list[Span]
@@ -35,7 +35,7 @@ class LabelledQuestion:
 
 @dataclass(frozen=True)
 class Extract:
-    """What was quoted for a question, and the milliseconds that choosing took."""
+    """The quotes for a question, and the time of choosing them in milliseconds."""
 
     quoted: list[Span]
     milliseconds: float
@@ -60,7 +60,7 @@ _WIDTHS = (10, 8, 10, 11, 10, 10)
 
 
 def measured() -> Iterator[tuple[str, list[str]]]:
-    """Set → its figures, as text."""
+    """Yield each set's name with its formatted figures."""
     from benchmarks.eval.__main__ import OWN, chosen_folder
     from benchmarks.eval.datasets import sets
     from benchmarks.eval.runner import library
@@ -93,8 +93,13 @@ def _answered(places: Path, questions: dict[str, str]) -> Iterator[LabelledQuest
 
 
 def _figures(questions: Sequence[LabelledQuestion], shelf: Any) -> list[str]:
-    """answered: of the questions, those with a whole answer in the quotes (one of several places that answer it).
-    held: of the characters that answer, those in the quotes. precision: of the quotes' characters those that answer."""
+    """The formatted figures of one set.
+
+    Returns:
+        answered: share of questions with a complete answer in the quotes; held: share of expected characters that are
+        quoted; precision: share of quoted characters that are expected; mean number of quoted characters; median
+        milliseconds; number of questions.
+    """
     extracts = [extract(question.text, shelf) for question in questions]
     rows = [overlap(question, extracted.quoted) for question, extracted in zip(questions, extracts, strict=True)]
     milliseconds = sorted(extracted.milliseconds for extracted in extracts)

@@ -1,8 +1,8 @@
-"""python -m benchmarks.follow_ups: is the passage found that a follow-up asks for?
+"""python -m benchmarks.follow_ups: measures whether the search finds the passage that a follow-up question needs.
 
-Dialogues of our own (benchmarks/data) about small texts that have the same headings, through the service and the
-database that answer users, without a language model. `alone` are questions after others that have nothing to do with
-them: what is added to a follow-up must not hurt them.
+It sends dialogues (benchmarks/data) about small texts with equal headings through the search service and the database,
+without a language model. The questions in the column `alone` have nothing to do with the questions before them:
+rewriting follow-ups must not make them worse.
 """
 
 import json
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def measured() -> dict[str, list[tuple[float, float, float]]]:
-    """Way of asking → Recall@5, share of first places and MRR, for follow-ups and for questions that stand alone."""
+    """Variant → Recall@5, share of first ranks and MRR, for follow-ups and for questions that stand alone."""
     from accounts.models import User
     from orgs.services import add_member, create_organization
     from rag.models import DataSource, EmbeddingModel
@@ -55,10 +55,10 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
         dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
         reader = queries.SourceSelection(Caller(user))
         return {
-            f"{way}, {mode}": [
+            f"{variant}, {mode}": [
                 _figures(
                     [
-                        _rank(dialogue, ask, reader, mode)
+                        _rank(dialogue, rewrite, reader, mode)
                         for dialogue in dialogues
                         if bool(dialogue.get("alone")) is alone
                     ]
@@ -66,7 +66,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
                 for alone in (False, True)
             ]
             for mode in ("by cosine", "reranked")
-            for way, ask in (("original question", _original), ("rewritten question", _rewritten))
+            for variant, rewrite in (("original question", _original), ("rewritten question", _rewritten))
         }
     finally:
         organization.delete()
@@ -74,7 +74,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
 
 
 def _sections() -> list[tuple[str, str]]:
-    """Title and text of each section: the title is that of the whole, as in a folder of pages."""
+    """Title and text of each section. All sections of a text have its title, like pages in a folder."""
     sections, title = [], ""
     for block in (DATA / "follow_ups.md").read_text().split("\n\n"):
         if block.startswith("# "):
@@ -97,14 +97,14 @@ def _rewritten(question: Any, texts: Sequence[str], reader: Any) -> Any:
     return conversations.resolve_follow_up(conversations.ChatTurn(messages, question=question), messages, reader)
 
 
-def _rank(dialogue: dict[str, Any], ask: Callable[..., Any], reader: Any, mode: str) -> int:
-    """Of the passage that answers; 0 if it is not found."""
+def _rank(dialogue: dict[str, Any], rewrite: Callable[..., Any], reader: Any, mode: str) -> int:
+    """Rank of the passage that answers; 0 if it is not found."""
     from rag.services.search import queries
     from rag.types import Question
 
     question = Question(dialogue["asks"], top_k=_TOP, rerank=mode == "reranked")
     title, heading = dialogue["finds"]
-    passages = queries.search(ask(question, dialogue["said"], reader), reader).passages
+    passages = queries.search(rewrite(question, dialogue["said"], reader), reader).passages
     ranks = [
         passage.rank for passage in passages if passage.title == title and f"## {heading}\n" in f"{passage.text}\n"
     ]

@@ -1,4 +1,4 @@
-"""A job through HTTP, broker, worker and database, against nothing but the embedder on the same chunks."""
+"""Compares a job through HTTP, broker, worker and database with the embedder alone on the same chunks."""
 
 import datetime
 import os
@@ -21,7 +21,7 @@ _embedder: Any = None
 
 
 def measure(setting: "Setting", documents: list[dict[str, str]], kind: str) -> None:
-    """kind: short documents are a chunk each, long ones many."""
+    """Print the rates of some rounds. `kind` is short (one chunk for each document) or long (many)."""
     texts = _chunks(documents)
     cores = os.cpu_count() or 2
     # Spawned, as forked children would share this process's database connection.
@@ -30,19 +30,19 @@ def measure(setting: "Setting", documents: list[dict[str, str]], kind: str) -> N
         _job(setting, documents[:8], f"{kind}-warm")  # the workers load the model at their first document
         ratios = []
         for number in range(ROUNDS):
-            bare = _bare(pool, texts)
+            embedder_rate = _embedder_rate(pool, texts)
             seconds, chunks = _job(setting, documents, f"{kind}-{number}")
-            ratios.append(chunks / seconds / bare)
+            ratios.append(chunks / seconds / embedder_rate)
             print(
                 f"{kind:5} documents  job {len(documents) / seconds:6.1f} documents/s {chunks / seconds:6.1f} chunks/s"
-                f"   bare embedder {bare:6.1f} chunks/s   ratio {ratios[-1]:.2f}",
+                f"   embedder alone {embedder_rate:6.1f} chunks/s   ratio {ratios[-1]:.2f}",
                 flush=True,
             )
     print(f"{kind:5} documents  median ratio {statistics.median(ratios):.2f} (aim ≥ 0.90)\n", flush=True)
 
 
 def _chunks(documents: list[dict[str, str]]) -> list[str]:
-    """Exactly the texts that the pipeline embeds."""
+    """The texts that the pipeline embeds."""
     from django.conf import settings
 
     from rag.pipeline.ingestion.chunk import chunk
@@ -57,8 +57,8 @@ def _chunks(documents: list[dict[str, str]]) -> list[str]:
     ]
 
 
-def _bare(pool: ProcessPoolExecutor, texts: list[str]) -> float:
-    """Chunks a second of the embedder alone, one process a core."""
+def _embedder_rate(pool: ProcessPoolExecutor, texts: list[str]) -> float:
+    """Chunks per second of the embedder alone, with one process for each core."""
     started = time.perf_counter()
     list(pool.map(_embed, [texts[start : start + 8] for start in range(0, len(texts), 8)]))
     return len(texts) / (time.perf_counter() - started)
@@ -78,17 +78,17 @@ def _embed(texts: list[str]) -> int:
 
 
 def _job(setting: "Setting", documents: list[dict[str, str]], slug: str) -> tuple[float, int]:
-    """Seconds from the job's making to its end, and its chunks."""
+    """Seconds from the job's creation to its end, and its number of chunks."""
     return job_of(setting, setting.new_source(slug), documents)
 
 
 def job_of(setting: "Setting", source: Any, documents: list[dict[str, str]]) -> tuple[float, int]:
-    """Seconds from the job's making to its end, and its chunks."""
+    """Seconds from the job's creation to its end, and its number of chunks."""
     job = setting.post("/api/rag/ingest", {"dataSourceId": source.slug, "documents": documents})
     while not job["finishedAt"]:
         time.sleep(0.5)
         job = setting.get(f"/api/rag/ingest/{job['jobId']}")
     if job["indexed"] != len(documents):
         raise RuntimeError(f"not everything was indexed: {job['errors'][:3]}")
-    made, ended = (datetime.datetime.fromisoformat(job[name]) for name in ("createdAt", "finishedAt"))
-    return (ended - made).total_seconds(), job["chunks"]
+    created_at, finished_at = (datetime.datetime.fromisoformat(job[name]) for name in ("createdAt", "finishedAt"))
+    return (finished_at - created_at).total_seconds(), job["chunks"]

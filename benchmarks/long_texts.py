@@ -1,7 +1,7 @@
-"""python -m benchmarks.long_texts SETS: how should a chunk longer than the local model's window become one vector?
+"""python -m benchmarks.long_texts [FOLDER]: compares ways to embed chunks that are longer than the model's window.
 
-Chunks of 512 tokens, ranked by cosine alone, over the sets of an evaluation folder (the one beside the checkout):
-NDCG@10 of the documents for the retrieval sets. Only the way of the long chunks differs.
+Chunks of 512 tokens are ranked by cosine alone, over retrieval sets of the folder (default: shared/datasets/retrieval
+beside the checkout). Prints NDCG@10 of the documents. Only the vectors of long chunks differ.
 """
 
 import json
@@ -29,27 +29,31 @@ def main(datasets: Path) -> None:
     cache = Path(os.environ["RAGSITE_DATA"]) / "models"
     embedder = LocalEmbedder(cache=cache, threads=2)
 
-    def of_windows(parts: list[list[int]]) -> np.ndarray:
+    def embed_windows(parts: list[list[int]]) -> np.ndarray:
         return embedder._run([_Window(0, part) for part in parts], ["embedding"])[0]
 
-    def mean(size: int) -> Callable[[list[str]], np.ndarray]:
+    def mean_of_windows(size: int) -> Callable[[list[str]], np.ndarray]:
         def embed(texts: list[str]) -> np.ndarray:
             rows = []
             for text in texts:
-                parts = _split_evenly(_pieces(embedder, text), size)
+                parts = _split_evenly(_token_ids(embedder, text), size)
                 weights = np.array([len(part) for part in parts], np.float32)
-                rows.append((of_windows(parts) * weights[:, None]).sum(axis=0))
+                rows.append((embed_windows(parts) * weights[:, None]).sum(axis=0))
             return _unit(np.stack(rows))
 
         return embed
 
-    def first(texts: list[str]) -> np.ndarray:
-        return _unit(of_windows([_pieces(embedder, text)[: WINDOW - 2] for text in texts]))
+    def first_window(texts: list[str]) -> np.ndarray:
+        return _unit(embed_windows([_token_ids(embedder, text)[: WINDOW - 2] for text in texts]))
 
-    methods = {"cut after 256": first, "mean of windows ≤ 256": mean(WINDOW - 2), "windows ≤ 512": mean(510)}
+    methods = {
+        "cut after 256": first_window,
+        "mean of windows ≤ 256": mean_of_windows(WINDOW - 2),
+        "windows ≤ 512": mean_of_windows(510),
+    }
     for name in SETS:
         texts, owners, questions, grades = _read(datasets / name)
-        long = [index for index, text in enumerate(texts) if len(_pieces(embedder, text)) > WINDOW - 2]
+        long = [index for index, text in enumerate(texts) if len(_token_ids(embedder, text)) > WINDOW - 2]
         vectors = embedder.embed(texts)
         query_vectors = embedder.embed(questions)
         print(f"{name}: {len(texts)} chunks, {len(long)} longer than the window")
@@ -58,7 +62,7 @@ def main(datasets: Path) -> None:
             print(f"  {method:24} NDCG@10 {_ndcg(query_vectors @ vectors.T, owners, grades):.4f}", flush=True)
 
 
-def _pieces(embedder: Any, text: str) -> list[int]:
+def _token_ids(embedder: Any, text: str) -> list[int]:
     return list(embedder._tokenizer.encode(text, add_special_tokens=False).ids)
 
 
@@ -67,7 +71,7 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str, float]]]:
-    """Embedded texts, the document of each, questions, and for each question the grades of documents."""
+    """Texts to embed, the document id of each, questions, and each question's grades by document id."""
     from rag.pipeline.ingestion.chunk import chunk
     from rag.text.embedded_text import embedded_text
     from rag.types import ChunkingOptions, ParsedDocument
@@ -78,18 +82,18 @@ def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str,
         for draft in chunk(ParsedDocument(row["text"]), ChunkingOptions(512, 50)):
             texts.append(embedded_text(draft.text, draft.headings, row["title"]))
             owners.append(row["id"])
-    judged: dict[str, dict[str, float]] = {}
+    grades: dict[str, dict[str, float]] = {}
     for line in (folder / "qrels.tsv").read_text().splitlines():
         question, document, grade = line.split("\t")
         if grade.replace(".", "").isdigit():
-            judged.setdefault(question, {})[document] = float(grade)
+            grades.setdefault(question, {})[document] = float(grade)
     rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
-    rows = [row for row in rows if row["id"] in judged]
-    return texts, owners, [row["text"] for row in rows], [judged[row["id"]] for row in rows]
+    rows = [row for row in rows if row["id"] in grades]
+    return texts, owners, [row["text"] for row in rows], [grades[row["id"]] for row in rows]
 
 
 def _ndcg(similarity: np.ndarray, owners: list[str], grades: list[dict[str, float]]) -> float:
-    """A document scores as its best chunk; linear gain."""
+    """Mean NDCG@10 with linear gain. A document has the score of its best chunk."""
     names = sorted(set(owners))
     columns = np.array([names.index(owner) for owner in owners])
     discount = 1 / np.log2(np.arange(2, 12))

@@ -1,6 +1,7 @@
-"""python -m benchmarks.memory: what workers take while one text of 200 MB and a job of 10,000 documents go through.
+"""python -m benchmarks.memory: measures the memory of workers that ingest a text of 200 MB and 10,000 documents.
 
-Embedded by the endpoint 50 ms away, so that it takes minutes and not hours. MEMORY_MB and MEMORY_DOCUMENTS make less.
+The endpoint that is 50 ms away embeds them, so that it takes minutes and not hours. MEMORY_MB and MEMORY_DOCUMENTS set
+other sizes.
 """
 
 import contextlib
@@ -44,23 +45,23 @@ def main() -> None:
             name="bench-memory", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}
         )
         source = setting.new_source("memory", model=model)
-        _measured(setting, source, [Submission(path="warm", title="", text="Warm.")], "idle workers")
+        _measure(setting, source, [Submission(path="warm", title="", text="Warm.")], "idle workers")
         many = [Submission(path=f"d{n}", title="", text=f"{n}. {texts[n % len(texts)]}") for n in range(count)]
-        _measured(setting, source, many, f"{count:,} documents")
+        _measure(setting, source, many, f"{count:,} documents")
         with tempfile.TemporaryFile() as file:
             number = 0
             while file.tell() < megabytes * 1_000_000:
                 file.write(f"{number}. {texts[number % len(texts)]}\n\n".encode())
                 number += 1
             file.seek(0)
-            _measured(setting, source, [file], f"a text of {megabytes} MB")
+            _measure(setting, source, [file], f"a text of {megabytes} MB")
         setting.delete_model(model)
 
 
 _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 
-def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> None:
+def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> None:
     from rag.services.ingestion import inputs
     from rag.services.jobs import submit, uploads
     from rag.services.jobs.uploads import Upload
@@ -85,7 +86,7 @@ def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> Non
         raise RuntimeError(state["errors"][:3])
     largest = max(peaks.values(), default=0)
     print(
-        f"{what:20} {seconds:6.1f} s {state['chunks']:8,} chunks {state['chunks'] / seconds:7.0f} chunks/s   "
+        f"{label:20} {seconds:6.1f} s {state['chunks']:8,} chunks {state['chunks'] / seconds:7.0f} chunks/s   "
         f"largest process {largest / 1e6:5.0f} MB",
         flush=True,
     )
@@ -93,11 +94,11 @@ def _measured(setting: Any, source: Any, documents: list[Any], what: str) -> Non
 
 @contextlib.contextmanager
 def _peaks() -> Iterator[dict[int, int]]:
-    """Process → the most memory (resident, bytes) that it had in the block, of all Celery and reader processes."""
+    """The peak resident memory, in bytes, of each Celery and parser process during the block, by process id."""
     peaks: dict[int, int] = {}
     finished = threading.Event()
 
-    def look() -> None:
+    def sample() -> None:
         while not finished.wait(0.1):
             for process in psutil.Process().children(recursive=True):
                 with contextlib.suppress(psutil.Error):
@@ -105,7 +106,7 @@ def _peaks() -> Iterator[dict[int, int]]:
                     if "celery" in command or "rag.parsing" in command:
                         peaks[process.pid] = max(peaks.get(process.pid, 0), process.memory_info().rss)
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=sample)
     thread.start()
     try:
         yield peaks

@@ -1,7 +1,7 @@
-"""python -m benchmarks.parsing [FOLDER]: seconds and memory of reading each format, over a folder of files.
+"""python -m benchmarks.parsing [FOLDER]: measures time and memory of parsing each format, over a folder of files.
 
-The folder is the one beside the checkout unless another is named. Memory is the peak of the process that read the
-file, which begins with what an idle reader has.
+The default folder is shared/datasets/documents beside the checkout. Memory is the peak of the process that parsed the
+file, which includes the memory of an idle parser process.
 """
 
 import os
@@ -26,36 +26,37 @@ def main(folder: Path) -> None:
     from rag.parsing.sandbox import process
 
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".jsonl" and file.name != "SOURCE.md"]
-    began = time.perf_counter()
+    started = time.perf_counter()
     parse.parse_file(files[0], content_type="", name=files[0].name)
-    print(f"the first file, with the start of a reader: {time.perf_counter() - began:.2f} s\n")
+    print(f"the first file, including the start of a parser process: {time.perf_counter() - started:.2f} s\n")
     seconds: dict[str, list[float]] = defaultdict(list)
     slowest: dict[str, tuple[float, str]] = {}
     for file in files:
-        took = []
+        durations = []
         for _ in range(ROUNDS):
-            began = time.perf_counter()
+            started = time.perf_counter()
             parse.parse_file(file, content_type="", name=file.name)
-            took.append(time.perf_counter() - began)
-        median = statistics.median(took)
+            durations.append(time.perf_counter() - started)
+        median = statistics.median(durations)
         seconds[file.suffix].append(median)
         slowest[file.suffix] = max(slowest.get(file.suffix, (0.0, "")), (median, file.name))
     process.stop_parsers()
     print("| format | files | median ms | slowest | its ms | peak MB |\n| --- | --- | --- | --- | --- | --- |")
-    for suffix, took in seconds.items():
+    for suffix, medians in seconds.items():
         slowest_seconds, name = slowest[suffix]
-        middle, peak = statistics.median(took) * 1000, _peak(folder / name)
-        print(f"| {suffix} | {len(took)} | {middle:.0f} | {name} | {slowest_seconds * 1000:.0f} | {peak:.0f} |")
+        milliseconds, peak = statistics.median(medians) * 1000, _peak(folder / name)
+        cells = [suffix, len(medians), f"{milliseconds:.0f}", name, f"{slowest_seconds * 1000:.0f}", f"{peak:.0f}"]
+        print(f"| {' | '.join(map(str, cells))} |")
 
 
 def _peak(file: Path) -> float:
-    """Of a process that reads this file alone, in MB."""
-    command = [sys.executable, "-m", "benchmarks.parsing", "--alone", str(file)]
+    """Peak memory of a process that parses only this file, in MB."""
+    command = [sys.executable, "-m", "benchmarks.parsing", "--single", str(file)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def _alone(file: Path) -> None:
-    """As the reader's process does it, without its limits."""
+def _parse_single(file: Path) -> None:
+    """Parse like a parser process, without its limits, and print the peak memory."""
     from rag.parsing import containers, detection
     from rag.parsing.readers import get_reader, web
     from rag.parsing.sandbox.limits import Limits
@@ -70,7 +71,7 @@ def _alone(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--alone"]:
-        _alone(Path(sys.argv[2]))
+    if sys.argv[1:2] == ["--single"]:
+        _parse_single(Path(sys.argv[2]))
     else:
         main(Path(sys.argv[1]) if sys.argv[1:] else DOCUMENTS)

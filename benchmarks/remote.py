@@ -1,7 +1,7 @@
-"""Jobs embedded by an endpoint that is 50 ms away, against the insert path alone: the same rows, written by the store
-from as many processes, into the same table.
+"""Compares jobs that an endpoint 50 ms away embeds with writing the same number of rows by the store alone.
 
-Twice: a first load, whose index is built afterwards, and one into a live index.
+The store writes from as many processes into the same table. Both are measured twice: as a first load, whose index is
+built afterwards, and into an existing index.
 """
 
 import time
@@ -24,7 +24,7 @@ _WRITERS = 2
 
 
 def measure(setting: "Setting", texts: list[str], *, first_load: int, live: int) -> None:
-    """first_load, live: chunks of each. texts: paragraphs that documents of 16 chunks are made of."""
+    """Print the rates. `first_load` and `live` are numbers of chunks, `texts` the paragraphs of the documents."""
     from rag.models import EmbeddingModel
     from rag.providers import registry
 
@@ -44,22 +44,22 @@ def measure(setting: "Setting", texts: list[str], *, first_load: int, live: int)
 
 
 def _compare(
-    setting: "Setting", pool: ProcessPoolExecutor, model: Any, texts: list[str], chunks: int, what: str
+    setting: "Setting", pool: ProcessPoolExecutor, model: Any, texts: list[str], chunks: int, label: str
 ) -> None:
     documents = _documents(texts, chunks)
     source = setting.new_source(f"remote-{uuid.uuid4().hex[:8]}", model=model)
-    seconds, made = job_of(setting, source, documents)
-    ceiling = _ceiling(pool, setting.new_source(f"bare-{uuid.uuid4().hex[:8]}", model=model), made)
-    rate = made / seconds
+    seconds, chunk_count = job_of(setting, source, documents)
+    store_rate = _store_rate(pool, setting.new_source(f"bare-{uuid.uuid4().hex[:8]}", model=model), chunk_count)
+    rate = chunk_count / seconds
     print(
-        f"remote, {what:12}   job {rate:6.0f} chunks/s   insert path alone {ceiling:6.0f} rows/s   "
-        f"ratio {rate / ceiling:.2f}",
+        f"remote, {label:12}   job {rate:6.0f} chunks/s   insert path alone {store_rate:6.0f} rows/s   "
+        f"ratio {rate / store_rate:.2f}",
         flush=True,
     )
 
 
 def _documents(texts: list[str], chunks: int) -> list[dict[str, str]]:
-    """Distinct documents, each of about 16 chunks of a paragraph."""
+    """Different documents of about 16 chunks, one for each paragraph."""
     documents = []
     for number in range(chunks // 16):
         parts = [f"# Part {number}.{part}\n\n{texts[(number * 16 + part) % len(texts)]}" for part in range(16)]
@@ -68,8 +68,8 @@ def _documents(texts: list[str], chunks: int) -> list[dict[str, str]]:
     return documents
 
 
-def _ceiling(pool: ProcessPoolExecutor, source: Any, chunks: int) -> float:
-    """Rows per second of the store alone, in transactions of 16 chunks, as the job's are."""
+def _store_rate(pool: ProcessPoolExecutor, source: Any, chunks: int) -> float:
+    """Rows per second of the store alone, in transactions of 16 chunks like the job's."""
     list(pool.map(_warm, range(_WRITERS * 2)))
     share = chunks // 16 // _WRITERS
     started = time.perf_counter()

@@ -1,5 +1,4 @@
-"""Search over HTTP, one client, against the embedding of the question plus the SQL of the searches alone: by meaning,
-and by words."""
+"""Compares search over HTTP, with one client, with embedding the question and the SQL of both searches alone."""
 
 import contextlib
 import functools
@@ -15,14 +14,14 @@ import numpy as np
 from benchmarks.support.environment import Setting
 from benchmarks.support.server import Server
 
-# Of a chunk that is made up.
-_WORDS, _PIECES = 120, 70
-# So many chunks are not entered into a live index one by one.
-_LARGE = 20_000
+# Words and token signatures of a generated chunk.
+_WORDS, _TOKENS = 120, 70
+# More chunks than this are not inserted into an existing index.
+_MAX_LIVE_INSERTS = 20_000
 
 
 def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str]) -> None:
-    """fill: made-up chunks beside the real ones, in the same scope, of the words of these texts."""
+    """Print the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`."""
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieval.candidates import MAX_CANDIDATES
     from rag.providers import registry
@@ -45,31 +44,31 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         ("/api/v1/search", lambda question: {"query": question}),
     ):
         http: list[float] = []
-        bare: list[float] = []
-        sql: list[float] = []
-        words: list[float] = []
-        for question in questions[:10] + questions:  # the first ten warm both processes
+        embedding: list[float] = []
+        dense: list[float] = []
+        lexical: list[float] = []
+        for question in questions[:10] + questions:  # the first ten warm both processes up
             http.append(_timed(setting.post, path.split()[0], body(question))[0])
             seconds, vector = _timed(embed, question)
-            bare.append(seconds)
+            embedding.append(seconds)
             for mode, times, query in (
-                (Mode.DENSE, sql, ScopeQuery(scope, vector)),
-                (Mode.LEXICAL, words, ScopeQuery(scope, None)),
+                (Mode.DENSE, dense, ScopeQuery(scope, vector)),
+                (Mode.LEXICAL, lexical, ScopeQuery(scope, None)),
             ):
                 search = functools.partial(store.search, mode=mode, limit=MAX_CANDIDATES)
                 times.append(_timed(search, question, [query])[0])
-        figures = [_percentiles(times[10:]) for times in (http, bare, sql, words)]
-        (p50, p95), (embed50, _), (sql50, _), (words50, _) = figures
+        figures = [_percentiles(times[10:]) for times in (http, embedding, dense, lexical)]
+        (p50, p95), (embedding50, _), (dense50, _), (lexical50, _) = figures
         print(
-            f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   bare embedding {embed50:.1f} + vectors {sql50:.1f} "
-            f"+ words {words50:.1f} ms   ratio {p50 / (embed50 + sql50):.2f}, of both searches "
-            f"{p50 / (embed50 + sql50 + words50):.2f}",
+            f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   embedding {embedding50:.1f} + dense "
+            f"{dense50:.1f} + lexical {lexical50:.1f} ms   ratio {p50 / (embedding50 + dense50):.2f}, to both searches "
+            f"{p50 / (embedding50 + dense50 + lexical50):.2f}",
             flush=True,
         )
 
 
-# Questions in a row to one server, and those before all that warm it.
-_IN_A_ROW, _WARMING = 10, 20
+# Questions in a row to one server, and questions before the measurement.
+_IN_A_ROW, _WARM_UP = 10, 20
 
 
 def measure_row_level_security(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
@@ -82,15 +81,15 @@ def measure_row_level_security(setting: Setting, questions: list[str], folder: P
             data_folder.mkdir(exist_ok=True)
             server = stack.enter_context(Server(data_folder, port, worker=False, settings=settings))
             clients[settings] = setting.at(server.address)
-        for number in range(_WARMING):
+        for number in range(_WARM_UP):
             for client in clients.values():
                 client.post("/api/rag/retrieve", {"query": f"{number} {questions[number]}", "topK": 10})
-        for begin in range(0, len(questions), _IN_A_ROW):
-            for settings in [*times][:: -1 if begin % (2 * _IN_A_ROW) else 1]:
-                for question in questions[begin : begin + _IN_A_ROW]:
+        for start in range(0, len(questions), _IN_A_ROW):
+            for settings in [*times][:: -1 if start % (2 * _IN_A_ROW) else 1]:
+                for question in questions[start : start + _IN_A_ROW]:
                     body = {"query": question, "topK": 10}
                     times[settings].append(_timed(clients[settings].post, "/api/rag/retrieve", body)[0])
-    (protected, _), (without, _) = (_percentiles(taken) for taken in times.values())
+    (protected, _), (without, _) = (_percentiles(milliseconds) for milliseconds in times.values())
     ratio = protected / without
     print(f"row-level security: p50 {without:.1f} ms without, {protected:.1f} with it, ratio {ratio:.3f}", flush=True)
 
@@ -107,7 +106,7 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
 
 
 def _fill(setting: Setting, count: int, texts: list[str]) -> None:
-    """Chunks of random words, as frequent as they are in the texts, with random vectors and token signatures."""
+    """Write chunks of random words of the texts, with random vectors and token signatures."""
     from django.db import transaction
 
     from rag.models import Document
@@ -130,18 +129,18 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
         digests=[uuid.uuid4() for _ in sentences],
         new_indexes=range(count),
         vectors=vectors.astype(np.float16),
-        signatures=list(random.integers(0, 256, (count, _PIECES, 48), np.uint8)),
+        signatures=list(random.integers(0, 256, (count, _TOKENS, 48), np.uint8)),
     )
-    is_large = count > _LARGE
+    is_large = count > _MAX_LIVE_INSERTS
     store = registry.chunk_store()
     if is_large:
         store.drop_vector_index(384)
     index = "no" if is_large else "a live"
-    with transaction.atomic():  # a worker that looks for chunks without words finds none
+    with transaction.atomic():  # so that a worker does not see chunks without terms
         started = time.perf_counter()
         store.write([version], model=setting.source.embedding_model)
         print(f"store      {count / (time.perf_counter() - started):.0f} rows/s with {index} HNSW index", flush=True)
     if is_large:
         store.build_vector_index(384)
         while not any(index.is_built for index in store.vector_indexes() if index.dimensions == 384):
-            time.sleep(1)  # the product's own process was quicker, and is at it
+            time.sleep(1)  # the product's scheduler is already building it

@@ -1,4 +1,4 @@
-"""The v3 contract's performance targets (section 6), measured over HTTP: each with its figure and whether it is met."""
+"""Measures the v3 contract's performance targets (section 6) over HTTP, and prints whether they are met."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def measure(setting: Setting) -> None:
     embedder = registry.embedder(setting.source.embedding_model)
     targets: tuple[tuple[str, float, int, Callable[[], object]], ...] = (
         (
-            "ingest 10 KB at once",
+            "ingest 10 KB in one request",
             MAX_INGESTION_SECONDS,
             1,
             lambda: setting.post("/api/rag/ingest", document),
@@ -33,6 +33,6 @@ def measure(setting: Setting) -> None:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    started = time.perf_counter()
     work()
-    return time.perf_counter() - start
+    return time.perf_counter() - started

@@ -1,7 +1,7 @@
-"""make eval: every evaluation set through the product itself, in every retrieval mode.
+"""make eval: runs every evaluation set through the product, in every retrieval mode.
 
-EVAL_SETS names the folder of the sets, OUT the JSON that is written. Data is kept in RAGSITE_DATA, so that what has not
-changed is not embedded again.
+EVAL_SETS names the folder of the sets, OUT the JSON file for the figures. Data is kept in RAGSITE_DATA, so that
+unchanged documents are not embedded again.
 """
 
 import functools
@@ -22,7 +22,7 @@ BESIDE = ROOT.parent / "shared" / "datasets"
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
-    os.environ["RAG_GROUNDING"] = "local"  # figures do not depend on somebody's language model
+    os.environ["RAG_GROUNDING"] = "local"  # so that figures do not depend on a language model
     identity.run_process_as(identity.WORKER)
     django.setup()
     from django.core.management import call_command

@@ -1,6 +1,6 @@
-"""make guard: the project's own small sets, against the figures that are kept in guard.json.
+"""make guard: compares the quality on the project's small sets with the figures in guard.json.
 
-A figure that has fallen by more than 0.01 fails. RENEW=1 keeps today's figures instead.
+It fails if a figure has fallen by more than 0.01. RENEW=1 stores today's figures instead.
 """
 
 import json
@@ -46,14 +46,14 @@ def main() -> int:
     for line in fallen:
         print(line)
     if fallen:
-        print("Quality has fallen. If that is meant, say why in the commit and keep the figures: make guard RENEW=1")
+        print("Quality has fallen. If that is intended, say why in the commit and run: make guard RENEW=1")
     else:
-        print(f"{len(now)} figures of quality are as they were.")
+        print(f"{len(now)} quality figures have not fallen.")
     return 1 if fallen else 0
 
 
 def guarded(figures: dict[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
-    """("retrieval/house/dense/ndcg10", its value) of every figure that must not fall."""
+    """Yield (name, value) of every guarded figure: ("retrieval/house/dense/ndcg10", 0.9)."""
     for name, value in figures.items():
         where = f"{path}/{name}" if path else name
         if isinstance(value, dict):
@@ -63,7 +63,7 @@ def guarded(figures: dict[str, Any], path: str = "") -> Iterator[tuple[str, floa
 
 
 def falls(kept: dict[str, float], now: dict[str, float]) -> list[str]:
-    """A sentence for each kept figure that is not there any more, or has fallen by more than the tolerance."""
+    """A sentence for each stored figure that is missing or has fallen by more than the tolerance."""
     sentences = []
     for name, before in kept.items():
         value = now.get(name)

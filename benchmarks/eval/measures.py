@@ -1,4 +1,4 @@
-"""The figures. Nothing here knows of the product."""
+"""Metrics of retrieval, judgements and spans, independent of the product."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ DEPTH = 10
 
 
 def ndcg(ranked: Sequence[str], grades: dict[str, float]) -> float:
-    """Of the best ten, with linear gain, as BEIR has it (trec_eval's ndcg_cut)."""
+    """nDCG@10 with linear gain, as in BEIR (trec_eval's ndcg_cut)."""
     ideal = sorted(grades.values(), reverse=True)[:DEPTH]
     return _gain([grades.get(document, 0.0) for document in ranked[:DEPTH]]) / _gain(ideal)
 
@@ -30,7 +30,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
-    """How often a true case has more than a false one, half for the same. None where one of the two is missing."""
+    """How often a true case scores higher than a false one; ties count half. None without true or false cases."""
     positive = sum(labels)
     negative = len(labels) - positive
     if not positive or not negative:
@@ -41,14 +41,14 @@ def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
         end = start
         while end < len(order) and scores[order[end]] == scores[order[start]]:
             end += 1
-        rank = (start + 1 + end) / 2  # of all that are equal
+        rank = (start + 1 + end) / 2  # the mean rank of equal scores
         total += rank * sum(labels[index] for index in order[start:end])
         start = end
     return (total - positive * (positive + 1) / 2) / (positive * negative)
 
 
 def bins(scores: Sequence[float], labels: Sequence[bool], count: int = 10) -> list[tuple[float, float, int]]:
-    """(mean score, share that is true, number) of each tenth of 0…1 that holds something."""
+    """(mean score, share of true cases, number of cases) of each non-empty bin of scores between 0 and 1."""
     indexes_by_bin: list[list[int]] = [[] for _ in range(count)]
     for index, score in enumerate(scores):
         indexes_by_bin[min(count - 1, max(0, int(score * count)))].append(index)
@@ -60,12 +60,12 @@ def bins(scores: Sequence[float], labels: Sequence[bool], count: int = 10) -> li
 
 
 def calibration_error(scores: Sequence[float], labels: Sequence[bool]) -> float:
-    """Expected calibration error: how far scores that are read as probabilities are off, in ten bins."""
+    """Expected calibration error in ten bins: how far scores are from probabilities."""
     return sum(abs(score - share) * number for score, share, number in bins(scores, labels)) / max(1, len(scores))
 
 
 def coverage_risk(scores: Sequence[float], labels: Sequence[bool]) -> list[tuple[float, float]]:
-    """(share that is answered, share of those that should not have been), from the surest case to all."""
+    """(share of cases that are answered, share of these that are wrong), from the highest score to all cases."""
     order = sorted(range(len(scores)), key=lambda index: -scores[index])
     wrong, points = 0, []
     for number, index in enumerate(order, start=1):
@@ -76,20 +76,20 @@ def coverage_risk(scores: Sequence[float], labels: Sequence[bool]) -> list[tuple
 
 
 def area_under(points: Sequence[tuple[float, float]]) -> float:
-    """Mean risk over all coverages: the smaller, the better is known what to leave unanswered."""
-    around = [(0.0, points[0][1]), *points] if points else []
-    return sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in pairwise(around))
+    """Mean risk over all coverages: the smaller, the better the scores tell what to leave unanswered."""
+    extended = [(0.0, points[0][1]), *points] if points else []
+    return sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in pairwise(extended))
 
 
 def characters(spans: Sequence[tuple[str, int, int]]) -> dict[str, list[tuple[int, int]]]:
-    """Text → its stretches in order, joined where they overlap: no character counts twice."""
+    """Merged spans by text, in order, so that no character counts twice."""
     joined: dict[str, list[tuple[int, int]]] = {}
     for text, start, end in sorted(spans):
-        stretches = joined.setdefault(text, [])
-        if stretches and start <= stretches[-1][1]:
-            stretches[-1] = (stretches[-1][0], max(stretches[-1][1], end))
+        merged_spans = joined.setdefault(text, [])
+        if merged_spans and start <= merged_spans[-1][1]:
+            merged_spans[-1] = (merged_spans[-1][0], max(merged_spans[-1][1], end))
         else:
-            stretches.append((start, end))
+            merged_spans.append((start, end))
     return joined
 
 
@@ -111,4 +111,4 @@ def overlap(retrieved: Sequence[tuple[str, int, int]], relevant: Sequence[tuple[
 
 
 def _size(spans: dict[str, list[tuple[int, int]]]) -> int:
-    return sum(end - start for stretches in spans.values() for start, end in stretches)
+    return sum(end - start for merged_spans in spans.values() for start, end in merged_spans)

@@ -1,4 +1,4 @@
-"""Real texts: an evaluation set beside the checkout where there is one, else the documentation."""
+"""Real texts: an evaluation set beside the checkout if there is one, otherwise the documentation."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ def origin() -> str:
 
 
 def documents(limit: int) -> list[dict[str, str]]:
-    """[{"path", "title", "text"}]"""
+    """Documents with path, title and text."""
     if SQUAD.exists():
         rows = _lines(SQUAD / "corpus.jsonl", limit)
         return [{"path": row["id"], "title": row["title"], "text": row["text"]} for row in rows]
@@ -26,7 +26,7 @@ def documents(limit: int) -> list[dict[str, str]]:
 
 
 def longer(documents: list[dict[str, str]], paragraphs: int = 40) -> list[dict[str, str]]:
-    """The same texts, forty to a document."""
+    """The same texts, forty of them joined into each document."""
     return [
         {
             "path": f"long-{start}",

@@ -1,6 +1,7 @@
-"""An embedding endpoint as it is over a network: 50 ms away, and cheap for this machine. Loopback only.
+"""An embedding endpoint on loopback that answers after 50 ms, like one over a network, and needs little CPU time.
 
-Its vectors are a few hundred random ones, written as JSON once: making them would take the cores from what is measured.
+It returns a few hundred random vectors that are serialized once, because computing vectors would take CPU time from
+what is measured.
 """
 
 import contextlib
@@ -13,13 +14,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-LATENCY = 0.05
+LATENCY_SECONDS = 0.05
 _VECTORS = 512
 
 
 @contextlib.contextmanager
 def running(dimensions: int) -> Iterator[str]:
-    """The base URL of one in a process of its own."""
+    """Run the endpoint in a process of its own; yield its base URL."""
     command = [sys.executable, "-m", "benchmarks.support.endpoint", str(dimensions)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -32,7 +33,7 @@ def running(dimensions: int) -> Iterator[str]:
 def main(dimensions: int) -> None:
     random = np.random.default_rng(1).standard_normal((_VECTORS, dimensions))
     random /= np.linalg.norm(random, axis=1, keepdims=True)
-    written = [json.dumps([round(float(value), 5) for value in row]) for row in random]
+    serialized = [json.dumps([round(float(value), 5) for value in row]) for row in random]
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -41,13 +42,13 @@ def main(dimensions: int) -> None:
             started = time.monotonic()
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             rows = ",".join(
-                f'{{"object":"embedding","index":{index},"embedding":{written[hash(text) % _VECTORS]}}}'
+                f'{{"object":"embedding","index":{index},"embedding":{serialized[hash(text) % _VECTORS]}}}'
                 for index, text in enumerate(body["input"])
             )
             content = (
                 f'{{"object":"list","model":"remote","data":[{rows}],"usage":{{"prompt_tokens":1,"total_tokens":1}}}}'
             )
-            time.sleep(max(0.0, LATENCY - (time.monotonic() - started)))
+            time.sleep(max(0.0, LATENCY_SECONDS - (time.monotonic() - started)))
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))

@@ -1,4 +1,4 @@
-"""An organisation, an editor and a source that live as long as a benchmark; and their HTTP client."""
+"""An organisation, an editor and a source that exist while a benchmark runs, and their HTTP client."""
 
 import http.client
 import json
@@ -33,18 +33,18 @@ class Setting:
         self.user.delete()
 
     def at(self, address: str) -> "Setting":
-        """The same, its requests to another server."""
+        """The same environment with requests to another server."""
         other = Setting(address)
         other._headers = self._headers
         return other
 
     def new_source(self, slug: str, model: EmbeddingModel | None = None) -> DataSource:
-        """Embedded by the default model unless another is given."""
+        """Create a source, with the default embedding model unless another is given."""
         model = model or EmbeddingModel.objects.default()
         return DataSource.objects.create(organization=self.organization, slug=slug, name=slug, embedding_model=model)
 
     def delete_model(self, model: EmbeddingModel) -> None:
-        """Deletes the model and its sources."""
+        """Delete the model and its sources."""
         self.organization.sources.filter(embedding_model=model).delete()
         model.delete()
 
@@ -55,7 +55,7 @@ class Setting:
         return self._send("GET", path)
 
     def _send(self, method: str, path: str, body: str | None = None) -> Any:
-        """Over one kept connection, as a client library does; a new one where the server has closed it meanwhile."""
+        """Send over one kept connection, as client libraries do; reconnect if the server has closed it."""
         try:
             self._connection.request(method, path, body, self._headers)
             response = self._connection.getresponse()

@@ -1,4 +1,4 @@
-"""The product's own processes, for the time of a benchmark."""
+"""Runs the product's processes while a benchmark runs."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from ragsite.run.children import Children
 
 class Server:
     def __init__(self, folder: Path, port: int, *, worker: bool = True, settings: str = "") -> None:
-        """settings: the module that the web server reads, if not the product's own."""
+        """`settings` names the web server's settings module, if it is not the product's."""
         self.address = f"http://127.0.0.1:{port}"
         self._folder, self._port, self._worker, self._settings = folder, port, worker, settings
         self._children = Children(folder / "children.json")

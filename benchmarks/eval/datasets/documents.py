@@ -1,4 +1,4 @@
-"""Files of many formats against what people see in them (the rule is in the data set's README)."""
+"""Compares parsed files of many formats with what people see in them (the data set's README has the rules)."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from rag.parsing import parse
 
 
 def expected(folder: Path) -> list[dict[str, Any]]:
-    """What each file must and must not hold; nothing if the folder has no such list."""
+    """What each file must and must not contain; empty if the folder has no such list."""
     file = folder / "expected.jsonl"
     if not file.is_file():
         return []
@@ -18,12 +18,12 @@ def expected(folder: Path) -> list[dict[str, Any]]:
 
 
 def normal(text: str) -> str:
-    """NFKC, with each run of white space as one space."""
+    """Normalize to NFKC, with one space for each run of white space."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def faults(folder: Path, case: dict[str, Any]) -> list[str]:
-    """What is wrong with the text that is read from the case's file. Raises what the parser raises."""
+    """What is wrong with the parsed text of the case's file. Raises the parser's exceptions."""
     parsed = parse.parse_file(folder / case["file"], content_type="", name=case["file"])
     text = normal(parsed.text)
     problems = [f"missing: {phrase}" for phrase in case.get("must_contain", []) if normal(phrase) not in text]
@@ -40,12 +40,12 @@ def faults(folder: Path, case: dict[str, Any]) -> list[str]:
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """How many files are read as they must be, and what is wrong with the others."""
+    """How many files are parsed correctly, and what is wrong with the others."""
     cases, failures = expected(folder), []
     for case in cases:
         try:
             wrong = faults(folder, case)
-        except Exception as error:  # whatever a file does to its parser, the others are read
+        except Exception as error:  # a file that breaks its parser does not stop the others
             wrong = [f"{type(error).__name__}: {error}"]
         if wrong:
             failures.append({"file": str(case.get("file")), "faults": wrong[:10]})

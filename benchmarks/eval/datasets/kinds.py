@@ -1,4 +1,4 @@
-"""Each kind of set: asked through the product, and its figures."""
+"""Runs each kind of set through the product and computes its figures."""
 
 import functools
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from benchmarks.eval.runner import library, modes, questions
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.types import MAX_QUESTION_CHARACTERS
 
-# The budget of the chunking sets: what five chunks of 200 pieces hold.
-PIECES = 1_000
+# The budget of the chunking sets: as many tokens as five chunks of 200.
+MAX_TOKENS = 1_000
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Scores beside what is true: for the figures and the plots."""
+    """Scores and labels of the cases, for the figures and the plots."""
 
     scores: list[float]
     labels: list[bool]
@@ -33,7 +33,7 @@ class Judged:
 
 
 def retrieval(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool) -> dict[str, Any]:
-    """mode → figures, means over the questions."""
+    """Figures by mode: means over the questions."""
     keys = list(dataset.questions)
     answers = pool.share(questions.documents, [_truncated(dataset.questions[key]) for key in keys], shelf.scope)
     figures: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def retrieval(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool
 
 
 def left_in_or_taken_out(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool) -> Judged:
-    """Groundability of a whole corpus: each question once as it is, once without its relevant documents."""
+    """Groundability in a corpus: each question is asked with and without its relevant documents."""
     paths = {text_id: path for path, text_id in shelf.ids.items()}
     items = []
     for key, text in dataset.questions.items():
@@ -59,11 +59,13 @@ def left_in_or_taken_out(dataset: sets.RetrievalSet, shelf: library.Shelf, pool:
         if relevant:
             items.append((_truncated(text), relevant))
     pairs = pool.share(questions.with_and_without, items, shelf.scope)
-    return Judged([left for left, _ in pairs] + [out for _, out in pairs], [True] * len(pairs) + [False] * len(pairs))
+    return Judged(
+        [score for score, _ in pairs] + [score for _, score in pairs], [True] * len(pairs) + [False] * len(pairs)
+    )
 
 
 def groundability(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, library.Shelf, dict[str, int]]:
-    """Each context is a document; each question is asked of its own context alone."""
+    """Each context is a document; each question is asked about its context alone."""
     dataset = sets.cases(folder, sets.GROUNDABILITY, name)
     contexts = {
         context: f"context-{number}" for number, context in enumerate(dict.fromkeys(c for _, c, _ in dataset.cases))
@@ -91,9 +93,9 @@ def answer_grounding(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged,
 def chunking(dataset: sets.ChunkingSet, shelf: library.Shelf, pool: WorkerPool) -> dict[str, Any]:
     """Recall, precision and intersection over union, in characters, of what is retrieved within the budget.
 
-    The chunks are read best first until 1,000 word pieces of the local model are used up; the last is cut where they
-    are. Pieces that two chunks share count in both, as in a prompt; characters count once. Means over the questions.
-    The default mode's figures stand beside those of all modes.
+    The chunks are read best first until 1,000 tokens of the local model are used up; the last chunk is cut there.
+    Tokens that two chunks share count twice, as in a prompt; characters count once. The figures are means over the
+    questions, of the default mode and, under `modes`, of all modes.
     """
     answers = pool.share(questions.chunks, [_truncated(text) for text, _, _ in dataset.questions], shelf.scope)
     by_mode: dict[str, Any] = {}
@@ -107,16 +109,16 @@ def chunking(dataset: sets.ChunkingSet, shelf: library.Shelf, pool: WorkerPool) 
 
 
 def _within_budget(chunks: Sequence[questions.Found]) -> list[tuple[str, int, int]]:
-    left, read = PIECES, []
+    tokens_left, spans = MAX_TOKENS, []
     for path, start, end, text in chunks:
         offsets = _tokenizer().encode(text, add_special_tokens=False).offsets
-        if len(offsets) > left:
-            end = start + offsets[left - 1][1]
-        read.append((path, start, end))
-        left -= len(offsets)
-        if left <= 0:
+        if len(offsets) > tokens_left:
+            end = start + offsets[tokens_left - 1][1]
+        spans.append((path, start, end))
+        tokens_left -= len(offsets)
+        if tokens_left <= 0:
             break
-    return read
+    return spans
 
 
 @functools.cache
@@ -129,5 +131,5 @@ def _tokenizer() -> Any:
 
 
 def _truncated(text: str) -> str:
-    """As long as a client may ask."""
+    """Cut a question to the length that clients may send."""
     return text[:MAX_QUESTION_CHARACTERS]

@@ -1,4 +1,4 @@
-"""What lies in an evaluation folder. A line that cannot be used becomes a note, and never the end of its set."""
+"""Reads the sets of an evaluation folder. A line that cannot be used becomes a note; the others are used."""
 
 import json
 from collections import Counter
@@ -12,7 +12,7 @@ RETRIEVAL, CHUNKING, GROUNDABILITY, ANSWERS = "retrieval", "chunking", "groundab
 
 @dataclass(frozen=True)
 class Text:
-    """One document of a corpus, as it can be stored: without NUL characters, of which PostgreSQL keeps none."""
+    """One document of a corpus, without NUL characters, which PostgreSQL cannot store."""
 
     id: str
     title: str
@@ -21,7 +21,7 @@ class Text:
 
 @dataclass(frozen=True)
 class RetrievalSet:
-    """grades: question id → document id → grade, above 0. Every question has at least one."""
+    """`grades` has the grade, above 0, by question id and document id. Every question has at least one."""
 
     name: str
     texts: list[Text]
@@ -32,7 +32,7 @@ class RetrievalSet:
 
 @dataclass(frozen=True)
 class Span:
-    """What answers a question: characters start to end of the text."""
+    """The characters of a text that answer a question."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Span:
 
 @dataclass(frozen=True)
 class ChunkingSet:
-    """questions: (question, id of its text, what answers it)."""
+    """`questions` has (question, id of its text, the spans that answer it)."""
 
     name: str
     texts: list[Text]
@@ -50,7 +50,7 @@ class ChunkingSet:
 
 @dataclass(frozen=True)
 class Cases:
-    """asked: a question or an answer; context: a text; label: whether the one is in the other."""
+    """`cases` has (question or answer, context, whether the context contains it)."""
 
     name: str
     cases: list[tuple[str, str, bool]]
@@ -58,7 +58,7 @@ class Cases:
 
 
 def names(folder: Path, kind: str) -> list[str]:
-    """The sets of a kind; none if the folder has no such kind."""
+    """The names of the sets of a kind; empty if the folder has none."""
     place = folder / kind
     return sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
 
@@ -76,10 +76,10 @@ def retrieval(folder: Path, name: str) -> RetrievalSet:
             notes["questions without a relevant document"] += 1
         else:
             questions.setdefault(key, text)
-    notes["judged questions that are not there"] += len(grades.keys() - questions.keys())
+    notes["graded questions without a text"] += len(grades.keys() - questions.keys())
     known = {text.id for text in texts}
-    away = sum(document not in known for key in questions for document in grades[key])
-    notes["relevant documents that are not in the corpus (they count as not found)"] += away
+    missing = sum(document not in known for key in questions for document in grades[key])
+    notes["relevant documents that are not in the corpus (they count as not found)"] += missing
     return RetrievalSet(name, texts, questions, grades, +notes)
 
 
@@ -103,7 +103,7 @@ def chunking(folder: Path, name: str) -> ChunkingSet:
 
 
 def cases(folder: Path, kind: str, name: str) -> Cases:
-    """Of groundability and answer_grounding."""
+    """Read the cases of a groundability or answer_grounding set."""
     text_field, label = ("query", "answerable") if kind == GROUNDABILITY else ("answer", "grounded")
     notes, labelled_cases = Counter[str](), []
     for row in _rows(folder / kind / name / "cases.jsonl", notes):
@@ -160,7 +160,7 @@ def _rows(file: Path, notes: Counter[str]) -> Iterator[dict[str, Any]]:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    """Lines end where a line feed stands, and nowhere else: JSON may hold other separators as they are."""
+    """Split at line feeds only: JSON may contain other line separators."""
     with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
         for line in lines:
             if line.strip():
@@ -168,6 +168,6 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def _plain(value: Any) -> str:
-    """As text of the same length that can be stored."""
+    """The value as text of the same length that PostgreSQL can store."""
     text = "" if value is None else value if isinstance(value, str) else str(value)
     return text.encode(errors="replace").decode().replace("\0", " ")

@@ -1,4 +1,4 @@
-"""What a chunk takes in the database, by table."""
+"""Measures the bytes of a chunk in the database, by table."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""All figures of a run: gathered set by set, and written after each, so that a run that ends early loses none."""
+"""Collects all figures of a run and writes them after each set, so that an interrupted run loses none."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from benchmarks.eval.datasets.kinds import Judged
 
 
 class Figures:
-    """failures: sets that could not be measured, and why. notes: what was odd about a set, and how often."""
+    """`failures` are sets that could not be measured, with the reason. `notes` count peculiarities of a set."""
 
     def __init__(self, out: Path, say: Callable[[str], None]) -> None:
         self._out, self._say = out, say
@@ -42,7 +42,7 @@ class Figures:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """What goes wrong in it is noted, and the run goes on."""
+        """Run the block; record its exception as a failure, so that the run continues."""
         try:
             yield
         except Exception as error:
@@ -65,5 +65,5 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     if isinstance(value, float):
-        return round(value, 4) if math.isfinite(value) else None  # JSON has no such numbers
+        return round(value, 4) if math.isfinite(value) else None  # JSON has no NaN and no infinity
     return value

@@ -1,4 +1,4 @@
-"""Plots as SVG, written by hand: what a bar chart and a line need is little."""
+"""Draws bar charts and line charts as SVG, without a library."""
 
 from collections.abc import Sequence
 from html import escape
@@ -12,7 +12,7 @@ _COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#b07aa1", "#
 
 
 def draw(figures: Figures, folder: Path) -> None:
-    """modes.svg: NDCG@10 by set and mode. reliability.svg: scores against what is true. coverage.svg: risk."""
+    """Write modes.svg (NDCG@10 by set and mode), and a reliability and a coverage-risk plot of each judgement."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.svg"):
         file.unlink()

@@ -1,4 +1,4 @@
-"""The table of a run, for people."""
+"""Prints the figures of a run as tables."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def show(console: Console, figures: dict[str, Any]) -> None:
         table.add_section()
     console.print(table)
     documents = figures["documents"]
-    console.print(f"documents: {documents['passed']} of {documents['total']} are read as they must be")
+    console.print(f"documents: {documents['passed']} of {documents['total']} are parsed correctly")
     for failure in documents["failures"]:
         console.print(f"  {failure['file']}: {'; '.join(failure['faults'])}", markup=False)
     for name, notes in figures["notes"].items():
@@ -40,7 +40,7 @@ def show(console: Console, figures: dict[str, Any]) -> None:
     sizes = figures["sizes"]
     if sizes:
         parts = ", ".join(f"{name} {size:,.0f}" for name, size in sizes["bytes_per_chunk"].items())
-        console.print(f"{sizes['chunks']:,} chunks; bytes a chunk, indexes included: {parts}")
+        console.print(f"{sizes['chunks']:,} chunks; bytes per chunk, including indexes: {parts}")
     seconds = ", ".join(f"{name} {value:.0f}" for name, value in figures["seconds"].items())
     console.print(f"seconds: {seconds}", markup=False)
     for failure in figures["failures"]:
@@ -69,6 +69,6 @@ def as_markdown(figures: dict[str, Any]) -> str:
                 f"| {label} | {name} | {_figure(row['auc'])} | {_figure(row['calibration_error'])} | {row['cases']} |"
             )
     sizes = figures["sizes"].get("bytes_per_chunk", {})
-    lines += ["", "| table | bytes a chunk, indexes included |", "| --- | --- |"]
+    lines += ["", "| table | bytes per chunk, including indexes |", "| --- | --- |"]
     lines += [f"| `{name}` | {size:,.0f} |" for name, size in sizes.items()]
     return "\n".join(lines) + "\n"

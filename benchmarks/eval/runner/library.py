@@ -1,4 +1,4 @@
-"""A set's corpus as a data source of the evaluation's organisation, ingested as every client's documents are."""
+"""Ingests the corpus of each set into a data source of the evaluation's organisation, as clients' documents are."""
 
 import hashlib
 import time
@@ -25,19 +25,29 @@ from rag.services.sources import deletion
 from rag.types import SearchScope, Submission
 
 _SLUG = "evaluation"
-# Texts that a job holds: what a client may send at once.
+# How many texts a job contains.
 _JOB = 5_000
+# Maximum length of readable paths and names.
 _READABLE = 150
-# Seconds for the rest of a job after all processes have stopped: a lost process's documents return after its lease.
-_PATIENCE = 600
-# What makes chunks and what is kept of them. With other code all is ingested anew: figures owe nothing to before.
-_MAKERS = ("models", "parsing", "pipeline/ingestion", "providers/embedders", "providers/stores", "text")
+# Time for the rest of a job after all processes have stopped: a lost process's documents return after its lease.
+_TIMEOUT_SECONDS = 600
+# Code that influences what is stored. If it has changed, everything is ingested again.
+_INGESTION_CODE = ("models", "parsing", "pipeline/ingestion", "providers/embedders", "providers/stores", "text")
 _RAG = Path(processing.__file__).parents[2]
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """scope: where to ask. ids: path → the id that its text has in the set. notes: what became of the others."""
+    """An ingested corpus.
+
+    Attributes:
+        scope: The scope to search in.
+        ids: Id of each text in the set, by its document's path.
+        chunks: Number of chunks.
+        seconds: Duration of ingestion.
+        fresh: Number of documents that were ingested now.
+        notes: Number of failed documents by reason.
+    """
 
     scope: SearchScope
     ids: dict[str, str]
@@ -58,20 +68,20 @@ def organization() -> tuple[Organization, User]:
 
 @transaction.atomic
 def clear_away() -> None:
-    """What an earlier run that was interrupted had begun."""
+    """Delete the jobs of an interrupted earlier run."""
     lifecycle.cancel_jobs(IngestionJob.objects.filter(source__organization__slug=_SLUG))
     IngestionJob.objects.filter(source__organization__slug=_SLUG).delete()
 
 
 def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], pool: WorkerPool) -> Shelf:
-    """What was ingested by the same code and is the same stays; what has changed has the whole set ingested anew."""
+    """Ingest the texts that are missing; ingest the whole set again if a text or the code has changed."""
     started = time.monotonic()
     key = hashlib.sha256(f"{folder}\n{kind}\n{name}".encode()).hexdigest()[:16]
     texts_by_path = {_path(text.id): text for text in texts}
     source = _source(f"{kind.replace('_', '-')}-{key}", f"{kind} {name}"[:_READABLE])
     stored = _stored(source)
-    if any(path not in texts_by_path or stored[path] != _described(texts_by_path[path]) for path in stored):
-        source = _anew(source)
+    if any(path not in texts_by_path or stored[path] != _description(texts_by_path[path]) for path in stored):
+        source = _recreate(source)
         stored = {}
     fresh = [path for path in texts_by_path if path not in stored]
     notes: dict[str, int] = {}
@@ -87,22 +97,22 @@ def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], pool: Work
 
 
 def tag(text_id: str) -> str:
-    """By which a search can be narrowed to one text."""
+    """The tag that restricts a search to one text."""
     return hashlib.sha256(text_id.encode()).hexdigest()[:16]
 
 
 def _path(text_id: str) -> str:
-    """Any id as a path: short, printable, and another for every id."""
+    """A short, printable and unique path for an id."""
     readable = quote(text_id, safe="")
     return readable if 0 < len(readable) <= _READABLE else f"{readable[:_READABLE]}~{tag(text_id)}"
 
 
 def _title(text: Text) -> str:
-    # A document without a title is otherwise called by its path, and the ids of a set are no names.
+    # A document without a title would get its path as title, and the ids of a set are not titles.
     return text.title or " "
 
 
-def _described(text: Text) -> tuple[str, str]:
+def _description(text: Text) -> tuple[str, str]:
     return content_hash(text.text), _title(text)
 
 
@@ -114,37 +124,39 @@ def _stored(source: DataSource) -> dict[str, tuple[str, str]]:
 def _source(slug: str, name: str) -> DataSource:
     home, _ = organization()
     source = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).first()
-    if source and source.description == _made_by() and source.embedding_model == EmbeddingModel.objects.default():
+    if source and source.description == _fingerprint() and source.embedding_model == EmbeddingModel.objects.default():
         return source
     if source:
-        return _anew(source)
+        return _recreate(source)
     return _new(home, slug, name)
 
 
 def _new(home: Organization, slug: str, name: str) -> DataSource:
     model = EmbeddingModel.objects.default()
     return DataSource.objects.create(
-        organization=home, slug=slug, name=name, description=_made_by(), embedding_model=model
+        organization=home, slug=slug, name=name, description=_fingerprint(), embedding_model=model
     )
 
 
-def _anew(source: DataSource) -> DataSource:
+def _recreate(source: DataSource) -> DataSource:
     deletion.delete_source(source)
     deletion.purge_deleted()
     return _new(source.organization, source.slug, source.name)
 
 
-def _made_by() -> str:
+def _fingerprint() -> str:
     """A fingerprint of the code and the settings that documents were ingested with."""
-    files = [file for maker in _MAKERS for file in sorted((_RAG / maker).rglob("*.py"))] + sorted(_RAG.glob("*.py"))
-    hashed = hashlib.sha256(repr(inputs.default_chunking_options()).encode())
+    files = [file for part in _INGESTION_CODE for file in sorted((_RAG / part).rglob("*.py"))] + sorted(
+        _RAG.glob("*.py")
+    )
+    digest = hashlib.sha256(repr(inputs.default_chunking_options()).encode())
     for file in files:
-        hashed.update(file.read_bytes())
-    return hashed.hexdigest()
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dict[str, int]:
-    """Ingests the texts as a job, in all processes of the pool. Returns the number of failures by reason."""
+    """Ingest the texts as a job, in all processes of the pool; return the number of failures by reason."""
     submissions = [
         Submission(path=path, title=_title(text), text=text.text, content_type="text/plain", tags=(tag(text.id),))
         for path, text in texts.items()
@@ -153,29 +165,29 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
     job = submit.submit_job(
         source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=user
     )
-    together = max(4, min(64, len(texts) // (4 * pool.size)))
-    pool.run_everywhere(work, job.pk, together)
-    end = time.monotonic() + _PATIENCE
+    batch_size = max(4, min(64, len(texts) // (4 * pool.size)))
+    pool.run_everywhere(work, job.pk, batch_size)
+    end = time.monotonic() + _TIMEOUT_SECONDS
     while IngestionDocument.objects.filter(job=job, state__in=IngestionDocument.OPEN_STATES).exists():
         if time.monotonic() > end:
-            raise TimeoutError("Documents stay open, and nobody works on them.")
+            raise TimeoutError("Documents are still open and no process works on them.")
         time.sleep(1)
         sweep.sweep()  # recovers the documents of a process that ended
-        pool.run_everywhere(work, job.pk, together)
+        pool.run_everywhere(work, job.pk, batch_size)
     lifecycle.close_if_finished(job.pk)
     failed = {f"documents that were not ingested: {code}": n for code, n in queries.count_failures_by_code(job).items()}
     job.delete()
     return failed
 
 
-def work(job_id: uuid.UUID, together: int) -> None:
-    """A worker's part, for as long as something of the job waits."""
+def work(job_id: uuid.UUID, batch_size: int) -> None:
+    """Process the job's documents like a worker until none is queued."""
     while IngestionDocument.objects.filter(job=job_id, state=IngestionDocument.State.QUEUED, due_at=None).exists():
-        processing.process_next(count=together)
+        processing.process_next(count=batch_size)
 
 
 def _index() -> None:
-    """Builds the vector index, as the scheduler does after a first load."""
+    """Build the vector index, as the scheduler does after a first load."""
     store = registry.chunk_store()
     for index in store.vector_indexes():
         if not index.is_built and index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:

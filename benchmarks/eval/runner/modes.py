@@ -4,10 +4,10 @@ from rag.types import Filters, Mode, Question
 
 # Candidates of a search; the documents among them are ranked by their best chunk.
 TOP_K = 100
-# The default number of passages of POST /api/rag/query, which it judges.
+# The default number of passages of POST /api/rag/query, whose groundability is assessed.
 DEFAULT_TOP_K = 10
 
-# Name → (mode, rerank). The last one is what users get unless they ask for another.
+# (mode, rerank) by name. The last one is the default for users.
 MODES: dict[str, tuple[Mode, bool]] = {
     "dense": (Mode.DENSE, False),
     "lexical": (Mode.LEXICAL, False),

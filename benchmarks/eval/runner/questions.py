@@ -1,4 +1,4 @@
-"""What the processes of the pool do: ask the product questions. Each function takes a portion of the items."""
+"""The work of the pool's processes: they send questions to the product. Each function takes a portion of the items."""
 
 import time
 import uuid
@@ -20,7 +20,7 @@ Found = tuple[str, int, int, str]
 
 
 def documents(questions: Sequence[str], scope: SearchScope) -> list[dict[str, tuple[list[str], float]]]:
-    """For each question and mode: the paths of the documents, by their best chunk; and the milliseconds."""
+    """For each question and mode: the documents' paths, ranked by their best chunk, and the milliseconds."""
     return [{mode: _documents(text, mode, scope) for mode in modes.MODES} for text in questions]
 
 
@@ -46,12 +46,12 @@ def chunks(questions: Sequence[str], scope: SearchScope) -> list[dict[str, list[
 
 
 def with_and_without(items: Sequence[tuple[str, list[str]]], scope: SearchScope) -> list[tuple[float, float]]:
-    """For each (question, paths of what is relevant): how groundable it is, and how it would be without those."""
+    """For each (question, paths of relevant documents): its groundability with and without these documents."""
     return [(_groundable(text, scope), _without(text, paths, scope)) for text, paths in items]
 
 
 def _without(text: str, paths: list[str], scope: SearchScope) -> float:
-    """The documents are deleted as users delete them, for nobody else and only until the question is answered."""
+    """Delete the documents as users do, in a transaction that is rolled back after the question."""
     with transaction.atomic():
         relevant = Document.objects.live().filter(source__in=scope.source_ids, path__in=paths)
         relevant.update(deleted_at=timezone.now())
@@ -61,7 +61,7 @@ def _without(text: str, paths: list[str], scope: SearchScope) -> float:
 
 
 def within(items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uuid.UUID) -> list[float]:
-    """For each (question, tag of a document): how groundable it is on that document alone."""
+    """For each (question, tag of a document): its groundability in this document alone."""
     return [
         _groundable(text, SearchScope((source_id,), model_id, Filters(tags=(tag,))), Filters(tags=(tag,)))
         for text, tag in items
@@ -74,7 +74,7 @@ def _groundable(text: str, scope: SearchScope, filters: Filters | None = None) -
 
 
 def judged(question: Question, passages: tuple[Passage, ...]) -> float:
-    """The score that decides before anything is written."""
+    """The grounding score, which decides whether an answer is generated."""
     if not passages:
         return 0.0
     return assess_grounding(
@@ -83,5 +83,5 @@ def judged(question: Question, passages: tuple[Passage, ...]) -> float:
 
 
 def carried(items: Sequence[tuple[str, str]]) -> list[float]:
-    """For each (answer, context): the score that decides after it was written."""
+    """For each (answer, context): the validation score, which decides whether an answer is used."""
     return [validate_answer(answer, context).score for answer, context in items]

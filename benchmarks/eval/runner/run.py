@@ -1,4 +1,4 @@
-"""All sets of a folder, one after the other; a set that fails is named, and the others are measured."""
+"""Measures all sets of a folder, one after the other. A set that fails is reported; the others are measured."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,31 +11,31 @@ from benchmarks.eval.runner import library
 from benchmarks.eval.runner.workers import WorkerPool
 
 
-def everything(folder: Path, out: Path, say: Callable[[str], None]) -> Figures:
-    figures = Figures(out, say)
+def everything(folder: Path, out: Path, report_line: Callable[[str], None]) -> Figures:
+    figures = Figures(out, report_line)
     library.clear_away()
     with WorkerPool() as pool:
-        say(f"Sets of {folder}, {pool.size} processes")
+        report_line(f"Sets of {folder}, {pool.size} processes")
         for name in sets.names(folder, sets.RETRIEVAL):
-            with figures.part(f"retrieval/{name}"), _timed(figures, f"retrieval/{name}", say):
+            with figures.part(f"retrieval/{name}"), _timed(figures, f"retrieval/{name}", report_line):
                 _retrieval(folder, name, pool, figures)
         for name in sets.names(folder, sets.CHUNKING):
-            with figures.part(f"chunking/{name}"), _timed(figures, f"chunking/{name}", say):
+            with figures.part(f"chunking/{name}"), _timed(figures, f"chunking/{name}", report_line):
                 dataset = sets.chunking(folder, name)
                 shelf = library.shelve(folder, sets.CHUNKING, name, dataset.texts, pool)
                 figures.note(f"chunking/{name}", {**dataset.notes, **shelf.notes})
                 figures["chunking"][name] = kinds.chunking(dataset, shelf, pool)
         for name in sets.names(folder, sets.GROUNDABILITY):
-            with figures.part(f"groundability/{name}"), _timed(figures, f"groundability/{name}", say):
+            with figures.part(f"groundability/{name}"), _timed(figures, f"groundability/{name}", report_line):
                 judged, shelf, notes = kinds.groundability(folder, name, pool)
                 figures.note(f"groundability/{name}", {**notes, **shelf.notes})
                 figures.judge("groundability", name, judged)
         for name in sets.names(folder, sets.ANSWERS):
-            with figures.part(f"answer_grounding/{name}"), _timed(figures, f"answer_grounding/{name}", say):
+            with figures.part(f"answer_grounding/{name}"), _timed(figures, f"answer_grounding/{name}", report_line):
                 judged, notes = kinds.answer_grounding(folder, name, pool)
                 figures.note(f"answer_grounding/{name}", notes)
                 figures.judge("answer_grounding", name, judged)
-    with figures.part("documents"), _timed(figures, "documents", say):
+    with figures.part("documents"), _timed(figures, "documents", report_line):
         figures.all["documents"] = documents.measure(folder / "documents")
     with figures.part("sizes"):
         figures.all["sizes"] = sizes.measure()
@@ -61,8 +61,8 @@ def _retrieval(folder: Path, name: str, pool: WorkerPool, figures: Figures) -> N
 
 
 @contextmanager
-def _timed(figures: Figures, name: str, say: Callable[[str], None]) -> Iterator[None]:
+def _timed(figures: Figures, name: str, report_line: Callable[[str], None]) -> Iterator[None]:
     started = time.monotonic()
     yield
     figures["seconds"][name] = time.monotonic() - started
-    say(f"  {name}: {figures['seconds'][name]:.0f} s")
+    report_line(f"  {name}: {figures['seconds'][name]:.0f} s")

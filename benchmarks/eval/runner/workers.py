@@ -1,4 +1,4 @@
-"""Processes that share the work, one for each core: what they do is the product's own code."""
+"""A pool of processes, one for each core, that run the product's code."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ _MAX_PROCESSES = 8  # each holds the model and its tables: about 400 MB
 
 
 class WorkerPool:
-    """A pool that is made anew, once for each piece of work, if the machine ends one of its processes."""
+    """A process pool. If one of its processes is killed, the pool is recreated and the work repeated once."""
 
     def __init__(self) -> None:
         self.size = max(1, min(_MAX_PROCESSES, len(os.sched_getaffinity(0))))
@@ -29,16 +29,19 @@ class WorkerPool:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def share(self, work: Callable[..., list[Any]], items: Sequence[Any], *given: Any, portion: int = 8) -> list[Any]:
-        """work(items, *given) in portions, everywhere at once; its results in the order of the items."""
-        portions = [items[start : start + portion] for start in range(0, len(items), portion)]
-        return [item for done in self._everywhere([(work, one, *given) for one in portions]) for item in done]
+    def share(
+        self, work: Callable[..., list[Any]], items: Sequence[Any], *arguments: Any, portion_size: int = 8
+    ) -> list[Any]:
+        """Run work(portion, *arguments) for portions of the items in parallel; return the results in order."""
+        portions = [items[start : start + portion_size] for start in range(0, len(items), portion_size)]
+        results = self._run_or_recreate([(work, portion, *arguments) for portion in portions])
+        return [item for result in results for item in result]
 
-    def run_everywhere(self, work: Callable[..., Any], *given: Any) -> list[Any]:
-        """work(*given) in each process."""
-        return self._everywhere([(work, *given)] * self.size)
+    def run_everywhere(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Run work(*arguments) as many times in parallel as there are processes."""
+        return self._run_or_recreate([(work, *arguments)] * self.size)
 
-    def _everywhere(self, calls: list[tuple[Any, ...]]) -> list[Any]:
+    def _run_or_recreate(self, calls: list[tuple[Any, ...]]) -> list[Any]:
         try:
             return self._run(calls)
         except BrokenProcessPool:
@@ -56,17 +59,17 @@ class WorkerPool:
 
     def _start_processes(self) -> ProcessPoolExecutor:
         # Spawned, as forked children would share this process's database connection.
-        return ProcessPoolExecutor(self.size, mp_context=get_context("spawn"), initializer=_begin)
+        return ProcessPoolExecutor(self.size, mp_context=get_context("spawn"), initializer=_initialize)
 
 
-def _begin() -> None:
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+def _initialize() -> None:
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     identity.run_process_as(identity.WORKER)
     django.setup()
 
 
-def _end_with_the_parent() -> None:
-    """However it ends: a process that waits for work would wait for ever."""
+def _exit_with_parent() -> None:
+    """Exit when the parent process ends in any way, so that no process waits for work for ever."""
     if parent := parent_process():
         parent.join()
         os._exit(1)
