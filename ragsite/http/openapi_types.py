@@ -50,7 +50,7 @@ def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
     origin, args = get_origin(hint), get_args(hint)
     if is_typeddict(hint):
         return _component(hint, registry)
-    if hint is Any:
+    if hint in (Any, object):
         return {}
     if origin is Annotated:
         schema = schema_of(args[0], registry)
