@@ -4,11 +4,12 @@ import contextlib
 import io
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
+from django.http import HttpRequest
 from rest_framework import exceptions, status
 
 
@@ -22,7 +23,7 @@ class PayloadTooLarge(exceptions.APIException):
 class BoundedBody(io.RawIOBase):
     """A request body of unknown length. Reading beyond the limit raises PayloadTooLarge."""
 
-    def __init__(self, body: Any, limit: int, setting: str) -> None:
+    def __init__(self, body: IO[bytes], limit: int, setting: str) -> None:
         self._body, self._left, self._limit, self._setting = body, limit, limit, setting
 
     def readable(self) -> bool:
@@ -46,7 +47,7 @@ def body_too_large_message(limit: int, setting: str, length: int | None = None) 
 class _Part:
     """A section of the request's temporary file, readable as a file. Closing it closes the temporary file."""
 
-    def __init__(self, spool: Any, start: int, size: int) -> None:
+    def __init__(self, spool: IO[bytes], start: int, size: int) -> None:
         self._spool, self._start, self.size, self._position = spool, start, size, 0
 
     def read(self, size: int = -1) -> bytes:
@@ -79,10 +80,10 @@ class SpooledUploadHandler(FileUploadHandler):
     process ends unexpectedly.
     """
 
-    def __init__(self, request: Any = None) -> None:
+    def __init__(self, request: HttpRequest | None = None) -> None:
         super().__init__(request)
         # Django closes the uploaded files at the end of the request, and so this one.
-        self.file: Any = io.BytesIO()
+        self.file: IO[bytes] = io.BytesIO()
         self._start = self._end = self._complete = 0
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
