@@ -20,6 +20,8 @@ _PLAIN = re.compile(r"[!-~]+")
 
 
 class UserManager(BaseUserManager["User"]):
+    """Creates accounts and finds them by their normalised address."""
+
     def get_by_natural_key(self, username: str | None) -> "User":
         """Find a user by address. Case is ignored, as mail systems do."""
         return self.get(email=self.normalize_email(username))

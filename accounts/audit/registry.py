@@ -1,7 +1,5 @@
 """What the audit trail records about accounts: their changes, sign-ins, failed sign-ins and sign-outs."""
 
-from typing import Any
-
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Q, signals
@@ -14,7 +12,6 @@ from . import events
 from .events import AuditAction, AuditObject
 from .tracking import TrackedModel, track
 
-_MAX_EMAIL_LENGTH = 254
 _USER = TrackedModel[User](
     AuditObject.USER,
     fields=("is_active", "is_staff", "is_superuser"),
@@ -49,7 +46,7 @@ def record_sign_out(user: User | None, method: str) -> None:
     )
 
 
-def _on_login(user: User, request: Any = None, **_: object) -> None:
+def _on_login(user: User, request: object = None, **_: object) -> None:
     record_sign_in(user, "token" if isinstance(request, Request) else "session")
 
 
@@ -58,17 +55,17 @@ def _on_logout(user: User | None, **_: object) -> None:
         record_sign_out(user, "session")
 
 
-def _on_login_failed(credentials: dict[str, Any], **_: object) -> None:
+def _on_login_failed(credentials: dict[str, str], **_: object) -> None:
     """Record a failed sign-in with the address as typed, because it shows which accounts somebody tries."""
     typed = str(credentials.get("email") or credentials.get("username") or "").replace("\0", "")
-    email = User.objects.normalize_email(typed)[:_MAX_EMAIL_LENGTH]
+    email = User.objects.normalize_email(typed)[: events.MAX_EMAIL_LENGTH]
     user = User.objects.filter(email=email).first()
     events.record(
         AuditAction.SIGN_IN_FAILED,
         AuditObject.USER,
         object_id=user.pk if user else "",
         subject=user,
-        subject_email=typed[:_MAX_EMAIL_LENGTH],
+        subject_email=typed[: events.MAX_EMAIL_LENGTH],
     )
 
 

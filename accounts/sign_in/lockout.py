@@ -5,7 +5,6 @@ lock an account for users at other addresses.
 """
 
 import math
-from typing import Any
 
 import structlog
 from axes.handlers.database import AxesDatabaseHandler
@@ -32,18 +31,18 @@ _LOCKED_MESSAGE = "Too many failed attempts to sign in. Wait, or ask an administ
 class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped library
     """Adds a limit for each IP address, and a reset that an attacker cannot use."""
 
-    def get_failures(self, request: Any, credentials: dict[str, str] | None = None) -> int:
+    def get_failures(self, request: HttpRequest | Request, credentials: dict[str, str] | None = None) -> int:
         account_failures, address_failures = map(_failures, self.get_user_attempts(request, credentials))
         if address_failures >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP:
             return max(account_failures, settings.AXES_FAILURE_LIMIT)
         return account_failures
 
-    def reset_user_attempts(self, request: Any, credentials: dict[str, str] | None = None) -> int:
+    def reset_user_attempts(self, request: HttpRequest | Request, credentials: dict[str, str] | None = None) -> int:
         """Reset the failures of this account only: signing in elsewhere must not reset an attacker's count."""
         account_attempts, _ = self.filter_user_attempts(request, credentials)
         return int(account_attempts.delete()[0])
 
-    def seconds_left(self, request: Any, credentials: dict[str, str]) -> int:
+    def seconds_left(self, request: HttpRequest | Request, credentials: dict[str, str]) -> int:
         """How many seconds the lockout still lasts, at least 1."""
         account_attempts, address_attempts = self.get_user_attempts(request, credentials)
         locking = account_attempts if _failures(account_attempts) >= settings.AXES_FAILURE_LIMIT else address_attempts
@@ -65,13 +64,13 @@ def is_locked(attempt: AccessAttempt) -> bool:
     return bool(_failures(counting) >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP)
 
 
-def get_account_name(request: Any, credentials: dict[str, str] | None) -> str:
+def get_account_name(request: HttpRequest | Request, credentials: dict[str, str] | None) -> str:
     """The canonical address of the account that somebody tries to sign in to (AXES_USERNAME_CALLABLE)."""
     credentials = credentials or {}
     return User.objects.normalize_email(credentials.get("email") or credentials.get("username"))[:254]
 
 
-def get_client_ip(request: Any) -> str | None:
+def get_client_ip(request: HttpRequest | Request) -> str | None:
     """The IPv4 address, or IPv6 /64 network, that failures are counted for (AXES_CLIENT_IP_CALLABLE)."""
     return rate_limit_key(client_address(request))
 
@@ -94,12 +93,12 @@ def render_lockout_page(
     return page
 
 
-def _seconds_left(request: Any, credentials: dict[str, str]) -> int:
+def _seconds_left(request: HttpRequest | Request, credentials: dict[str, str]) -> int:
     handler = AxesProxyHandler.get_implementation()
     assert isinstance(handler, LockoutHandler)
     return handler.seconds_left(request, credentials)
 
 
 @receiver(user_locked_out)
-def _log_lockout(sender: Any, ip_address: str, **_: object) -> None:
+def _log_lockout(sender: object, ip_address: str, **_: object) -> None:
     logger.warning("sign_in_locked", address=ip_address)
