@@ -1,4 +1,4 @@
-"""Which organisation a request means: the one that it names by slug or id, else its caller's only one."""
+"""The organisation of a request: the one that it names by slug or id, otherwise the only one of its user."""
 
 from django.core.validators import slug_re
 from django.db.models import Q, QuerySet
@@ -13,28 +13,35 @@ _MAX_LISTED_CHOICES = 20
 
 
 class OrganizationUndecided(Exception):
-    """The request names no organisation of its caller's, or none where there are several. Its text is for the caller
-    and names the choices."""
+    """The request names an organisation that the user does not belong to, or none although there are several.
+
+    The text is for the caller and lists the choices.
+    """
 
 
 class NoOrganization(Exception):
-    """The user is not a member of any organisation. Its text is for the caller."""
+    """The user is not a member of any organisation. The text is for the caller."""
 
 
 def read_header(request: HttpRequest) -> str:
-    """The slug or id in X-Organization; empty without it."""
+    """The slug or id in the header X-Organization; empty without the header."""
     return request.headers.get(HEADER, "").strip()
 
 
 def organizations_of(user: AnyUser) -> QuerySet[Organization]:
-    """Those that the user is an active member of."""
+    """The organisations of which the user is an active member."""
     return Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
 
 
 def get_organization(user: AnyUser, reference: str, *, where: str) -> Organization:
-    """The user's organisation with this slug or id. Raises OrganizationUndecided.
+    """Find the user's organisation with this slug or id.
 
-    where: what holds the reference in the request (`X-Organization`), for the message.
+    Args:
+        reference: The slug or id, as the client sent it.
+        where: The field or header that contains the reference (`X-Organization`), for the message.
+
+    Raises:
+        OrganizationUndecided: The user is not a member of this organisation.
     """
     organizations = organizations_of(user)
     organization = organizations.filter(match_reference(reference)).first()
@@ -45,7 +52,12 @@ def get_organization(user: AnyUser, reference: str, *, where: str) -> Organizati
 
 
 def get_only_organization(user: AnyUser) -> Organization:
-    """The only one that the user is a member of. Raises OrganizationUndecided or NoOrganization."""
+    """Return the only organisation of the user.
+
+    Raises:
+        NoOrganization: The user has no organisation.
+        OrganizationUndecided: The user has several.
+    """
     organizations = list(organizations_of(user)[:_MAX_LISTED_CHOICES])
     if not organizations:
         raise NoOrganization("You are not a member of any organisation.")
@@ -56,7 +68,7 @@ def get_only_organization(user: AnyUser) -> Organization:
 
 
 def match_reference(reference: str) -> Q:
-    """An id or a slug, as a client wrote it; what cannot be either matches nothing."""
-    if key := as_uuid(reference):  # never a slug: one could be chosen to look like another thing's id
+    """Build the condition for an id or a slug. A text that can be neither matches nothing."""
+    if key := as_uuid(reference):  # never a slug, which somebody could choose to equal the id of another row
         return Q(pk=key)
     return Q(slug=reference) if slug_re.fullmatch(reference) else Q(pk=None)

@@ -57,7 +57,7 @@ def _active_service_user(slug: str) -> User | None:
 
 @transaction.atomic
 def _create_service_user(organization: Organization) -> None:
-    """Create it unless it exists: rights that an admin removed from it are not restored."""
+    """Create the service user unless it exists. Rights that an admin has removed are not restored."""
     user, is_created = User.objects.get_or_create(
         email=service_user_email(organization.slug),
         defaults={"name": "Requests without a credential", "password": make_password(None)},

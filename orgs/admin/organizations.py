@@ -20,7 +20,6 @@ from orgs.api_keys import service
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from orgs.models.api_keys import ApiKeyQuerySet
 
-from . import audit_events as _  # noqa: F401  # its page
 from .scoped import ScopedAdmin, organizations_with_permission
 
 

@@ -110,6 +110,8 @@ class NewKeyOut(TypedDict):
 
 
 class KeysOut(TypedDict):
+    """A page of the user's API keys."""
+
     keys: list[KeyOut]
     page: Count
     page_size: Count

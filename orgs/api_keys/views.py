@@ -70,7 +70,7 @@ class Keys(KeyView):
 
     @extend_schema(
         operation_id="makeKey",
-        summary="Make an API key",
+        summary="Create an API key",
         description="`key` is shown only in this response. Members of one organisation may omit `organization`. "
         "`sources` (ids or slugs of the organisation's data sources) and `networks` (CIDR) restrict the key to them.",
         request=KeyIn,
