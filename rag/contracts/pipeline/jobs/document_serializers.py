@@ -45,19 +45,19 @@ class JobDocumentsOut(TypedDict):
     total: Count
 
 
-def job_document(row: IngestionDocument) -> JobDocument:
-    """row: from a queryset with `with_condition()`."""
-    is_running = row.state == IngestionDocument.State.RUNNING
+def job_document_out(document: IngestionDocument) -> JobDocument:
+    """Render a job document, which must come from a queryset with `with_condition()`."""
+    is_running = document.state == IngestionDocument.State.RUNNING
     return {
-        "index": row.index,
-        "path": row.path,
-        "status": row.state,
-        "condition": row.condition or None,
-        "stage": row.stage or None if is_running else None,
-        "attempts": row.attempts,
-        "error": {"code": row.error_code, "message": row.error_message} if row.error_code else None,
-        "chunks": row.chunk_count,
-        "documentId": str(row.document_id) if row.document_id else None,
-        "timings": row.timings,
-        "retryAt": row.retry_at if row.condition == Condition.WAITING else None,
+        "index": document.index,
+        "path": document.path,
+        "status": document.state,
+        "condition": document.condition or None,
+        "stage": document.stage or None if is_running else None,
+        "attempts": document.attempts,
+        "error": {"code": document.error_code, "message": document.error_message} if document.error_code else None,
+        "chunks": document.chunk_count,
+        "documentId": str(document.document_id) if document.document_id else None,
+        "timings": document.timings,
+        "retryAt": document.retry_at if document.condition == Condition.WAITING else None,
     }

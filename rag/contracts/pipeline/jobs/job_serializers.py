@@ -70,8 +70,8 @@ class JobListOut(TypedDict):
     total: Count
 
 
-def job_listed(job: IngestionJob) -> JobListed:
-    """job: from a queryset with `with_progress()`."""
+def listed_job_out(job: IngestionJob) -> JobListed:
+    """Render a job of a list. It must come from a queryset with `with_progress()`."""
     return {
         "jobId": str(job.pk),
         "dataSourceId": str(job.source_id),
@@ -89,9 +89,10 @@ def job_out(job: IngestionJob, *, vector_ids: list[str], errors: list[DocumentEr
     """Render a job.
 
     Args:
-        job: from a queryset with `with_progress()`.
-        vector_ids: at most `MAX_VECTOR_IDS + 1`; one more than the limit shows that the list is truncated.
-        errors: at most `MAX_ERRORS`.
+        job: A job of a queryset with `with_progress()`.
+        vector_ids: The ids of at most `MAX_VECTOR_IDS + 1` chunks; one more than the limit shows that the list is
+            truncated.
+        errors: At most `MAX_ERRORS` errors.
     """
     return {
         "jobId": str(job.pk),

@@ -87,7 +87,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
             status=filters.get("status", ""),
         )
         page = pagination.paginate(request, visible_jobs)
-        jobs = [job_serializers.job_listed(job) for job in queries.add_progress(page.items)]
+        jobs = [job_serializers.listed_job_out(job) for job in queries.add_progress(page.items)]
         return Response({"jobs": jobs, **page.numbers})
 
 
@@ -129,7 +129,7 @@ class IngestionJobDetail(PipelineViewSet):
         operation_id="listIngestionJobDocuments",
         summary="List a job's documents",
         description="Status, error and timings of each document, in the order in which they were sent.",
-        parameters=[*_JOB_ID, document_serializers.DocumentListIn, *pagination.PARAMETERS],
+        parameters=[*_JOB_ID, document_serializers.JobDocumentListIn, *pagination.PARAMETERS],
         responses={200: document_serializers.JobDocumentsOut},
         examples=[
             response_example({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
@@ -137,15 +137,16 @@ class IngestionJobDetail(PipelineViewSet):
     )
     @action(detail=True, error_statuses=PipelineViewSet.error_statuses)
     def documents(self, request: Request, job_id: str) -> Response:
-        filters = validate(document_serializers.DocumentListIn, request.query_params.dict())
-        rows = queries.list_documents(
+        filters = validate(document_serializers.JobDocumentListIn, request.query_params.dict())
+        job_documents = queries.list_documents(
             get_caller(request),
             _parse_job_id(job_id),
             organization=organization(request),
             status=filters.get("status", ""),
         )
-        page = pagination.paginate(request, rows)
-        return Response({"documents": [document_serializers.job_document(row) for row in page.items], **page.numbers})
+        page = pagination.paginate(request, job_documents)
+        rendered = [document_serializers.job_document_out(document) for document in page.items]
+        return Response({"documents": rendered, **page.numbers})
 
     @extend_schema(
         operation_id="retryIngestionJob",
@@ -187,7 +188,12 @@ def _render_job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
         job,
         vector_ids=[str(chunk) for chunk in chunks],
         errors=[
-            {"index": row.index, "path": row.path, "code": row.error_code, "message": row.error_message}
-            for row in queries.list_failures(job, job_serializers.MAX_ERRORS)
+            {
+                "index": document.index,
+                "path": document.path,
+                "code": document.error_code,
+                "message": document.error_message,
+            }
+            for document in queries.list_failures(job, job_serializers.MAX_ERRORS)
         ],
     )
