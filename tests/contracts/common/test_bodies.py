@@ -34,7 +34,7 @@ def test_every_body_is_read_as_utf_8(api: Api, charset: str) -> None:
 
 
 @pytest.mark.parametrize("charset", ["zlib", "hex", "punycode"])
-def test_a_charset_that_is_no_text_encoding_is_ignored(charset: str) -> None:
+def test_a_charset_that_is_not_a_text_encoding_is_ignored(charset: str) -> None:
     environ = RequestFactory().get("/healthz?a=1").environ | {"CONTENT_TYPE": f"text/plain; charset={charset}"}
     statuses: list[str] = []
 

@@ -23,7 +23,7 @@ def ingest(client: Client, path: str, text: str, **fields: str) -> None:
     assert job.status == IngestionJob.Status.COMPLETED
 
 
-def list_documents(client: Client, lang: str) -> list[tuple[str, str]]:
+def find_documents(client: Client, lang: str) -> list[tuple[str, str]]:
     body = {"query": "Fahrräder", "topK": 10, "filters": [{"field": "lang", "value": lang}]}
     reply = client.post("/api/rag/retrieve", body)
     return [(document["path"], document["lang"]) for document in reply.body["documents"]] if reply.status == 200 else []
@@ -37,21 +37,21 @@ def test_a_detected_language_can_be_filtered_and_survives_repeated_ingestion(api
     ingest(editor, "cour", FRENCH)
     ingest(editor, "code", "x = 4711")
     ingest(editor, "stated", GERMAN + " Ende.", lang="de-AT")
-    assert list_documents(editor, "de") == [("hof", "de")]
-    assert list_documents(editor, "fr") == [("cour", "fr")]
-    assert list_documents(editor, "de-AT") == [("stated", "de-AT")], "the client's value is kept"
+    assert find_documents(editor, "de") == [("hof", "de")]
+    assert find_documents(editor, "fr") == [("cour", "fr")]
+    assert find_documents(editor, "de-AT") == [("stated", "de-AT")], "the client's value is kept"
     assert Document.objects.get(path="code").lang == ""
     before = Document.objects.get(path="hof")
     ingest(editor, "hof", GERMAN)
     repeated = Document.objects.get(path="hof")
     assert (repeated.lang, repeated.revision > before.revision) == ("de", True)
-    assert list_documents(editor, "de") == [("hof", "de")]
-    # A client may say so later, and new content is looked at anew.
+    assert find_documents(editor, "de") == [("hof", "de")]
+    # A client may state a language later; the language of new content is detected again.
     ingest(editor, "hof", GERMAN, lang="de-CH")
-    assert list_documents(editor, "de-CH") == [("hof", "de-CH")]
+    assert find_documents(editor, "de-CH") == [("hof", "de-CH")]
     ingest(editor, "hof", FRENCH)
-    assert list_documents(editor, "de-CH") == []
-    assert ("hof", "fr") in list_documents(editor, "fr")
+    assert find_documents(editor, "de-CH") == []
+    assert ("hof", "fr") in find_documents(editor, "fr")
 
 
 def test_synchronous_ingestion_detects_the_language_too(api: Api, live_world: World) -> None:
@@ -63,4 +63,4 @@ def test_synchronous_ingestion_detects_the_language_too(api: Api, live_world: Wo
             editor.post("/api/rag/ingest", {"source": "library", "text": GERMAN, "title": "Hof", "path": "hof"}).status
             == 200
         )
-        assert [lang for _, lang in list_documents(editor, "de")] == ["de"]
+        assert [lang for _, lang in find_documents(editor, "de")] == ["de"]

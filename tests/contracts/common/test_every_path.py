@@ -154,8 +154,11 @@ def test_an_embedding_failure_is_rendered_by_every_contract(
 def test_messages_name_the_field_and_what_to_do(api: Api) -> None:
     """RESOLUTION: "`message` is for people"."""
     owner = api("owner")
-    long = {"query_text": "x" * 501}
-    assert owner.post("/functions/v1/rag-search", long).body["message"] == "query_text must have at most 500 characters"
+    long_query = {"query_text": "x" * 501}
+    assert (
+        owner.post("/functions/v1/rag-search", long_query).body["message"]
+        == "query_text must have at most 500 characters"
+    )
     service = owner.post("/api/v1/search", {"query": "x" * 2001})
     assert service.body["message"] == "query must have at most 2,000 characters"
     key = owner.post("/api/auth/keys", {"name": "n8n"})

@@ -15,7 +15,7 @@ from tests.support.http import Client
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "scripts" / "contract-examples"
-# In the script: an expectation and its command, and what is remembered of its answer for the commands after it.
+# In the script: how an expected status starts, and how a field of an answer is stored for later commands.
 EXPECT, REMEMBER = "expect", re.compile(r"(\w+)=\$\(field (\w+)\)")
 
 
@@ -89,7 +89,7 @@ def test_a_wrong_status_is_reported_with_exit_code_1(tmp_path: Path, status: str
     )
     stub.chmod(0o755)
     environment = {**os.environ, "KEY": "rk_key", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    ended = subprocess.run(["bash", str(SCRIPT)], env=environment, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 1
-    assert f"WRONG {status}  pipeline: create data source: expected 201" in ended.stdout
-    assert len(ended.stdout.splitlines()) == len(list(examples())) + 1
+    process = subprocess.run(["bash", str(SCRIPT)], env=environment, capture_output=True, text=True, timeout=60)
+    assert process.returncode == 1
+    assert f"WRONG {status}  pipeline: create data source: expected 201" in process.stdout
+    assert len(process.stdout.splitlines()) == len(list(examples())) + 1

@@ -16,7 +16,7 @@ from tests.support.upstream import Upstream
 Api = Callable[..., Client]
 HOSTILE = "Bicycles are\0 parked in\ud800 the yard. [1]"
 QUESTION = "Where are the bicycles parked?"
-ASKED: dict[str, dict[str, Any]] = {
+BODIES: dict[str, dict[str, Any]] = {
     "/api/chat": {"messages": [{"role": "user", "content": QUESTION}]},
     "/api/rag/query": {"query": QUESTION},
     "/api/rag/answer": {"query_text": QUESTION},
@@ -32,7 +32,7 @@ def member(api: Api, live_world: World, settings: Any) -> Client:
 
 
 def test_surrogates_and_nul_in_model_output(member: Client, language_model: ProviderServer) -> None:
-    for path, body in ASKED.items():
+    for path, body in BODIES.items():
         language_model.replies = [HOSTILE]
         reply = member.post(path, body)
         assert reply.status == 200, path
@@ -72,7 +72,7 @@ def test_a_disconnected_client_stops_the_model(member: Client, settings: Any) ->
     with Upstream().running() as upstream:
         settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_TIMEOUT = "test-model", upstream.address, 30.0
         upstream.without_end(head, token, every=0.01)
-        body = json.dumps({**ASKED["/api/chat"], "stream": True}).encode()
+        body = json.dumps({**BODIES["/api/chat"], "stream": True}).encode()
         headers = {"Content-Type": "application/json", **member.headers}
         request = urllib.request.Request(member.address + "/api/chat", body, headers, method="POST")
         with urllib.request.urlopen(request, timeout=10) as response:

@@ -25,9 +25,9 @@ from tests.access.worlds import fill
 from tests.support.factories import World
 
 ROLES = ("owner", "admin", "editor", "member", "outsider")
-SINGLE = tuple(Scope.values)
-DEAD = ("expired key", "revoked key")
-KINDS = ("token", *SINGLE, "every scope", "another source", *DEAD)
+SINGLE_SCOPES = tuple(Scope.values)
+UNUSABLE = ("expired key", "revoked key")
+KINDS = ("token", *SINGLE_SCOPES, "every scope", "another source", *UNUSABLE)
 # The other kinds are rejected before any object is looked up.
 ON_CLOSED = ("token", "every scope", "another source")
 CLASSES = {"A": "allowed", "F": "403", "N": "404"}
@@ -54,7 +54,7 @@ class Row:
 
 
 JOB = {"dataSourceId": "{source}", "documents": [{"path": "b", "text": "Zebras."}]}
-ASKED = {"query": "zebras", "dataSources": ["{source}"]}
+QUESTION = {"query": "zebras", "dataSources": ["{source}"]}
 SOURCE, ONE_JOB = "/api/rag/sources/{source}", "/api/rag/ingest/{job}"
 ROWS = (
     Row("GET", "/api/rag/ingest", "ingest"),
@@ -64,7 +64,7 @@ ROWS = (
     Row("GET", ONE_JOB + "/documents", "ingest", "AAANN", "AAANN", "N"),
     Row("POST", ONE_JOB + "/retry", "ingest", "AAANN", "AAANN", "N"),
     Row("GET", SOURCE + "/access?user=x", "manage", "AAFFN", "AAFNN", "N"),
-    Row("POST", "/api/rag/explain", "manage", "AAFFN", "AAFNN", "N", ASKED),
+    Row("POST", "/api/rag/explain", "manage", "AAFFN", "AAFNN", "N", QUESTION),
     Row("GET", "/api/rag/sources"),
     Row("POST", "/api/rag/sources", "manage", "AAAFA", elsewhere="F", body={"name": "New"}),
     Row("GET", SOURCE, "", "AAAAN", "AAANN", "N"),
@@ -75,8 +75,8 @@ ROWS = (
     Row("GET", SOURCE + "/documents/{document}", "", "AAAAN", "AAANN", "N"),
     Row("DELETE", SOURCE + "/documents/{document}", "ingest", "AAAFN", "AAANN", "N"),
     # Querying depends on visibility only: nobody may query a private source without grants.
-    Row("POST", "/api/rag/retrieve", "query", "AAAAN", "NNNNN", "N", ASKED),
-    Row("POST", "/api/rag/query", "query", "AAAAN", "NNNNN", "N", ASKED),
+    Row("POST", "/api/rag/retrieve", "query", "AAAAN", "NNNNN", "N", QUESTION),
+    Row("POST", "/api/rag/query", "query", "AAAAN", "NNNNN", "N", QUESTION),
     # These search what the caller may query: an empty request is a 400 for everybody who is authenticated.
     Row("POST", "/api/rag/search", "query"),
     Row("POST", "/api/rag/answer", "query"),
@@ -96,19 +96,19 @@ ROWS = (
     Row("POST", "/api/auth/token/verify", public=True),
     Row("POST", "/api/auth/token/revoke", public=True),
 )
-# Beside the API: the way to the admin, health, the reference, and the 404 of all other paths. Metrics have a token of
-# their own (tests/ragsite/test_metrics.py), the admin's pages a session (tests/admin/test_admin.py).
-BESIDE = {"home", "healthz", "readyz", "metrics", "schema", "docs", None}
+# Routes outside the API: the home page, health, the reference, and the 404 of all other paths. Metrics need their own
+# token (tests/ragsite/test_metrics.py), the admin's pages a session (tests/admin/test_admin.py).
+OTHER_ROUTES = {"home", "healthz", "readyz", "metrics", "schema", "docs", None}
 
 
-def expected(row: Row, role: str, kind: str, classes: str) -> str:
+def expected_outcome(row: Row, role: str, kind: str, classes: str) -> str:
     if row.public:
         return "allowed"
-    if role not in ROLES or kind in DEAD:
+    if role not in ROLES or kind in UNUSABLE:
         return "401"
     if kind != "token" and row.scope is None:
         return "403"
-    if kind in SINGLE and row.scope and row.scope != kind:
+    if kind in SINGLE_SCOPES and row.scope and row.scope != kind:
         return "403"
     letter = classes[ROLES.index(role)]
     return CLASSES[(row.elsewhere or letter) if kind == "another source" else letter]
@@ -124,13 +124,13 @@ def test_every_endpoint_treats_every_role_and_credential_as_declared(world: Worl
     callers = [("anonymous", "none", {}), *credentials(world)]
     wrong = []
     client = Client()  # one client: each new one loads all middleware
-    for row, (classes, known) in product(ROWS, zip(("opened", "closed"), targets, strict=True)):
+    for row, (classes, ids) in product(ROWS, zip(("opened", "closed"), targets, strict=True)):
         for role, kind, headers in callers:
             if not (declared := getattr(row, classes)) or (classes == "closed" and kind not in ON_CLOSED):
                 continue
-            want, outcome = expected(row, role, kind, declared), class_of(status(client, row, known, headers))
-            if outcome != want:
-                wrong.append(f"{row.method} {row.path}, {role}, {kind}: {outcome} instead of {want}")
+            expected, outcome = expected_outcome(row, role, kind, declared), class_of(status(client, row, ids, headers))
+            if outcome != expected:
+                wrong.append(f"{row.method} {row.path}, {role}, {kind}: {outcome} instead of {expected}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -144,7 +144,7 @@ def test_every_endpoint_has_its_row() -> None:
 def endpoints() -> Iterator[tuple[str, str]]:
     """(method, route) of every endpoint of the API. HEAD behaves like GET (test_narrow_credentials)."""
     for route, pattern in flatten_patterns(get_resolver().url_patterns):
-        if route.startswith("admin/") or pattern.name in BESIDE:
+        if route.startswith("admin/") or pattern.name in OTHER_ROUTES:
             continue
         callback: Any = pattern.callback
         methods = getattr(callback, "actions", None) or [
@@ -164,13 +164,13 @@ def flatten_patterns(patterns: Any, prefix: str = "") -> Iterator[tuple[str, URL
 
 
 def create_targets(world: World) -> tuple[dict[str, str], dict[str, str]]:
-    """The objects that paths name, on a public source and on a private source without grants."""
+    """The ids that paths need: of a public source's objects, and of a private source without grants."""
     sources = [world.source("open"), world.source("closed", visibility=Visibility.PRIVATE)]
     world.source("other")
     fill(sources)
     search = SearchRecord.objects.create(user=world.users["member"], text="zebras", time_ms=1)
     key = world.key("editor", "query").key
-    several = [
+    ids = [
         {
             "source": str(source.pk),
             "document": str(source.documents.get().pk),
@@ -180,7 +180,7 @@ def create_targets(world: World) -> tuple[dict[str, str], dict[str, str]]:
         }
         for source in sources
     ]
-    return several[0], several[1]
+    return ids[0], ids[1]
 
 
 def credentials(world: World) -> list[tuple[str, str, dict[str, str]]]:
@@ -188,14 +188,17 @@ def credentials(world: World) -> list[tuple[str, str, dict[str, str]]]:
     world.users["outsider"] = world.users["foreigner"]
     world.users["deactivated"] = User.objects.create(email="former@home.example")
     add_member(user=world.users["deactivated"], organization=world.home, roles=("member",))
-    elsewhere = {"home": DataSource.objects.get(slug="other"), "abroad": world.source("b", organization=world.abroad)}
+    other_sources = {
+        "home": DataSource.objects.get(slug="other"),
+        "abroad": world.source("b", organization=world.abroad),
+    }
     callers = []
     for role in (*ROLES, "deactivated"):
         home = world.abroad if role == "outsider" else world.home
         keys: dict[str, dict[str, Any]] = {
-            **{scope: {"scopes": [scope]} for scope in SINGLE},
+            **{scope: {"scopes": [scope]} for scope in SINGLE_SCOPES},
             "every scope": {},
-            "another source": {"sources": [elsewhere[home.slug].pk]},
+            "another source": {"sources": [other_sources[home.slug].pk]},
             "expired key": {"expires_at": timezone.now() - timedelta(seconds=1)},
             "revoked key": {},
         }
@@ -212,11 +215,11 @@ def credentials(world: World) -> list[tuple[str, str, dict[str, str]]]:
     return callers
 
 
-def status(client: Client, row: Row, known: dict[str, str], headers: dict[str, str]) -> int:
+def status(client: Client, row: Row, ids: dict[str, str], headers: dict[str, str]) -> int:
     """The status of a response; the changes of the request are rolled back."""
 
     def resolve_names(text: str) -> str:
-        for name, value in known.items():
+        for name, value in ids.items():
             text = text.replace(f"{{{name}}}", value)
         return text
 

@@ -53,10 +53,10 @@ def test_it_is_openapi_3_1_and_generated_without_warnings(tmp_path: Path) -> Non
     file = tmp_path / "openapi.json"
     options: dict[str, Any] = {"format": "openapi-json", "file": str(file), "validate": True, "fail_on_warn": True}
     call_command("spectacular", **options)
-    made = json.loads(file.read_text())
-    assert made["openapi"].startswith("3.1.")
-    validate_schema(made)
-    assert made == json.loads(json.dumps(get_schema()))
+    generated = json.loads(file.read_text())
+    assert generated["openapi"].startswith("3.1.")
+    validate_schema(generated)
+    assert generated == json.loads(json.dumps(get_schema()))
 
 
 def test_it_needs_no_authentication(api: Api) -> None:
@@ -92,8 +92,8 @@ def test_every_operation_has_a_summary_and_examples() -> None:
         assert {*operation["tags"]} <= CONTRACTS | {"accounts"}, name
         bodies = [operation["requestBody"]["content"]] if "requestBody" in operation else []
         bodies += [response.get("content", {}) for status, response in operation["responses"].items() if status < "300"]
-        for media_type, described in ((key, value) for content in bodies for key, value in content.items()):
-            assert media_type != "application/json" or described.get("examples"), f"{name} lacks an example"
+        for media_type, media in ((key, value) for content in bodies for key, value in content.items()):
+            assert media_type != "application/json" or media.get("examples"), f"{name} lacks an example"
         for status in ("400", "401", "429"):
             answer = operation["responses"][status]["content"]["application/json"]
             assert answer.get("examples"), f"{name} lacks an example of {status}"
@@ -116,8 +116,8 @@ def test_examples_match_their_schema() -> None:
 
 
 def test_only_sign_in_needs_no_credential() -> None:
-    without = {name for name, operation in operations() if {} in operation.get("security", [{}])}
-    assert without <= {
+    public = {name for name, operation in operations() if {} in operation.get("security", [{}])}
+    assert public <= {
         "POST /api/auth/token", "POST /api/auth/token/refresh", "POST /api/auth/token/verify",
         "POST /api/auth/token/revoke", "GET /agent/health",
     }  # fmt: skip

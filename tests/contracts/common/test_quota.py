@@ -76,7 +76,6 @@ def test_deleting_frees_quota_at_once_and_each_organisation_has_its_own(api: Api
 
 @pytest.mark.parametrize("round_", range(3))
 def test_concurrent_writes_do_not_exceed_the_quota(live_world: World, round_: int) -> None:
-    """Several writers in several sources at the same time."""
     set_quota(live_world, 2)
     sources = [live_world.source(f"source-{number}") for number in range(6)]
     ready, full = threading.Barrier(len(sources)), []

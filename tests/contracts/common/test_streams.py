@@ -11,7 +11,7 @@ from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
 
 QUESTION = "Where are the bicycles parked?"
-SAID = "Bicycles are parked in the yard [1]."
+REPLY = "Bicycles are parked in the yard [1]."
 BODIES = {
     "/api/rag/query": {"query": QUESTION, "stream": True},
     "/api/rag/answer": {"query_text": QUESTION, "stream": True},
@@ -34,11 +34,11 @@ def test_the_first_token_is_sent_before_the_last_is_generated(
     member: Client, language_model: ProviderServer, path: str
 ) -> None:
     """Pipeline contract, sub-contract 5: "Streaming supported"."""
-    language_model.replies = [SAID]
+    language_model.replies = [REPLY]
     assert language_model.goes_on
     events = member.events(path, BODIES[path])
     assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
-    assert not language_model.goes_on.is_set()  # the model waits, and only now
+    assert not language_model.goes_on.is_set()  # the model has not sent the rest yet
     language_model.goes_on.set()
     rest = [name for name, _ in events]
     assert (set(rest[:-1]), rest[-1]) == ({"token"}, "done")
@@ -46,8 +46,8 @@ def test_the_first_token_is_sent_before_the_last_is_generated(
 
 @pytest.mark.parametrize("path", BODIES)
 def test_a_disconnected_client_stops_the_model(member: Client, language_model: ProviderServer, path: str) -> None:
-    """Also while the model sends nothing: its endpoint sees the connection closed."""
-    language_model.replies = [SAID]
+    """The connection to the model is closed, even while the model sends nothing."""
+    language_model.replies = [REPLY]
     events = member.events(path, BODIES[path])
     assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
     events.close()
@@ -59,7 +59,7 @@ def test_a_disconnected_client_stops_the_model(member: Client, language_model: P
     [
         ("The emperor ordered 4711 carriages [1].", "NOT_GROUNDED"),
         ("On the roof, I believe.", "CONTEXT_IGNORED"),
-        (f"{SAID} Tea is hot [9].", "CITATIONS_DROPPED"),
+        (f"{REPLY} Tea is hot [9].", "CITATIONS_DROPPED"),
     ],
 )
 def test_the_last_event_has_the_validated_answer(

@@ -27,22 +27,22 @@ def test_it_is_off_unless_set(world: World) -> None:
     assert not User.objects.filter(email=SERVICE).exists()
 
 
-def test_a_request_without_a_credential_acts_for_that_organisation(api: Api, live_world: World, settings: Any) -> None:
+def test_a_request_without_a_credential_acts_as_the_service_user(api: Api, live_world: World, settings: Any) -> None:
     """RESOLUTION: "lets a local n8n call without one, as a service user of that organisation"."""
     settings.RAG_ANONYMOUS_ORG = "home"
     ingest_text(live_world.source("public"), "a", "Zebras have stripes.")
     ingest_text(live_world.source("secret", visibility=Visibility.PRIVATE), "a", "Zebras have secrets.")
     ingest_text(live_world.source("abroad", organization=live_world.abroad), "a", "Zebras abroad.")
     with ThreadPoolExecutor(4) as pool:
-        first = list(pool.map(lambda _: api().get(SOURCES).status, range(4)))
-    assert first == [200] * 4, "also when several come first at once"
+        statuses = list(pool.map(lambda _: api().get(SOURCES).status, range(4)))
+    assert statuses == [200] * 4, "also if the first requests are simultaneous"
     document = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras graze."}
     assert api().post("/api/rag/ingest", document).status == 200
     assert api().post("/api/rag/ingest", document).body["status"] == "unchanged"
-    found = api().post("/api/rag/search", {"query": "zebras"}).body["results"]
-    assert {result["metadata"]["source"] for result in found} == {"public", "github"}
+    results = api().post("/api/rag/search", {"query": "zebras"}).body["results"]
+    assert {result["metadata"]["source"] for result in results} == {"public", "github"}
     chat = {"messages": [{"role": "user", "content": "zebras"}], "useRag": True}
-    assert {each["source"] for each in api().post("/api/chat", chat).body["ragSources"]} == {"public", "github"}
+    assert {source["source"] for source in api().post("/api/chat", chat).body["ragSources"]} == {"public", "github"}
     user = User.objects.get(email=SERVICE)
     assert DataSource.objects.get(slug="github").owner == user
     assert not user.has_usable_password()
@@ -59,24 +59,24 @@ def test_a_request_without_a_credential_acts_for_that_organisation(api: Api, liv
         {"apikey": "x"},
     ],
 )  # fmt: skip
-def test_a_wrong_credential_is_not_no_credential(world: World, settings: Any, headers: dict[str, str]) -> None:
+def test_a_wrong_credential_is_rejected(world: World, settings: Any, headers: dict[str, str]) -> None:
     settings.RAG_ANONYMOUS_ORG = "home"
     assert InProcess().get(SOURCES).status_code == 200
     assert InProcess().get(SOURCES, headers=headers).status_code == 401
 
 
-def test_it_opens_no_other_paths(world: World, settings: Any) -> None:
+def test_it_does_not_open_the_paths_of_keys(world: World, settings: Any) -> None:
     settings.RAG_ANONYMOUS_ORG = "home"
     assert InProcess().get("/api/auth/keys").status_code == 401
     assert InProcess().post("/api/auth/keys", {}, content_type="application/json").status_code == 401
 
 
-@pytest.mark.parametrize("what", ["user", "membership", "membership gone", "organisation"])
-def test_what_an_admin_closes_stays_closed(world: World, settings: Any, what: str) -> None:
+@pytest.mark.parametrize("closed", ["user", "membership", "membership gone", "organisation"])
+def test_a_deactivated_service_user_stays_deactivated(world: World, settings: Any, closed: str) -> None:
     settings.RAG_ANONYMOUS_ORG = "home"
     assert InProcess().get(SOURCES).status_code == 200
     membership = Membership.objects.get(user__email=SERVICE)
-    match what:
+    match closed:
         case "user":
             User.objects.filter(email=SERVICE).update(is_active=False)
         case "membership":
@@ -88,7 +88,7 @@ def test_what_an_admin_closes_stays_closed(world: World, settings: Any, what: st
     assert InProcess().get(SOURCES).status_code == 401
 
 
-def test_an_organisation_that_does_not_exist_opens_nothing(world: World, settings: Any) -> None:
+def test_an_unknown_organisation_is_ignored(world: World, settings: Any) -> None:
     settings.RAG_ANONYMOUS_ORG = "nowhere"
     assert InProcess().get(SOURCES).status_code == 401
 
@@ -98,7 +98,7 @@ def test_an_organisation_that_does_not_exist_opens_nothing(world: World, setting
     [({}, False), ({"RAG_ANONYMOUS_ORG_ALLOWED": "1"}, True), ({"DEBUG": "1"}, True)],
     ids=["alone", "allowed", "debug"],
 )
-def test_one_variable_alone_does_not_open_anything(switches: dict[str, str], starts: bool) -> None:
+def test_the_server_does_not_start_without_the_second_switch(switches: dict[str, str], starts: bool) -> None:
     """RESOLUTION: "off by default, refused unless `DEBUG` or an explicit second switch"."""
     environment = {
         name: value for name, value in os.environ.items() if name not in ("DEBUG", "RAG_ANONYMOUS_ORG_ALLOWED")

@@ -1,4 +1,4 @@
-"""/api/auth/keys: making, listing and revoking API keys (RESOLUTION, "Who is calling")."""
+"""/api/auth/keys: creating, listing and revoking API keys (RESOLUTION, "Who is calling")."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.support.http import Client
 
 Api = Callable[..., Client]
 KEYS = "/api/auth/keys"
-WANTED = {"name": "n8n", "scopes": ["query", "ingest"]}
+BODY = {"name": "n8n", "scopes": ["query", "ingest"]}
 
 
 @pytest.fixture
@@ -32,21 +32,25 @@ def as_user(api: Api, live_world: World) -> Api:
 def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
     """RESOLUTION: "it is shown once and stored only hashed"."""
     editor = as_user("editor")
-    made = editor.post(KEYS, WANTED)
-    assert made.status == 201
-    assert set(made.body) == {
+    created = editor.post(KEYS, BODY)
+    assert created.status == 201
+    assert set(created.body) == {
         "id", "key", "name", "prefix", "scopes", "organization", "sources", "networks", "expires_at",
         "created_at",
     }  # fmt: skip
-    assert made.headers["cache-control"] == "no-store"
-    secret = made.body["key"]
+    assert created.headers["cache-control"] == "no-store"
+    secret = created.body["key"]
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret), "256 random bits"
-    assert made.body["prefix"] == secret[:11]
-    assert (made.body["scopes"], made.body["organization"], made.body["expires_at"]) == (WANTED["scopes"], "home", None)
-    snapshots.matches("api-key", {**made.body, "key": "rk_…", "prefix": "rk_…"})
+    assert created.body["prefix"] == secret[:11]
+    assert (created.body["scopes"], created.body["organization"], created.body["expires_at"]) == (
+        BODY["scopes"],
+        "home",
+        None,
+    )
+    snapshots.matches("api-key", {**created.body, "key": "rk_…", "prefix": "rk_…"})
     listed = editor.get(KEYS + "/")
-    shown = [{**each, "prefix": "rk_…"} for each in listed.body["keys"]]
-    snapshots.matches("api-keys", {**listed.body, "keys": shown})
+    keys = [{**key, "prefix": "rk_…"} for key in listed.body["keys"]]
+    snapshots.matches("api-keys", {**listed.body, "keys": keys})
     assert secret[11:] not in str(listed.body)
     assert secret[11:] not in serializers.serialize("json", ApiKey.objects.all())
     assert secret[11:] not in repr(service.IssuedKey(ApiKey.objects.get(), secret))
@@ -69,49 +73,49 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
         ({"organization": 1}, "organization"), ({"organization": ""}, "organization"),
     ],
 )  # fmt: skip
-def test_what_a_key_must_not_be_made_of(as_user: Api, change: dict[str, Any], field: str) -> None:
-    reply = as_user("editor").post(KEYS, {**WANTED, **change})
+def test_invalid_fields_are_named(as_user: Api, change: dict[str, Any], field: str) -> None:
+    reply = as_user("editor").post(KEYS, {**BODY, **change})
     assert (reply.status, reply.body["error"], reply.body["details"].get("field")) == (400, "Validation error", field)
     assert not ApiKey.objects.exists()
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b'"x"', b"{}"])
-def test_a_body_that_is_no_key(as_user: Api, body: bytes) -> None:
+def test_invalid_bodies_are_rejected(as_user: Api, body: bytes) -> None:
     assert as_user("editor").post(KEYS, body).status == 400
 
 
-def test_scopes_are_named_once_and_an_expiry_is_kept(as_user: Api) -> None:
-    moment = timezone.now() + timedelta(days=1)
-    wanted = {**WANTED, "scopes": ["query", "query"], "expires_at": moment.isoformat(), "unknown": 1}
-    reply = as_user("editor").post(KEYS, wanted)
+def test_repeated_scopes_are_merged_and_the_expiry_is_stored(as_user: Api) -> None:
+    expires_at = timezone.now() + timedelta(days=1)
+    body = {**BODY, "scopes": ["query", "query"], "expires_at": expires_at.isoformat(), "unknown": 1}
+    reply = as_user("editor").post(KEYS, body)
     assert (reply.status, reply.body["scopes"]) == (201, ["query"])
-    assert ApiKey.objects.get().expires_at == moment
-    assert as_user("editor").post(KEYS, {**WANTED, "expires_at": None}).status == 201
+    assert ApiKey.objects.get().expires_at == expires_at
+    assert as_user("editor").post(KEYS, {**BODY, "expires_at": None}).status == 201
 
 
 def test_the_organisation_of_a_key(as_user: Api, live_world: World) -> None:
-    """The body's, else the header's, else the only one, else a 400 that names the choices."""
+    """That of the body, else of the header, else the user's only one, else a 400 that names the choices."""
     add_member(user=live_world.users["editor"], organization=live_world.abroad)
     editor = as_user("editor")
-    undecided = editor.post(KEYS, WANTED)
+    undecided = editor.post(KEYS, BODY)
     assert (undecided.status, undecided.body["details"]["field"]) == (400, "X-Organization")
     assert "abroad" in undecided.body["message"]
     assert "home" in undecided.body["message"]
-    by_header = editor.with_headers(X_Organization="abroad").post(KEYS, WANTED)
+    by_header = editor.with_headers(X_Organization="abroad").post(KEYS, BODY)
     assert by_header.body["organization"] == "abroad"
     both = editor.with_headers(X_Organization="abroad")
-    assert both.post(KEYS, {**WANTED, "organization": str(live_world.home.pk)}).body["organization"] == "home"
+    assert both.post(KEYS, {**BODY, "organization": str(live_world.home.pk)}).body["organization"] == "home"
     Membership.objects.filter(user=live_world.users["editor"]).update(is_active=False)
-    assert editor.post(KEYS, WANTED).status == 403
+    assert editor.post(KEYS, BODY).status == 403
 
 
 def test_keys_are_managed_with_an_access_token_only(api: Api, live_world: World) -> None:
-    """A key that could make keys could give itself more than it has."""
+    """A key that could create keys could extend its own permissions."""
     issued = live_world.key("owner")
     client = api().with_headers(X_API_Key=issued.secret)
     for reply in (
         client.get(KEYS),
-        client.post(KEYS, WANTED),
+        client.post(KEYS, BODY),
         client.send("DELETE", f"{KEYS}/{issued.key.pk}"),
     ):
         assert reply.status == 403
@@ -140,7 +144,7 @@ def test_revoking_is_final_and_only_for_the_owner(api: Api, as_user: Api, live_w
     assert with_key.get("/api/rag/sources").status == 401
 
 
-def test_everybody_lists_their_own_keys_page_by_page(as_user: Api, live_world: World) -> None:
+def test_users_list_their_own_keys_in_pages(as_user: Api, live_world: World) -> None:
     for name in ("first", "second", "third"):
         live_world.key("editor", name=name)
     live_world.key("owner", name="foreign")
@@ -153,11 +157,11 @@ def test_everybody_lists_their_own_keys_page_by_page(as_user: Api, live_world: W
     assert (wrong.status, wrong.body["details"]["field"]) == (400, "page_size")
 
 
-def test_at_most_100_live_keys_even_when_asked_for_at_once(as_user: Api, live_world: World) -> None:
+def test_at_most_100_live_keys_even_with_concurrent_requests(as_user: Api, live_world: World) -> None:
     issued = [live_world.key("editor", "query", name=str(number)) for number in range(99)]
     editor = as_user("editor")
     with ThreadPoolExecutor(4) as pool:
-        statuses = sorted(pool.map(lambda _: editor.post(KEYS, WANTED).status, range(4)))
+        statuses = sorted(pool.map(lambda _: editor.post(KEYS, BODY).status, range(4)))
     assert statuses == [201, 400, 400, 400]
     assert editor.send("DELETE", f"{KEYS}/{issued[0].key.pk}").status == 204
-    assert editor.post(KEYS, WANTED).status == 201, "a revoked one does not count"
+    assert editor.post(KEYS, BODY).status == 201, "revoked keys do not count"

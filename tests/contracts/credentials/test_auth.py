@@ -1,4 +1,4 @@
-"""Signing in (docs/contracts/authentication.md), and what is said to those who have not."""
+"""Access and refresh tokens (docs/contracts/authentication.md), and requests without one."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,14 +19,14 @@ from tests.support.http import Client
 Api = Callable[..., Client]
 
 
-def pair(api: Api, world: World, name: str = "member") -> dict[str, str]:
+def token_pair(api: Api, world: World, name: str = "member") -> dict[str, str]:
     reply = api().post("/api/auth/token", {"email": world.users[name].email, "password": PASSWORD})
     assert reply.status == 200
     return dict(reply.body)
 
 
 def test_token_pair_and_rotation(api: Api, live_world: World) -> None:
-    first = pair(api, live_world)
+    first = token_pair(api, live_world)
     assert set(first) == {"access", "refresh"}
     snapshots.matches("token", first)
     second = api().post("/api/auth/token/refresh", {"refresh": first["refresh"]})
@@ -39,17 +39,17 @@ def test_token_pair_and_rotation(api: Api, live_world: World) -> None:
 
 
 def test_a_refresh_token_works_once_even_when_sent_twice_at_once(api: Api, live_world: World) -> None:
-    refresh = {"refresh": pair(api, live_world)["refresh"]}
+    refresh = {"refresh": token_pair(api, live_world)["refresh"]}
     with ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(lambda _: api().post("/api/auth/token/refresh", refresh).status, range(8)))
     assert sorted(replies) == [200] + [401] * 7
 
 
-def test_the_address_is_known_in_any_case(api: Api, live_world: World) -> None:
+def test_the_case_of_the_email_address_is_ignored(api: Api, live_world: World) -> None:
     assert api().post("/api/auth/token", {"email": "MEMBER@Home.example", "password": PASSWORD}).status == 200
 
 
-def test_wrong_password_and_unknown_address_look_alike(api: Api, live_world: World) -> None:
+def test_a_wrong_password_and_an_unknown_address_get_the_same_answer(api: Api, live_world: World) -> None:
     wrong = api().post("/api/auth/token", {"email": live_world.users["member"].email, "password": "x"})
     unknown = api().post("/api/auth/token", {"email": "nobody@home.example", "password": "x"})
     assert (wrong.status, wrong.body) == (unknown.status, unknown.body)
@@ -64,7 +64,7 @@ def test_no_credentials(api: Api, path: str) -> None:
     assert "/api/auth/token" in reply.body["message"]
 
 
-def test_tokens_that_must_not_work(api: Api, live_world: World) -> None:
+def test_invalid_tokens_are_rejected(api: Api, live_world: World) -> None:
     user = live_world.users["member"]
     good = AccessToken.for_user(user)
     expired = AccessToken.for_user(user)
@@ -72,7 +72,7 @@ def test_tokens_that_must_not_work(api: Api, live_world: World) -> None:
     claims = {**good.payload, "aud": "another-service"}
     other_audience = jwt.encode(claims, api_settings.SIGNING_KEY, algorithm=api_settings.ALGORITHM)
     unsigned = ".".join(["eyJhbGciOiJub25lIn0", str(good).split(".")[1], ""])
-    refused = [
+    invalid_tokens = [
         str(expired),
         other_audience,
         str(RefreshToken.for_user(user)),
@@ -81,13 +81,13 @@ def test_tokens_that_must_not_work(api: Api, live_world: World) -> None:
         "x",
         "a.b.c",
     ]
-    for token in refused:
+    for token in invalid_tokens:
         reply = api().with_headers(Authorization=f"Bearer {token}").post("/api/rag/search", {"query": "x"})
         assert reply.status == 401, token
     assert api().with_headers(Authorization=f"Bearer {good}").post("/api/rag/search", {"query": "x"}).status == 200
 
 
-def test_deactivation_and_a_new_password_end_tokens_at_once(api: Api, live_world: World) -> None:
+def test_deactivation_and_a_new_password_end_tokens_immediately(api: Api, live_world: World) -> None:
     member, editor = api("member"), api("editor")
     live_world.users["member"].is_active = False
     live_world.users["member"].save()
@@ -108,7 +108,7 @@ def test_a_credential_in_clear_text_is_refused_outside_loopback() -> None:
             require_https(requests.get("/", REMOTE_ADDR=address))
 
 
-def test_unknown_paths_and_methods_answer_in_the_envelope(api: Api) -> None:
+def test_unknown_paths_and_methods_have_the_error_format(api: Api) -> None:
     for method, path, status in (
         ("GET", "/api/nowhere", 404),
         ("POST", "/api", 404),
@@ -129,8 +129,8 @@ def test_health(api: Api) -> None:
     assert set(ready.body) == {"status", "database", "broker", "vector_index", "embedding_model"}
 
 
-def test_verify_says_whether_a_token_works_now(api: Api, live_world: World) -> None:
-    tokens = pair(api, live_world)
+def test_verify_reports_whether_a_token_is_valid(api: Api, live_world: World) -> None:
+    tokens = token_pair(api, live_world)
 
     def verify(token: str) -> int:
         return api().post("/api/auth/token/verify", {"token": token}).status
@@ -143,13 +143,13 @@ def test_verify_says_whether_a_token_works_now(api: Api, live_world: World) -> N
     assert verify(tokens["access"]) == 401
 
 
-def test_a_new_password_ends_refreshing_too(api: Api, live_world: World) -> None:
-    tokens = pair(api, live_world)
+def test_a_new_password_ends_refresh_tokens(api: Api, live_world: World) -> None:
+    tokens = token_pair(api, live_world)
     live_world.users["member"].set_password("another good one")
     live_world.users["member"].save()
     assert api().post("/api/auth/token/refresh", {"refresh": tokens["refresh"]}).status == 401
 
 
-def test_credentials_are_short(api: Api) -> None:
+def test_a_large_body_of_credentials_is_rejected(api: Api) -> None:
     reply = api().post("/api/auth/token", {"email": "x", "password": "y", "junk": "z" * 70_000})
     assert reply.status == 413

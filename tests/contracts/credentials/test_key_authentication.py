@@ -37,8 +37,8 @@ def status(headers: dict[str, str], path: str = SOURCES, **environment: Any) -> 
 def test_the_ways_to_send_a_key(api: Api, live_world: World, header: tuple[str, str]) -> None:
     """RESOLUTION: "`Authorization: Bearer rk_…` or `X-API-Key: rk_…`"; `apikey` is what supabase-js sends."""
     live_world.source("library")
-    name, before = header
-    reply = api().with_headers(**{name: before + live_world.key("member").secret}).get(SOURCES)
+    name, prefix = header
+    reply = api().with_headers(**{name: prefix + live_world.key("member").secret}).get(SOURCES)
     assert (reply.status, reply.body["total"]) == (200, 1)
 
 
@@ -51,7 +51,7 @@ def test_the_ways_to_send_a_key(api: Api, live_world: World, header: tuple[str, 
         ("bad jwt", "key", "key", 401),
         ("", "key", "wrong", 200),
         ("", "wrong", "key", 401),
-        ("", "other", "key", 401),  # what stands in X-API-Key is meant for this product
+        ("", "other", "key", 401),  # X-API-Key is always a credential of this product
         ("", "", "wrong", 401),
         ("", "", "other", 401),
         ("jwt", "", "other", 200),  # a gateway's own key
@@ -61,7 +61,9 @@ def test_the_ways_to_send_a_key(api: Api, live_world: World, header: tuple[str, 
         ("empty bearer", "key", "key", 401),
     ],
 )
-def test_which_credential_counts(world: World, authorization: str, x_api_key: str, apikey: str, expected: int) -> None:
+def test_precedence_of_credentials(
+    world: World, authorization: str, x_api_key: str, apikey: str, expected: int
+) -> None:
     secret = world.key("member").secret
     values = {"key": secret, "wrong": "rk_" + "x" * 43, "other": "sb_publishable_1234", "": ""}
     bearers = {
@@ -76,10 +78,10 @@ def test_which_credential_counts(world: World, authorization: str, x_api_key: st
     assert status({name: value for name, value in sent.items() if value}) == expected
 
 
-def _closed(world: World, key: ApiKey, what: str) -> None:
+def _disable(world: World, key: ApiKey, reason: str) -> None:
     past = timezone.now() - timedelta(seconds=1)
     membership = Membership.objects.filter(user=key.user, organization=key.organization)
-    match what:
+    match reason:
         case "revoked":
             ApiKey.objects.update(revoked_at=past)
         case "expired":
@@ -97,7 +99,7 @@ def _closed(world: World, key: ApiKey, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "reasons"),
+    ("reason", "audited"),
     [
         ("revoked", ["revoked"]),
         ("expired", ["expired"]),
@@ -109,29 +111,29 @@ def _closed(world: World, key: ApiKey, what: str) -> None:
     ],
 )
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_key_that_does_not_count_is_a_401_that_does_not_tell_why(
-    world: World, what: str, reasons: list[str], elsewhere: bool
+def test_an_unusable_key_is_a_401_without_a_reason(
+    world: World, reason: str, audited: list[str], elsewhere: bool
 ) -> None:
-    """RESOLUTION: "Nothing, an expired or a revoked credential: 401 with `WWW-Authenticate`". A membership of another
-    organisation does not help. The audit trail tells why, of a key that is known."""
+    """RESOLUTION: "Nothing, an expired or a revoked credential: 401 with `WWW-Authenticate`". A membership in another
+    organisation does not help. The audit trail has the reason if the key is known."""
     if elsewhere:
         add_member(user=world.users["editor"], organization=world.abroad, roles=("owner",))
     issued = world.key("editor")
     headers = {"X-API-Key": issued.secret}
     assert status(headers) == 200
-    _closed(world, issued.key, what)
+    _disable(world, issued.key, reason)
     refused = InProcess().get(SOURCES, headers=headers)
     unknown = InProcess().get(SOURCES, headers={"X-API-Key": "rk_" + "x" * 43})
     assert refused.status_code == unknown.status_code == 401
     assert refused.json() == unknown.json()
     assert refused.headers["WWW-Authenticate"] == unknown.headers["WWW-Authenticate"] == 'Bearer realm="api"'
-    told = AuditEvent.objects.filter(action="refused")
-    assert [(event.object_id, event.after["reason"]) for event in told] == [
-        (str(issued.key.pk), reason) for reason in reasons
+    events = AuditEvent.objects.filter(action="refused")
+    assert [(event.object_id, event.after["reason"]) for event in events] == [
+        (str(issued.key.pk), reason_code) for reason_code in audited
     ]
 
 
-@pytest.mark.parametrize("way", ["Authorization", "X-API-Key", "apikey"])
+@pytest.mark.parametrize("header", ["Authorization", "X-API-Key", "apikey"])
 @pytest.mark.parametrize(
     "change",
     [
@@ -141,9 +143,9 @@ def test_a_key_that_does_not_count_is_a_401_that_does_not_tell_why(
         lambda key: key + "x" * 9000,
     ],
 )  # fmt: skip
-def test_only_the_whole_key_is_the_key(world: World, change: Callable[[str], str], way: str) -> None:
+def test_altered_keys_are_rejected(world: World, change: Callable[[str], str], header: str) -> None:
     sent = change("rk_" + world.key("editor").secret[3:])
-    assert status({way: f"Bearer {sent}" if way == "Authorization" else sent}) == 401
+    assert status({header: f"Bearer {sent}" if header == "Authorization" else sent}) == 401
 
 
 REQUESTS = {
@@ -156,7 +158,7 @@ NEEDED = {"v3 ingest": "ingest", "pipeline ingest": "ingest", "v3 search": "quer
 
 
 @pytest.mark.parametrize("scope", ["query", "ingest", "manage"])
-def test_a_scope_opens_what_it_names_and_nothing_else(api: Api, live_world: World, scope: str) -> None:
+def test_a_scope_allows_only_its_own_operations(api: Api, live_world: World, scope: str) -> None:
     ingest_text(live_world.source("library"), "a", "Zebras have stripes.")
     client = api().with_headers(Authorization=f"Bearer {live_world.key('editor', scope).secret}")
     for name, (path, body, success) in REQUESTS.items():
@@ -190,37 +192,37 @@ def test_writes_go_to_the_keys_organisation_and_reads_span_all(api: Api, live_wo
     elsewhere = client.with_headers(X_Organization="abroad")
     assert elsewhere.post(path, body).status == 400
     job = {"dataSourceId": "far", "documents": [{"text": "x"}]}
-    assert client.post(path, job).status == 404, "of another organisation than the key's"
+    assert client.post(path, job).status == 404, "the source belongs to another organisation than the key"
 
-    def found(caller: Client) -> set[str]:
+    def search(caller: Client) -> set[str]:
         results = caller.post("/api/rag/search", {"query": "animals"}).body["results"]
         return {result["metadata"]["source"] for result in results}
 
-    assert found(client) == {"github", "far"}
-    assert found(elsewhere) == {"far"}
+    assert search(client) == {"github", "far"}
+    assert search(elsewhere) == {"far"}
 
 
-def test_finding_a_key_is_one_query_and_its_use_is_noted_once_a_minute(
+def test_a_key_needs_one_query_and_its_use_is_recorded_once_a_minute(
     world: World, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     issued = world.key("editor")
     request = Request(APIRequestFactory().get("/", headers={"X-API-Key": issued.secret}))
 
-    def used() -> Any:
+    def last_used_at() -> Any:
         return ApiKey.objects.values_list("last_used_at", flat=True).get()
 
     with django_assert_num_queries(2):
         user, caller = ApiKeyAuthentication().authenticate(request) or (None, None)
     assert user == world.users["editor"]
     assert caller == Caller(user, issued.key, world.home)
-    first = used()
+    first = last_used_at()
     assert timezone.now() - first < timedelta(minutes=1)
     with django_assert_num_queries(1):
         ApiKeyAuthentication().authenticate(request)
-    assert used() == first
+    assert last_used_at() == first
     ApiKey.objects.update(last_used_at=first - timedelta(minutes=2))
     ApiKeyAuthentication().authenticate(request)
-    assert used() >= first
+    assert last_used_at() >= first
 
 
 def test_a_key_in_clear_text_is_refused_and_flagged_to_its_owner(world: World) -> None:
@@ -245,7 +247,7 @@ def test_a_key_in_clear_text_is_refused_and_flagged_to_its_owner(world: World) -
 def test_no_secret_reaches_the_log(api: Api, live_world: World, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     issued = live_world.key("editor", "query")
-    made = InProcess().post(
+    created = InProcess().post(
         "/api/auth/keys",
         json.dumps({"name": "x", "scopes": ["query"]}),
         content_type="application/json",
@@ -262,14 +264,14 @@ def test_no_secret_reaches_the_log(api: Api, live_world: World, caplog: pytest.L
     status({"X-API-Key": issued.secret}, REMOTE_ADDR="10.0.0.9")
     ApiKey.objects.update(revoked_at=timezone.now())
     api().with_headers(X_API_Key=issued.secret).get(SOURCES)
-    written = caplog.text + "".join(str(vars(record)) for record in caplog.records)
-    assert "request_finished" in written, "the log was captured"
-    for secret in (issued.secret, made.json()["key"]):
-        assert secret[3:] not in written
-        assert secret[11:] not in written
+    log_text = caplog.text + "".join(str(vars(record)) for record in caplog.records)
+    assert "request_finished" in log_text, "the log was captured"
+    for secret in (issued.secret, created.json()["key"]):
+        assert secret[3:] not in log_text
+        assert secret[11:] not in log_text
 
 
-def test_openapi_names_both_ways_to_show_a_credential() -> None:
+def test_openapi_names_both_kinds_of_credentials() -> None:
     schema = SchemaGenerator().get_schema(request=None, public=True)
     schemes = schema["components"]["securitySchemes"]
     assert {name: schemes[name]["type"] for name in schemes} == {"bearer": "http", "apiKey": "apiKey"}

@@ -1,4 +1,4 @@
-"""What a credential must not do beyond its words: scopes, the organisation of a key, pages of other origins."""
+"""Limits of credentials: scopes, the organisation of a key, other origins. What the log contains of requests."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -27,38 +27,40 @@ def job_in(source: DataSource, world: World) -> IngestionJob:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_asking_for_the_head_alone_needs_the_same_scope(world: World, method: str) -> None:
+def test_head_requests_need_the_scope_of_get(world: World, method: str) -> None:
     path = f"/api/rag/ingest/{job_in(world.source('library'), world).pk}"
     for scope, status in (("query", 403), ("ingest", 200)):
         key = world.key("editor", scope).secret
         assert InProcess().generic(method, path, headers={"X-API-Key": key}).status_code == status
 
 
-def test_a_key_ends_no_job_of_another_organisation(world: World) -> None:
-    """RESOLUTION: "Writing goes to the key's organisation"; its user edits in both."""
+def test_a_key_cannot_cancel_jobs_of_another_organisation(world: World) -> None:
+    """RESOLUTION: "Writing goes to the key's organisation"; its user is an editor in both."""
     add_member(user=world.users["editor"], organization=world.abroad, roles=("editor",))
-    here = job_in(world.source("library"), world)
-    there = job_in(world.source("abroad", organization=world.abroad), world)
+    home_job = job_in(world.source("library"), world)
+    foreign_job = job_in(world.source("abroad", organization=world.abroad), world)
     key = {"X-API-Key": world.key("editor", "ingest").secret}
     unknown = InProcess().delete("/api/rag/ingest/0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20", headers=key)
-    reply = InProcess().delete(f"/api/rag/ingest/{there.pk}", headers=key)
+    reply = InProcess().delete(f"/api/rag/ingest/{foreign_job.pk}", headers=key)
     assert (reply.status_code, reply.json()) == (404, unknown.json())
-    there.refresh_from_db()
-    assert there.status == IngestionJob.Status.QUEUED
-    assert InProcess().get(f"/api/rag/ingest/{there.pk}", headers=key).status_code == 200, "reading spans both"
-    narrowed = InProcess().get(f"/api/rag/ingest/{there.pk}", headers={**key, "X-Organization": "home"})
+    foreign_job.refresh_from_db()
+    assert foreign_job.status == IngestionJob.Status.QUEUED
+    assert InProcess().get(f"/api/rag/ingest/{foreign_job.pk}", headers=key).status_code == 200, (
+        "reading includes both organisations"
+    )
+    narrowed = InProcess().get(f"/api/rag/ingest/{foreign_job.pk}", headers={**key, "X-Organization": "home"})
     assert narrowed.status_code == 404
-    assert InProcess().delete(f"/api/rag/ingest/{here.pk}", headers=key).json()["status"] == "cancelled"
+    assert InProcess().delete(f"/api/rag/ingest/{home_job.pk}", headers=key).json()["status"] == "cancelled"
 
 
-def test_a_key_that_may_not_manage_is_not_told_who_has_access(world: World) -> None:
-    """docs/contracts/authentication.md: the lists are for those who may manage the source, and nobody else."""
+def test_a_key_without_the_manage_scope_does_not_see_access_lists(world: World) -> None:
+    """docs/contracts/authentication.md: only those who may manage the source see its access lists."""
     source = world.source("library", visibility=Visibility.PRIVATE)
-    for scope, shown in (("query", False), ("ingest", False), ("manage", True)):
+    for scope, is_shown in (("query", False), ("ingest", False), ("manage", True)):
         key = {"X-API-Key": world.key("owner", scope).secret}
         (listed,) = InProcess().get(SOURCES, headers=key).json()["sources"]
-        one = InProcess().get(f"{SOURCES}/{source.pk}", headers=key).json()
-        assert ("users" in listed, "users" in one) == (shown, shown), scope
+        source_body = InProcess().get(f"{SOURCES}/{source.pk}", headers=key).json()
+        assert ("users" in listed, "users" in source_body) == (is_shown, is_shown), scope
 
 
 @pytest.mark.parametrize(
@@ -72,15 +74,13 @@ def test_a_key_that_may_not_manage_is_not_told_who_has_access(world: World) -> N
         ("null", 401),
     ],
 )
-def test_no_page_of_another_origin_asks_without_a_credential(
-    world: World, settings: Any, origin: str | None, status: int
-) -> None:
-    """RAG_ANONYMOUS_ORG is for programs beside the server, not for every page in their users' browsers."""
+def test_pages_of_other_origins_need_a_credential(world: World, settings: Any, origin: str | None, status: int) -> None:
+    """RAG_ANONYMOUS_ORG is for programs on the server's network, not for web pages in their users' browsers."""
     settings.RAG_ANONYMOUS_ORG, settings.CORS_ALLOWED_ORIGINS = "home", ["https://named.example"]
     ingest_text(world.source("library"), "/a", "Zebras graze.")
     headers = {"Origin": origin} if origin else {}
-    asked = InProcess().post(SEARCH, {"query": "zebras"}, content_type="application/json", headers=headers)
-    assert asked.status_code == status
+    reply = InProcess().post(SEARCH, {"query": "zebras"}, content_type="application/json", headers=headers)
+    assert reply.status_code == status
     form = InProcess().post("/api/rag/ingest", {"dataSourceId": "library"}, headers=headers)
     assert (form.status_code == 401) == (status == 401), "a form needs no preflight"
 
@@ -99,7 +99,7 @@ def log() -> Iterator[list[str]]:
     logging.getLogger().removeHandler(handler)
 
 
-def test_the_log_has_paths_without_what_is_looked_for(world: World, log: list[str]) -> None:
+def test_the_log_has_paths_without_query_strings(world: World, log: list[str]) -> None:
     key = {"X-API-Key": world.key("member").secret}
     assert InProcess().get(f"{SOURCES}?search=zebras&apikey=rk_secret", headers=key).status_code == 200
     assert any(SOURCES in line for line in log)
@@ -115,8 +115,8 @@ def test_the_log_has_paths_without_what_is_looked_for(world: World, log: list[st
         "application/json; X*=zlib''%41; charset=zlib",
     ],
 )
-def test_a_content_type_with_a_codec_of_its_own_is_answered(db: None, content_type: str) -> None:
-    """Through what gunicorn serves: Django reads the header before anything of ours could answer for it."""
+def test_a_content_type_with_an_unusual_codec_gets_an_answer(db: None, content_type: str) -> None:
+    """Calls the WSGI application, because Django reads the header before any of our middleware."""
     statuses: list[str] = []
 
     def start(status: str, *_: Any) -> Callable[[bytes], object]:

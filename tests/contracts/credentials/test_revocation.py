@@ -1,6 +1,6 @@
-"""Access is decided when it is used: whatever way it was lost, the next request has nothing (RESOLUTION, "Access").
+"""Lost access takes effect with the next request (RESOLUTION, "Access").
 
-Every way of losing it times every place where content comes out, and answers that are on their way at that moment.
+Combines every way of losing access with every request that returns content, and tests streams that are running.
 """
 
 import datetime
@@ -37,7 +37,7 @@ REFUSED = {401, 403, 404}
 
 @dataclass(frozen=True)
 class Case:
-    """`reader` queries by a team within a team that the source is open to, `keeper` by a role with permissions."""
+    """A user with access: a `reader` queries as a member of a team, a `manager` has a role with permissions."""
 
     world: World
     source: DataSource
@@ -45,18 +45,18 @@ class Case:
     job: IngestionJob
 
     @classmethod
-    def of(cls, world: World, name: str) -> "Case":
+    def create(cls, world: World, name: str) -> "Case":
         add_member(user=world.users["supporter"], organization=world.home)
         Role.objects.create(
-            organization=world.home, name="keeper", permissions=[Permission.SOURCES_INGEST, Permission.SOURCES_MANAGE]
+            organization=world.home, name="manager", permissions=[Permission.SOURCES_INGEST, Permission.SOURCES_MANAGE]
         )
-        add_member(user=world.users["member"], organization=world.home, roles=("keeper",))
+        add_member(user=world.users["member"], organization=world.home, roles=("manager",))
         source = world.source("library", visibility=Visibility.TEAM)
         source.grants.create(team=Team.objects.get(name="support"))
         ingest_text(source, "zebras.md", TEXT, title="Stables")
-        waiting = Submission(path="zebras.md", title="Stables", text=TEXT)
+        submission = Submission(path="zebras.md", title="Stables", text=TEXT)
         job = submit.submit_job(
-            source=source, submissions=[waiting], options=ChunkingOptions(512, 50), actor=world.users["owner"]
+            source=source, submissions=[submission], options=ChunkingOptions(512, 50), actor=world.users["owner"]
         )
         return cls(world, source, "supporter" if name == "reader" else "member", job)
 
@@ -65,8 +65,8 @@ class Case:
         return self.world.users[self.name]
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        """What stands in replies as long as there is access, and in no question."""
+    def markers(self) -> tuple[str, ...]:
+        """Texts that replies contain only with access. No question contains them."""
         return ("northern", "library", "zebras.md", str(self.source.pk))
 
     @property
@@ -86,7 +86,7 @@ def remove_the_grant(case: Case) -> None:
     case.source.grants.all().delete()
 
 
-def end_the_grant(case: Case) -> None:
+def expire_the_grant(case: Case) -> None:
     case.source.grants.update(expires_at=timezone.now() - datetime.timedelta(seconds=1))
 
 
@@ -106,11 +106,11 @@ def close_the_organization(case: Case) -> None:
     Organization.objects.filter(pk=case.world.home.pk).update(is_active=False)
 
 
-def take_the_permissions(case: Case) -> None:
-    Role.objects.filter(name="keeper").update(permissions=[])
+def remove_the_permissions(case: Case) -> None:
+    Role.objects.filter(name="manager").update(permissions=[])
 
 
-def take_the_role(case: Case) -> None:
+def remove_the_role(case: Case) -> None:
     case.membership.roles.clear()
 
 
@@ -118,16 +118,16 @@ def delete_the_source(case: Case) -> None:
     deletion.delete_source(case.source)
 
 
-FOR_EVERYBODY = (
+COMMON_LOSSES = (
     deactivate_the_membership, deactivate_the_user, revoke_the_key, close_the_organization, delete_the_source,
 )  # fmt: skip
-WAYS = {
-    "reader": (leave_the_team, change_the_visibility, remove_the_grant, end_the_grant, *FOR_EVERYBODY),
-    "keeper": (take_the_permissions, take_the_role, *FOR_EVERYBODY),
+LOSSES = {
+    "reader": (leave_the_team, change_the_visibility, remove_the_grant, expire_the_grant, *COMMON_LOSSES),
+    "manager": (remove_the_permissions, remove_the_role, *COMMON_LOSSES),
 }
-SAID = [{"role": "user", "content": QUESTION}]
-# Where content comes out, in every contract; {} is filled with what an earlier answer was about (see `earlier`).
-PLACES: dict[str, list[tuple[str, str, Any]]] = {
+MESSAGES = [{"role": "user", "content": QUESTION}]
+# The requests of every contract that return content. {…} stands for an id (see `ids_of`).
+REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
     "reader": [
         ("POST", "/api/rag/search", {"query": QUESTION}),
         ("POST", "/api/rag/search", {"query_text": QUESTION}),
@@ -139,15 +139,15 @@ PLACES: dict[str, list[tuple[str, str, Any]]] = {
         ("POST", "/api/rag/query", {"query": QUESTION}),
         ("POST", "/api/v1/search", {"query": QUESTION}),
         ("GET", "/api/v1/search/{search}", None),
-        ("POST", "/api/chat", {"messages": SAID, "useRag": True}),
-        ("POST", "/api/chat", {"messages": SAID, "useRag": True, "conversationId": "{conversation}"}),
+        ("POST", "/api/chat", {"messages": MESSAGES, "useRag": True}),
+        ("POST", "/api/chat", {"messages": MESSAGES, "useRag": True, "conversationId": "{conversation}"}),
         ("POST", "/agent/respond", {"query": QUESTION}),
         ("GET", "/api/rag/sources", None),
         ("GET", "/api/rag/sources/library", None),
         ("GET", "/api/rag/sources/library/documents", None),
         ("GET", "/api/rag/sources/library/documents/{document}", None),
     ],
-    "keeper": [
+    "manager": [
         ("GET", "/api/rag/ingest", None),
         ("GET", "/api/rag/ingest/{job}", None),
         ("GET", "/api/rag/ingest/{job}/documents", None),
@@ -160,103 +160,106 @@ PLACES: dict[str, list[tuple[str, str, Any]]] = {
 }
 
 
-def headers(case: Case, way: Callable[[Case], None] | None = None) -> dict[str, str]:
-    """An access token, which itself says nothing about organisations; an API key where that is what is lost."""
-    if way is revoke_the_key:
+def headers(case: Case, lose_access: Callable[[Case], None] | None = None) -> dict[str, str]:
+    """The headers with the case's credential: an API key if it is going to be revoked, else an access token."""
+    if lose_access is revoke_the_key:
         return {"X-API-Key": case.world.key(case.name).secret}
     return {"Authorization": f"Bearer {AccessToken.for_user(case.user)}"}
 
 
-def earlier(case: Case, credential: dict[str, str]) -> dict[str, str]:
-    """A search and a conversation from before, and what stands in the source."""
-    known = {"job": str(case.job.pk), "document": str(Document.objects.get().pk)}
+def ids_of(case: Case, credential: dict[str, str]) -> dict[str, str]:
+    """The ids of the job and document and, for a reader, of a search and a conversation that take place now."""
+    ids = {"job": str(case.job.pk), "document": str(Document.objects.get().pk)}
     if case.name != "supporter":
-        return known
+        return ids
     search = send(("POST", "/api/v1/search", {"query": QUESTION}), credential, {}).json()
-    chat = send(("POST", "/api/chat", {"messages": SAID, "useRag": True}), credential, {}).json()
-    return {**known, "search": search["query_id"], "conversation": chat["data"]["conversationId"]}
+    chat = send(("POST", "/api/chat", {"messages": MESSAGES, "useRag": True}), credential, {}).json()
+    return {**ids, "search": search["query_id"], "conversation": chat["data"]["conversationId"]}
 
 
-def send(place: tuple[str, str, Any], credential: dict[str, str], known: dict[str, str]) -> Any:
-    method, path, body = place
+def send(request: tuple[str, str, Any], credential: dict[str, str], ids: dict[str, str]) -> Any:
+    method, path, body = request
     text = json.dumps(body) if body else ""
-    for name, value in known.items():
+    for name, value in ids.items():
         path, text = path.replace(f"{{{name}}}", value), text.replace(f"{{{name}}}", value)
     return InProcess().generic(method, path, text, content_type="application/json", headers=credential)
 
 
-@pytest.mark.parametrize("name", PLACES)
-def test_each_place_gives_content_to_whoever_has_access(world: World, name: str) -> None:
-    """Without this, what is missing below might be missing always."""
-    case = Case.of(world, name)
+@pytest.mark.parametrize("name", REQUESTS)
+def test_each_request_returns_content_with_access(world: World, name: str) -> None:
+    """Shows that the requests of the next test return content as long as there is access."""
+    case = Case.create(world, name)
     credential = headers(case)
-    known = earlier(case, credential)
-    for place in PLACES[name]:
-        reply = send(place, credential, known)
-        assert reply.status_code == 200, place
-        assert any(mark in reply.text for mark in (*case.marks, known["job"])), place
+    ids = ids_of(case, credential)
+    for request in REQUESTS[name]:
+        reply = send(request, credential, ids)
+        assert reply.status_code == 200, request
+        assert any(marker in reply.text for marker in (*case.markers, ids["job"])), request
 
 
 @pytest.mark.parametrize(
-    ("name", "way"), [pytest.param(name, way, id=f"{name}-{way.__name__}") for name in WAYS for way in WAYS[name]]
+    ("name", "lose_access"),
+    [pytest.param(name, loss, id=f"{name}-{loss.__name__}") for name, losses in LOSSES.items() for loss in losses],
 )
-def test_what_is_lost_is_lost_with_the_next_request(world: World, name: str, way: Callable[[Case], None]) -> None:
-    case = Case.of(world, name)
-    credential = headers(case, way)
-    known = earlier(case, credential)
-    way(case)
-    for place in PLACES[name]:
-        reply = send(place, credential, known)
-        assert reply.status_code in {200, *REFUSED}, place
+def test_lost_access_ends_with_the_next_request(world: World, name: str, lose_access: Callable[[Case], None]) -> None:
+    case = Case.create(world, name)
+    credential = headers(case, lose_access)
+    ids = ids_of(case, credential)
+    lose_access(case)
+    for request in REQUESTS[name]:
+        reply = send(request, credential, ids)
+        assert reply.status_code in {200, *REFUSED}, request
         if reply.status_code == 200:
-            leaked = [mark for mark in case.marks if mark in reply.text]
-            assert leaked == [], place
+            leaked = [marker for marker in case.markers if marker in reply.text]
+            assert leaked == [], request
 
 
-def test_a_conversation_keeps_what_was_said_in_it_and_looks_nothing_up(
-    world: World, language_model: ProviderServer
-) -> None:
-    """The person's own conversation stays theirs; passages that were found for it are not given out again."""
-    case = Case.of(world, "reader")
+def test_a_conversation_keeps_its_messages_but_finds_no_passages(world: World, language_model: ProviderServer) -> None:
+    """Users keep their own conversations. Passages that were found for them are not returned again."""
+    case = Case.create(world, "reader")
     credential = headers(case)
     language_model.replies = ["In the northern stable.", "I said so."]
-    chat = ("POST", "/api/chat", {"messages": SAID, "useRag": True})
-    begun = send(chat, credential, {}).json()
+    chat = ("POST", "/api/chat", {"messages": MESSAGES, "useRag": True})
+    first = send(chat, credential, {}).json()
     remove_the_grant(case)
-    again = {"messages": [{"role": "user", "content": "Where?"}], "conversationId": begun["data"]["conversationId"]}
-    reply = send(("POST", "/api/chat", {**again, "useRag": True}), credential, {}).json()
+    follow_up = {"messages": [{"role": "user", "content": "Where?"}], "conversationId": first["data"]["conversationId"]}
+    reply = send(("POST", "/api/chat", {**follow_up, "useRag": True}), credential, {}).json()
     assert reply["ragSources"] == []
     sent = language_model.requests[-1]["messages"]
-    assert [each["content"] for each in sent] == [QUESTION, "In the northern stable.", "Where?"]
+    assert [message["content"] for message in sent] == [QUESTION, "In the northern stable.", "Where?"]
     assert ConversationMessage.objects.count() == 4
 
 
 @pytest.fixture
 def live(live_world: World, language_model: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Case:
-    """Committed, with a language model, and looked after before every event instead of once a second."""
+    """A committed case with a language model. Access is checked before every event instead of once a second."""
     settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 30.0
     monkeypatch.setattr(access_watch, "CHECK_INTERVAL_SECONDS", 0.0)
-    return Case.of(live_world, "reader")
+    return Case.create(live_world, "reader")
 
 
 STREAMS = {
     "/api/rag/query": {"query": QUESTION, "stream": True},
     "/api/rag/answer": {"query_text": QUESTION, "stream": True},
-    "/api/chat": {"messages": SAID, "useRag": True, "stream": True},
+    "/api/chat": {"messages": MESSAGES, "useRag": True, "stream": True},
 }
 
 
 @pytest.mark.parametrize("path", STREAMS)
-@pytest.mark.parametrize("way", [deactivate_the_user, revoke_the_key, remove_the_grant])
-def test_a_stream_ends_within_a_step(
-    live: Case, language_model: ProviderServer, api: Callable[..., Client], path: str, way: Callable[[Case], None]
+@pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant])
+def test_a_stream_ends_when_access_is_lost(
+    live: Case,
+    language_model: ProviderServer,
+    api: Callable[..., Client],
+    path: str,
+    lose_access: Callable[[Case], None],
 ) -> None:
-    """With the contract's error as its last event, and not another word."""
+    """The last event is the contract's error, and no further token is sent."""
     language_model.goes_on, language_model.replies = threading.Event(), [TEXT]
-    client = api().with_headers(**headers(live, way))
+    client = api().with_headers(**headers(live, lose_access))
     events = client.events(path, STREAMS[path])
     assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
-    way(live)
+    lose_access(live)
     language_model.goes_on.set()
     ((name, body),) = events
     assert name == "error"
@@ -264,26 +267,26 @@ def test_a_stream_ends_within_a_step(
     assert not ConversationMessage.objects.exists()
 
 
-@pytest.mark.parametrize("way", [deactivate_the_user, revoke_the_key, remove_the_grant])
-@pytest.mark.parametrize("calls", [1, 0], ids=["before a tool's call", "before the answer"])
-def test_the_agent_ends_before_its_next_step(
+@pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant])
+@pytest.mark.parametrize("calls", [1, 0], ids=["before a tool call", "before the answer"])
+def test_the_agent_stops_before_its_next_step(
     live: Case,
     language_model: ProviderServer,
     api: Callable[..., Client],
     eventually: Callable[..., object],
-    way: Callable[[Case], None],
+    lose_access: Callable[[Case], None],
     calls: int,
 ) -> None:
-    asked = tool_call("QdrantRetrievalTool", {"query": "zebras", "top_k": 3, "min_score": 0.0})
-    language_model.replies = [*[asked] * calls, TEXT]
+    call = tool_call("QdrantRetrievalTool", {"query": "zebras", "top_k": 3, "min_score": 0.0})
+    language_model.replies = [*[call] * calls, TEXT]
     language_model.stall.clear()
-    client = api().with_headers(**headers(live, way))
+    client = api().with_headers(**headers(live, lose_access))
     with ThreadPoolExecutor(1) as pool:
-        reply = pool.submit(client.post, "/agent/respond", {"query": QUESTION})
-        eventually(lambda: language_model.requests or reply.done())
-        way(live)
+        future = pool.submit(client.post, "/agent/respond", {"query": QUESTION})
+        eventually(lambda: language_model.requests or future.done())
+        lose_access(live)
         language_model.stall.set()
-        answered = reply.result(20)
-    assert (answered.status, answered.body["error"]["type"]) == (403, "FORBIDDEN")
-    assert "northern" not in str(answered.body)
+        reply = future.result(20)
+    assert (reply.status, reply.body["error"]["type"]) == (403, "FORBIDDEN")
+    assert "northern" not in str(reply.body)
     assert len(language_model.requests) == 1

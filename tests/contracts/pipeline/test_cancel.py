@@ -28,8 +28,8 @@ def provider() -> Iterator[ProviderServer]:
         yield server
 
 
-def submitted(client: Client, world: World, count: int, **source: Any) -> str:
-    """A job of so many documents; its id."""
+def submit_job(client: Client, world: World, count: int, **source: Any) -> str:
+    """Submits a job of that many documents and returns its id."""
     world.source(**source)
     documents = [{"path": f"doc-{number}", "text": f"Zebra number {number}."} for number in range(count)]
     reply = client.post("/api/rag/ingest", {"dataSourceId": source.get("slug", "library"), "documents": documents})
@@ -50,14 +50,14 @@ def test_nothing_is_indexed_after_the_response(
     """RESOLUTION: "what was indexed before the cancel stays, nothing is indexed after the response"."""
     model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
     editor = api("editor")
-    job = submitted(editor, live_world, 6, embedding_model=model)
+    job = submit_job(editor, live_world, 6, embedding_model=model)
     first = IngestionDocument.objects.get(index=0)
     factories.process_documents(ids=[first.pk])
-    before, asked = chunks(), len(provider.requests)
+    before, request_count = chunks(), len(provider.requests)
     assert before
     provider.stall.clear()
     worker.start()
-    eventually(lambda: len(provider.requests) > asked)  # a worker is in the middle of a document
+    eventually(lambda: len(provider.requests) > request_count)  # a worker is in the middle of a document
     reply = cancel(editor, job)
     assert (reply.status, reply.body["status"], reply.body["indexed"]) == (200, "cancelled", 1)
     assert reply.body["progress"] == {"documents": 6, "done": 1, "failed": 0}
@@ -65,12 +65,12 @@ def test_nothing_is_indexed_after_the_response(
     assert (reply.body["chunks"], reply.body["errors"]) == (1, [])
     assert reply.body["finishedAt"]
     provider.stall.set()
-    eventually(lambda: b"ingestion_lease_lost" in worker.log.read_bytes())  # it has finished, and found out
-    # A document that is sent now is done after everything that the workers had in hand.
+    eventually(lambda: b"ingestion_lease_lost" in worker.log.read_bytes())  # the worker has finished and noticed
+    # A document that is sent now is processed after everything that the workers had already claimed.
     later = editor.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "x", "text": "Oak."}]})
     eventually(lambda: IngestionJob.objects.get(pk=later.body["jobId"]).finished_at)
     assert set(Chunk.objects.exclude(document__path="x").values_list("pk", flat=True)) == before
-    assert cancel(editor, job).body == reply.body, "a second DELETE finds the same"
+    assert cancel(editor, job).body == reply.body, "a second DELETE has the same answer"
     states = (
         IngestionDocument.objects.filter(job=uuid.UUID(job)).order_by("index").values_list("state", "text", "lease")
     )
@@ -78,10 +78,12 @@ def test_nothing_is_indexed_after_the_response(
     assert {(text, lease) for state, text, lease in states if state == "cancelled"} == {("", None)}
 
 
-def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: World, eventually: Eventually) -> None:
-    """It either comes before the response or not at all: the row's lock decides."""
+def test_cancelling_waits_for_a_document_that_is_being_written(
+    api: Api, live_world: World, eventually: Eventually
+) -> None:
+    """It is either indexed before the response or not at all, because both lock its row."""
     editor = api("editor")
-    job = submitted(editor, live_world, 2)
+    job = submit_job(editor, live_world, 2)
     row = factories.claim_document(IngestionDocument.objects.get(index=0).pk)
     assert row is not None
     replies: list[Reply] = []
@@ -89,16 +91,16 @@ def test_a_document_that_is_being_written_is_waited_for(api: Api, live_world: Wo
     with transaction.atomic():
         process_claimed(row)
         thread.start()
-        eventually(_somebody_waits)
+        eventually(_is_a_lock_awaited)
     thread.join()
     assert (replies[0].body["status"], replies[0].body["indexed"]) == ("cancelled", 1)
     assert replies[0].body["vectorIds"] == [str(chunk) for chunk in chunks()]
 
 
-def _somebody_waits() -> bool:
+def _is_a_lock_awaited() -> bool:
     with connection.cursor() as cursor:
-        # Of this test process's database alone; a row that is waited for is waited for by its transaction.
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # what was seen first stands for the transaction
+        # Only in this test's database. Waiting for a row is waiting for its transaction, which names no database.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # otherwise the statistics are fixed for the transaction
         waiting = "SELECT pid FROM pg_locks WHERE NOT granted"
         cursor.execute(
             "SELECT EXISTS (SELECT FROM pg_stat_get_activity(NULL) AS activity JOIN pg_database ON oid = datid "
@@ -107,27 +109,27 @@ def _somebody_waits() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def test_a_job_that_has_ended_stays_as_it_is(api: Api, live_world: World) -> None:
+def test_a_finished_job_is_not_changed(api: Api, live_world: World) -> None:
     editor = api("editor")
-    job = submitted(editor, live_world, 1)
+    job = submit_job(editor, live_world, 1)
     factories.process_documents(ids=[IngestionDocument.objects.get().pk])
     ended = editor.get(f"/api/rag/ingest/{job}").body
     assert ended["status"] == "completed"
     assert cancel(editor, job).body == ended
 
 
-def test_a_job_whose_documents_were_done_but_that_nobody_closed_is_completed(api: Api, live_world: World) -> None:
+def test_a_job_whose_documents_are_done_is_completed(api: Api, live_world: World) -> None:
     editor = api("editor")
-    job = submitted(editor, live_world, 1)
+    job = submit_job(editor, live_world, 1)
     row = factories.claim_document(IngestionDocument.objects.get().pk)
     assert row is not None
     process_claimed(row)
     assert cancel(editor, job).body["status"] == "completed"
 
 
-def test_a_cancelled_job_is_not_taken_up_again(api: Api, live_world: World) -> None:
+def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
     editor = api("editor")
-    job = submitted(editor, live_world, 2)
+    job = submit_job(editor, live_world, 2)
     cancelled = cancel(editor, job).body
     snapshots.matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
@@ -138,8 +140,8 @@ def test_a_cancelled_job_is_not_taken_up_again(api: Api, live_world: World) -> N
 
 
 def test_who_may_cancel(api: Api, live_world: World) -> None:
-    """Whoever may watch it: to others a job does not exist."""
-    job = submitted(api("editor"), live_world, 1)
+    """Those who may see the job; for others it does not exist."""
+    job = submit_job(api("editor"), live_world, 1)
     for name in ("member", "foreigner"):
         reply = cancel(api(name), job)
         assert (reply.status, reply.body["error"]) == (404, "JOB_NOT_FOUND")
@@ -149,10 +151,10 @@ def test_who_may_cancel(api: Api, live_world: World) -> None:
     assert cancel(api("owner"), job).body["status"] == "cancelled"
 
 
-def test_a_job_of_ten_thousand_documents_is_cancelled_in_a_moment(api: Api, live_world: World) -> None:
-    """A worker holds one of them meanwhile, and waits for nothing that the cancelling holds."""
+def test_a_job_of_ten_thousand_documents_is_cancelled_immediately(api: Api, live_world: World) -> None:
+    """A worker has claimed one of them, and is not blocked by the cancellation."""
     editor = api("editor")
-    job = submitted(editor, live_world, 1)
+    job = submit_job(editor, live_world, 1)
     (first,) = IngestionDocument.objects.all()
     IngestionDocument.objects.bulk_create(
         IngestionDocument(
@@ -160,18 +162,18 @@ def test_a_job_of_ten_thousand_documents_is_cancelled_in_a_moment(api: Api, live
         )
         for index in range(1, 10_000)
     )
-    (held,) = leases.claim_next(1)
+    (claimed,) = leases.claim_next(1)
     cancelled = cancel(editor, job).body
     assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
     assert leases.claim_next(8) == []
     with pytest.raises(leases.LeaseLost):
-        process_claimed(held)
+        process_claimed(claimed)
     assert not chunks()
 
 
-def test_a_job_of_many_documents_is_cancelled_in_as_many_statements_as_a_small_one(api: Api, live_world: World) -> None:
+def test_cancelling_needs_the_same_number_of_statements_for_any_job(api: Api, live_world: World) -> None:
     def statements(count: int) -> int:
-        job = IngestionJob.objects.get(pk=submitted(api("editor"), live_world, count, slug=f"source-{count}"))
+        job = IngestionJob.objects.get(pk=submit_job(api("editor"), live_world, count, slug=f"source-{count}"))
         with CaptureQueriesContext(connection) as captured, transaction.atomic():
             lifecycle.cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
         assert not job.documents.exclude(state=IngestionDocument.State.CANCELLED).exists()

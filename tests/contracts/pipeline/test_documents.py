@@ -1,4 +1,4 @@
-"""The documents of a data source over HTTP, beside the pipeline contract: listing, showing, deleting."""
+"""The documents of a data source over HTTP, an addition to the pipeline contract: listing, showing, deleting."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ def delete(client: Client, path: str) -> Reply:
 
 @pytest.fixture
 def library(live_world: World) -> DataSource:
-    """Three documents, and one of the same path elsewhere."""
+    """A source with three documents; another source has a document with the same path."""
     source = live_world.source()
     ingest_text(
         source, "animals/zebra.md", "Zebras have stripes.", title="Zebra", lang="en", tags=("animals", "africa")
@@ -37,7 +37,7 @@ def library(live_world: World) -> DataSource:
     return source
 
 
-def test_documents_are_listed_by_path_with_what_they_count(api: Api, library: DataSource) -> None:
+def test_documents_are_listed_by_path_with_their_counts(api: Api, library: DataSource) -> None:
     reply = api("member").get(PATH)
     assert (reply.status, reply.body["page"], reply.body["pageSize"], reply.body["total"]) == (200, 1, 50, 3)
     assert [document["path"] for document in reply.body["documents"]] == ["animals/löwe.md", "animals/zebra.md", "faq"]
@@ -78,7 +78,7 @@ def test_wrong_parameters_are_named(api: Api, library: DataSource) -> None:
 
 
 def test_who_may_see_and_who_may_delete(api: Api, live_world: World) -> None:
-    """Seeing takes querying, ingesting or managing; deleting takes ingesting or managing; else nothing is there."""
+    """Querying, ingesting or managing allows seeing; ingesting or managing allows deleting; others get a 404."""
     source = live_world.source(visibility=Visibility.PRIVATE)
     key = ingest_text(source, "a", "Zebras have stripes.").document_id
     source.grants.create(user=live_world.users["supporter"])
@@ -91,13 +91,13 @@ def test_who_may_see_and_who_may_delete(api: Api, live_world: World) -> None:
         reply = delete(reader, path)
         assert (reply.status, reply.body["error"]) == (403, "PERMISSION_DENIED")
     assert Document.objects.live().count() == 1
-    assert api("editor").get(PATH).body["total"] == 1, "who may send documents sees which are there"
+    assert api("editor").get(PATH).body["total"] == 1, "those who may send documents see the documents"
     assert delete(api("editor"), f"{PATH}/{key}").status == 204
     ingest_text(source, "a", "Zebras have stripes.")
     assert delete(api("owner"), f"{PATH}?path=a").status == 204
 
 
-def test_a_second_time_there_is_nothing_to_delete(api: Api, library: DataSource) -> None:
+def test_deleting_a_second_time_is_a_404(api: Api, library: DataSource) -> None:
     editor = api("editor")
     key = Document.objects.get(source=library, path="faq").pk
     assert [delete(editor, f"{PATH}/{key}").status for _ in range(2)] == [204, 404]
@@ -105,15 +105,15 @@ def test_a_second_time_there_is_nothing_to_delete(api: Api, library: DataSource)
     for path in (f"{PATH}/{UNKNOWN}", f"{PATH}/no-id", f"{PATH}/{key}"):
         for reply in (delete(editor, path), editor.get(path)):
             assert (reply.status, reply.body["error"]) == (404, "DOCUMENT_NOT_FOUND")
-    elsewhere = Document.objects.get(source__slug="other")
-    assert delete(editor, f"{PATH}/{elsewhere.pk}").status == 404, "it is another source's"
+    other_document = Document.objects.get(source__slug="other")
+    assert delete(editor, f"{PATH}/{other_document.pk}").status == 404, "it belongs to another source"
     assert [document["path"] for document in editor.get(PATH).body["documents"]] == ["animals/zebra.md"]
 
 
-def reads(client: Client, query_id: str, job: str) -> dict[str, str]:
-    """Every way by which a document's passages reach somebody."""
+def read_everywhere(client: Client, query_id: str, job: str) -> dict[str, str]:
+    """The replies to every request that returns a document's passages, ids or names."""
     message = [{"role": "user", "content": "Which animals have stripes?"}]
-    found: dict[str, Any] = {
+    replies: dict[str, Any] = {
         path: client.post(path, body)
         for path, body in (
             ("/api/rag/search", {"query": "zebra stripes", "topK": 5}),
@@ -125,15 +125,15 @@ def reads(client: Client, query_id: str, job: str) -> dict[str, str]:
             ("/api/v1/search", {"query": "zebra stripes"}),
         )
     }
-    found["chat"] = client.post("/api/chat", {"messages": message, "useRag": True})
-    found["kept"] = client.get(f"/api/v1/search/{query_id}")
-    found["vectors"] = client.get(f"/api/rag/ingest/{job}")
-    found["list"] = client.get(PATH)
-    return {name: str(reply.body) for name, reply in found.items()}
+    replies["chat"] = client.post("/api/chat", {"messages": message, "useRag": True})
+    replies["stored results"] = client.get(f"/api/v1/search/{query_id}")
+    replies["vectors"] = client.get(f"/api/rag/ingest/{job}")
+    replies["list"] = client.get(PATH)
+    return {name: str(reply.body) for name, reply in replies.items()}
 
 
-def test_a_deleted_document_is_found_by_nobody_in_no_way(api: Api, live_world: World, language_model: Any) -> None:
-    """At once: before anything of it is purged."""
+def test_no_request_returns_a_deleted_document(api: Api, live_world: World, language_model: Any) -> None:
+    """Immediately, before it is purged."""
     live_world.source()
     editor = api("editor")
     body = {"dataSourceId": "library", "documents": [{"path": "zebra", "text": "Zebras have gorgeous stripes."}]}
@@ -142,35 +142,43 @@ def test_a_deleted_document_is_found_by_nobody_in_no_way(api: Api, live_world: W
     query_id = editor.post("/api/v1/search", {"query": "zebra stripes"}).body["query_id"]
     chunk = str(Chunk.objects.get().pk)
 
-    def shown(read: dict[str, str]) -> set[str]:
-        return {name for name, text in read.items() if "gorgeous" in text or chunk in text or "'zebra'" in text}
+    def containing(texts: dict[str, str]) -> set[str]:
+        return {name for name, text in texts.items() if "gorgeous" in text or chunk in text or "'zebra'" in text}
 
-    before = shown(reads(editor, query_id, job))
-    assert before >= {"/api/rag/search", "/api/rag/retrieve", "/api/rag/query", "chat", "kept", "vectors", "list"}
+    before = containing(read_everywhere(editor, query_id, job))
+    assert before >= {
+        "/api/rag/search",
+        "/api/rag/retrieve",
+        "/api/rag/query",
+        "chat",
+        "stored results",
+        "vectors",
+        "list",
+    }
     assert delete(editor, f"{PATH}?path=zebra").status == 204
     assert Chunk.objects.exists(), "nothing is purged yet"
-    assert shown(reads(editor, query_id, job)) == set()
+    assert containing(read_everywhere(editor, query_id, job)) == set()
     deletion.purge_deleted()
     assert not Chunk.objects.exists()
-    assert shown(reads(editor, query_id, job)) == set()
+    assert containing(read_everywhere(editor, query_id, job)) == set()
 
 
-def test_a_document_that_is_sent_again_is_a_new_one(api: Api, live_world: World) -> None:
+def test_a_deleted_document_that_is_sent_again_is_created_anew(api: Api, live_world: World) -> None:
     source = live_world.source()
     first = ingest_text(source, "a", "Zebras have stripes.")
     documents.delete_document(Document.objects.get())
-    again = api("editor").post(
+    reply = api("editor").post(
         "/api/rag/ingest", {"source": "library", "path": "a", "title": "A", "text": "Zebras have stripes."}
     )
-    assert (again.body["status"], again.body["documentId"] == str(first.document_id)) == ("created", False)
-    found = api("member").post("/api/rag/retrieve", {"query": "zebra"}).body["documents"]
-    assert [result["documentId"] for result in found] == [again.body["documentId"]]
+    assert (reply.body["status"], reply.body["documentId"] == str(first.document_id)) == ("created", False)
+    results = api("member").post("/api/rag/retrieve", {"query": "zebra"}).body["documents"]
+    assert [result["documentId"] for result in results] == [reply.body["documentId"]]
     deletion.purge_deleted()
     assert Document.objects.live().get().text == "Zebras have stripes."
     assert Chunk.objects.count() == 1
 
 
-def test_a_key_needs_the_scope_ingest_to_delete(api: Api, library: DataSource, live_world: World) -> None:
+def test_a_key_needs_the_ingest_scope_to_delete(api: Api, library: DataSource, live_world: World) -> None:
     for scope, status in (("query", 403), ("manage", 403), ("ingest", 204)):
         client = api().with_headers(X_API_Key=live_world.key("owner", scope).secret)
         assert client.get(PATH).status == 200

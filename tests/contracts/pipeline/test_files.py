@@ -17,25 +17,25 @@ from tests.support.http import Client, Reply
 Api = Callable[..., Client]
 
 
-def stored(folder: Path) -> int:
+def count_files(folder: Path) -> int:
     return sum(path.is_file() for path in folder.rglob("*"))
 
 
-def work() -> None:
+def process_queued() -> None:
     factories.process_documents(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
 
 
-def test_files_of_one_name_have_paths_and_all_that_documents_have(api: Api, live_world: World) -> None:
+def test_files_with_the_same_name_have_their_own_paths_and_metadata(api: Api, live_world: World) -> None:
     live_world.source()
     files: list[File] = [("a.md", b"# Zebras\n\nStripes.", "text/markdown"), ("a.md", b"# Lions\n\nManes.", None)]
-    about = [
+    metadata = [
         {"path": "2024/a.md", "title": "Zebras", "tags": ["x"], "lang": "en", "uri": "https://example.org/z",
          "date": "2025-01-02T03:04Z", "metadata": {"p": 3}, "sourceType": "faq"},
         {"path": "2025/a.md"},
     ]  # fmt: skip
-    reply = send(api("editor"), files, documents=json.dumps(about))
+    reply = send(api("editor"), files, documents=json.dumps(metadata))
     assert reply.status == 202, reply
-    work()
+    process_queued()
     zebras, lions = Document.objects.order_by("path")
     assert (zebras.path, zebras.title, zebras.tags, zebras.lang) == ("2024/a.md", "Zebras", ["x"], "en")
     assert (zebras.uri, zebras.metadata, zebras.source_type) == ("https://example.org/z", {"p": 3}, "faq")
@@ -56,14 +56,14 @@ def test_files_of_one_name_have_paths_and_all_that_documents_have(api: Api, live
         ('[{}, {"metadata": {"a": NaN}}]', "documents[1].metadata"),
     ],
 )  # fmt: skip
-def test_what_is_said_of_files_is_checked_before_anything_is_stored(
+def test_metadata_of_files_is_validated_before_anything_is_stored(
     api: Api, live_world: World, stored_files: Path, documents: str, field: str
 ) -> None:
     live_world.source()
     files: list[File] = [("a.txt", b"Alpha.", "text/plain"), ("b.txt", b"Beta.", "text/plain")]
     reply = send(api("editor"), files, documents=documents)
     assert (reply.status, reply.body["details"]["field"]) == (400, field), reply
-    assert (stored(stored_files), Original.objects.count()) == (0, 0)
+    assert (count_files(stored_files), Original.objects.count()) == (0, 0)
 
 
 def test_base64_becomes_an_original(api: Api, live_world: World, stored_files: Path) -> None:
@@ -74,7 +74,7 @@ def test_base64_becomes_an_original(api: Api, live_world: World, stored_files: P
     body = {"dataSourceId": "library", "documents": [document, {"path": "b", "text": "Lions."}]}
     for _ in range(2):
         assert editor.post("/api/rag/ingest", body).status == 202
-        work()
+        process_queued()
     zebras, lions = Document.objects.order_by("-path")
     assert (zebras.text, lions.original) == ("Zebras have stripes. é", None)
     assert zebras.original is not None
@@ -85,7 +85,7 @@ def test_base64_becomes_an_original(api: Api, live_world: World, stored_files: P
 
 
 def test_refused_callers_store_nothing(api: Api, live_world: World, stored_files: Path) -> None:
-    """Access, the model and the quota are looked at before a file is stored."""
+    """Access, the embedding model and the quota are checked before a file is stored."""
     live_world.source()
     files: list[File] = [("a.txt", b"Alpha.", "text/plain")]
     live_world.home.max_chunks = 0
@@ -98,10 +98,10 @@ def test_refused_callers_store_nothing(api: Api, live_world: World, stored_files
         507: send(editor, files),
     }
     assert {status: reply.status for status, reply in refused.items()} == {status: status for status in refused}
-    assert (stored(stored_files), Original.objects.count(), IngestionJob.objects.count()) == (0, 0, 0)
+    assert (count_files(stored_files), Original.objects.count(), IngestionJob.objects.count()) == (0, 0, 0)
 
 
-def test_too_much_is_a_413_that_names_the_limit(api: Api, live_world: World, stored_files: Path, settings: Any) -> None:
+def test_a_413_names_the_exceeded_limit(api: Api, live_world: World, stored_files: Path, settings: Any) -> None:
     live_world.source()
     editor = api("editor")
     settings.RAG_MAX_FILE_BYTES, settings.RAG_MAX_UPLOAD_BYTES, settings.RAG_MAX_BODY_BYTES = 5_000, 20_000, 10_000
@@ -123,11 +123,11 @@ def test_too_much_is_a_413_that_names_the_limit(api: Api, live_world: World, sto
         assert reply.status == 413, (words, reply)
         assert words.strip() in reply.body["message"]
         assert set(reply.body) == {"error", "message", "details"}
-    assert (stored(stored_files), Original.objects.count()) == (0, 0)
-    assert send(editor, small).status == 202, "together more than a body of JSON may have"
+    assert (count_files(stored_files), Original.objects.count()) == (0, 0)
+    assert send(editor, small).status == 202, "together they may exceed the limit of JSON bodies"
 
 
-def test_a_form_to_any_other_path_is_bounded_as_every_body(api: Api, settings: Any) -> None:
+def test_forms_to_other_paths_have_the_limit_of_every_body(api: Api, settings: Any) -> None:
     settings.RAG_MAX_UPLOAD_BYTES, settings.RAG_MAX_BODY_BYTES = 20_000, 10_000
     client = api().with_headers(Content_Type="multipart/form-data; boundary=b")
     for path in ("/admin/login/", "/api/rag/search", "/api/auth/token"):

@@ -1,4 +1,4 @@
-"""Beside the pipeline contract: the list of jobs, of a job's documents, and failed documents again."""
+"""Additions to the pipeline contract: listing jobs and their documents, and retrying failed documents."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ State = IngestionDocument.State
 
 
 def job_of(world: World, slug: str = "library", *, failed: int = 0, count: int = 3) -> IngestionJob:
-    """A job of so many documents, the first ones of which have failed and the others are done."""
+    """A job of `count` queued documents, of which the first `failed` have failed."""
     source = world.home.sources.filter(slug=slug).first() or world.source(slug)
     submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
     job = submit.submit_job(
@@ -34,7 +34,7 @@ def editor(api: Api, live_world: World) -> Client:
     return api().with_headers(X_API_Key=live_world.key("editor").secret)
 
 
-def test_each_document_of_a_job(editor: Client, live_world: World) -> None:
+def test_the_list_of_a_jobs_documents(editor: Client, live_world: World) -> None:
     job = job_of(live_world, failed=1)
     process_queue()
     address = f"/api/rag/ingest/{job.pk}/documents"
@@ -52,7 +52,7 @@ def test_each_document_of_a_job(editor: Client, live_world: World) -> None:
     assert [document["index"] for document in editor.get(f"{address}?status=done").body["documents"]] == [1, 2]
     assert [document["index"] for document in editor.get(f"{address}?pageSize=1&page=2").body["documents"]] == [1]
     assert editor.get(f"{address}?status=finished").body["details"]["field"] == "status"
-    assert "Zebra" not in str(listed), "what was sent is not shown"
+    assert "Zebra" not in str(listed), "texts of documents are not shown"
 
 
 def test_open_documents_have_a_condition(editor: Client, live_world: World) -> None:
@@ -77,13 +77,13 @@ def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
         ("source=nowhere", []),
         ("pageSize=1&page=2", [second]),
     ):
-        found = editor.get(f"/api/rag/ingest?{query}").body["jobs"]
-        assert [document["jobId"] for document in found] == [str(job.pk) for job in expected], query
+        jobs = editor.get(f"/api/rag/ingest?{query}").body["jobs"]
+        assert [job["jobId"] for job in jobs] == [str(job.pk) for job in expected], query
     wrong = editor.get("/api/rag/ingest?status=done")
     assert (wrong.status, wrong.body["error"], wrong.body["details"]["field"]) == (400, "INVALID_REQUEST", "status")
 
 
-def test_failed_documents_again(editor: Client, live_world: World) -> None:
+def test_retrying_failed_documents(editor: Client, live_world: World) -> None:
     job = job_of(live_world, failed=2)
     process_queue()
     reply = editor.post(f"/api/rag/ingest/{job.pk}/retry")
@@ -97,8 +97,8 @@ def test_failed_documents_again(editor: Client, live_world: World) -> None:
     assert (nothing.status, nothing.body["error"]) == (409, "NOTHING_TO_RETRY")
 
 
-def test_who_may_watch_and_try_again(api: Api, live_world: World) -> None:
-    """Whoever may send to the source or manage it watches; to try again they must be allowed to send."""
+def test_who_may_watch_and_retry(api: Api, live_world: World) -> None:
+    """Permission to ingest or manage allows watching; retrying needs permission to ingest."""
     job = job_of(live_world, failed=1)
     live_world.home.roles.create(name="curator", permissions=["sources.manage"])
     curator = live_world.users["supporter"].memberships.get()
@@ -111,7 +111,7 @@ def test_who_may_watch_and_try_again(api: Api, live_world: World) -> None:
         ("editor", [200, 202], 1),
     ):
         fields = {"organization": live_world.abroad} if name == "foreigner" else {}
-        # By a key, each right needs its scope.
+        # A key needs the scope of each permission.
         scopes = (Scope.INGEST, Scope.MANAGE) if name == "supporter" else (Scope.INGEST,)
         client = api().with_headers(X_API_Key=live_world.key(name, *scopes, **fields).secret)
         assert [client.send(method, address).status for method, address in addresses] == statuses, name

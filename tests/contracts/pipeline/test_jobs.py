@@ -48,17 +48,17 @@ def test_a_job_from_submission_to_its_end(
     lions = Document.objects.get(path="https://example.org/lions")
     assert (lions.uri, lions.title, lions.metadata) == ("https://example.org/lions", "lions", {"p": 3})
     assert Document.objects.get(title="Oaks").path.startswith("sha256:")
-    # And it is found, by those who may, in the contract's fields.
-    found = api("member").post("/api/rag/retrieve", {"query": "Who has stripes?", "topK": 1}).body
-    assert set(found) == {"documents", "scores", "totalFound", "dataSources", "warnings"}
-    snapshots.matches("pipeline-retrieve", found)
-    assert found["documents"][0]["headings"] == ["Zebras"]
-    assert (found["totalFound"], found["dataSources"]) == (3, [str(source.pk)])
-    assert 0.5 < found["scores"][0] <= 1
-    # Sent again, nothing is made twice.
-    again = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
-    eventually(lambda: IngestionJob.objects.get(pk=again["jobId"]).finished_at)
-    assert sorted(editor.get(f"/api/rag/ingest/{again['jobId']}").body["vectorIds"]) == sorted(job["vectorIds"])
+    # The documents are found, with the contract's fields.
+    results = api("member").post("/api/rag/retrieve", {"query": "Who has stripes?", "topK": 1}).body
+    assert set(results) == {"documents", "scores", "totalFound", "dataSources", "warnings"}
+    snapshots.matches("pipeline-retrieve", results)
+    assert results["documents"][0]["headings"] == ["Zebras"]
+    assert (results["totalFound"], results["dataSources"]) == (3, [str(source.pk)])
+    assert 0.5 < results["scores"][0] <= 1
+    # Documents that are sent again are not duplicated.
+    second_job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body
+    eventually(lambda: IngestionJob.objects.get(pk=second_job["jobId"]).finished_at)
+    assert sorted(editor.get(f"/api/rag/ingest/{second_job['jobId']}").body["vectorIds"]) == sorted(job["vectorIds"])
 
 
 def test_a_job_whose_documents_all_fail(
@@ -102,7 +102,7 @@ def test_a_job_whose_documents_all_fail(
         ({"dataSourceId": "01a2006b-a602-77e9-a653-252a22c5c113"}, 404, "SOURCE_NOT_FOUND", None),
     ],
 )
-def test_a_refused_job_leaves_nothing(
+def test_a_rejected_job_stores_nothing(
     api: Api, live_world: World, change: dict[str, Any], status: int, error: str, field: str | None
 ) -> None:
     live_world.source("handbook")
@@ -120,7 +120,7 @@ def file(data: bytes, content_type: str = "text/plain") -> dict[str, str]:
     return {"contentType": content_type, "contentBase64": base64.b64encode(data).decode()}
 
 
-def test_a_type_that_cannot_be_read_is_refused_at_submission(api: Api, live_world: World) -> None:
+def test_an_unsupported_type_is_rejected_at_submission(api: Api, live_world: World) -> None:
     """RESOLUTION: 415 "at submission when the type is known then"."""
     live_world.source("handbook")
     body = {"dataSourceId": "handbook", "documents": [file(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")]}
@@ -129,7 +129,7 @@ def test_a_type_that_cannot_be_read_is_refused_at_submission(api: Api, live_worl
     assert not IngestionJob.objects.exists()
 
 
-def test_files_that_cannot_be_read_fail_alone(api: Api, live_world: World) -> None:
+def test_unreadable_files_do_not_fail_the_job(api: Api, live_world: World) -> None:
     """RESOLUTION: PARSE_ERROR "on the job's document"; "Some documents failing: `completed` with `errors`"."""
     live_world.source("handbook")
     broken = file(BROKEN, "application/pdf")
@@ -164,8 +164,8 @@ def test_a_document_may_have_a_type_of_its_own(api: Api, live_world: World) -> N
     assert dict(Document.objects.values_list("path", "source_type")) == {"own": "email", "inherited": "faq"}
 
 
-def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_world: World, settings: Any) -> None:
-    """EMBEDDING_FAILED: "Embedding model error"; nothing of the provider's own words."""
+def test_an_embedding_error_is_the_documents_error(api: Api, live_world: World, settings: Any) -> None:
+    """EMBEDDING_FAILED: "Embedding model error", without the provider's message."""
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
     with ProviderServer(dimensions=384).running() as provider:
         model = EmbeddingModel.objects.create(
@@ -185,7 +185,7 @@ def test_an_embedding_model_that_refuses_is_the_documents_error(api: Api, live_w
     assert "as the test asked" not in error["message"]
 
 
-def test_long_lists_are_refused_by_their_length_and_errors_are_few(api: Api, live_world: World, settings: Any) -> None:
+def test_long_lists_of_documents_get_a_short_error(api: Api, live_world: World, settings: Any) -> None:
     live_world.source("handbook")
     editor = api("editor")
     settings.RAG_MAX_DOCUMENTS_PER_JOB = 100
@@ -196,7 +196,7 @@ def test_long_lists_are_refused_by_their_length_and_errors_are_few(api: Api, liv
         assert len(str(reply.body)) < 1000
 
 
-def test_ten_megabytes_of_text_are_a_job(api: Api, live_world: World) -> None:
+def test_a_job_may_have_ten_megabytes_of_text(api: Api, live_world: World) -> None:
     live_world.source("handbook")
     body = {"dataSourceId": "handbook", "documents": [{"path": "big", "text": "word " * 2_000_000}]}
     reply = api("editor").post("/api/rag/ingest", body)
@@ -212,8 +212,8 @@ def test_long_lists_of_vector_ids_are_cut(api: Api, live_world: World, monkeypat
     documents = [{"path": path, "text": "Alpha."} for path in ("a", "b")]
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
     factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
-    for most, shown, truncated in ((2, 2, False), (1, 1, True)):
-        monkeypatch.setattr(job_serializers, "MAX_VECTOR_IDS", most)
+    for limit, shown, truncated in ((2, 2, False), (1, 1, True)):
+        monkeypatch.setattr(job_serializers, "MAX_VECTOR_IDS", limit)
         state = editor.get(f"/api/rag/ingest/{job}").body
         assert (len(state["vectorIds"]), state["vectorIdsTruncated"]) == (shown, truncated)
 

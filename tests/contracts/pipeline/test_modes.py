@@ -1,4 +1,4 @@
-"""The gears of retrieval, over HTTP (docs/contracts/pipeline.md)."""
+"""The retrieval modes, over HTTP (docs/contracts/pipeline.md)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def manuals(live_world: World) -> DataSource:
     return source
 
 
-def asked(client: Client, mode: str, question: str = QUESTION, **fields: Any) -> dict[str, Any]:
+def retrieve(client: Client, mode: str, question: str = QUESTION, **fields: Any) -> dict[str, Any]:
     reply = client.post("/api/rag/retrieve", {"query": question, "mode": mode, "rerank": False, **fields})
     assert reply.status == 200, reply.body
     body: dict[str, Any] = reply.body
@@ -42,43 +42,44 @@ def scaled(values: list[float]) -> list[float]:
     return [(value - min(values)) / (max(values) - min(values)) for value in values]
 
 
-def test_each_gear_finds_and_orders_by_what_it_says(api: Api, manuals: DataSource) -> None:
+def test_each_mode_orders_by_its_own_score(api: Api, manuals: DataSource) -> None:
     member = api("member")
-    dense, lexical, hybrid = (asked(member, mode, "ZX-9041 pump") for mode in MODES)
+    dense, lexical, hybrid = (retrieve(member, mode, "ZX-9041 pump") for mode in MODES)
     assert dense["scores"] == [document["score"] for document in dense["documents"]]
     assert sorted(paths(dense)) == ["/list", "/pump", "/tea"]
-    assert paths(lexical)[0] == "/list", "it has most of the words"
-    assert sorted(paths(lexical)) == ["/list", "/pump"], "and no passage without any"
+    assert paths(lexical)[0] == "/list", "it has most of the query's terms"
+    assert sorted(paths(lexical)) == ["/list", "/pump"], "passages without a term are not found"
     assert lexical["scores"][0] == 1
     assert lexical["totalFound"] == 2
     cosines = {document["path"]: document["score"] for document in dense["documents"]}
-    words = {**dict.fromkeys(cosines, 0.0), **dict(zip(paths(lexical), lexical["scores"], strict=True))}
-    mixed = [
-        (a + b) / 2 for a, b in zip(scaled([*cosines.values()]), scaled([words[key] for key in cosines]), strict=True)
+    lexical_scores = {**dict.fromkeys(cosines, 0.0), **dict(zip(paths(lexical), lexical["scores"], strict=True))}
+    expected = [
+        (a + b) / 2
+        for a, b in zip(scaled([*cosines.values()]), scaled([lexical_scores[key] for key in cosines]), strict=True)
     ]
     assert dict(zip(paths(hybrid), hybrid["scores"], strict=True)) == pytest.approx(
-        dict(zip(cosines, mixed, strict=True)), abs=1e-6
+        dict(zip(cosines, expected, strict=True)), abs=1e-6
     )
     for body in (lexical, hybrid):
         assert {document["path"]: document["score"] for document in body["documents"]}.items() <= cosines.items()
         assert body["scores"] == sorted(body["scores"], reverse=True)
 
 
-def test_the_same_question_gets_the_same_answer(api: Api, manuals: DataSource) -> None:
+def test_results_are_deterministic(api: Api, manuals: DataSource) -> None:
     member = api("member")
     for mode in MODES:
-        assert asked(member, mode, topK=2) == asked(member, mode, topK=2)
+        assert retrieve(member, mode, topK=2) == retrieve(member, mode, topK=2)
 
 
-def test_hybrid_is_what_a_request_gets_that_does_not_say(api: Api, manuals: DataSource, settings: Any) -> None:
+def test_hybrid_is_the_default_mode(api: Api, manuals: DataSource, settings: Any) -> None:
     member = api("member")
     request = {"query": QUESTION, "rerank": False}
-    assert member.post("/api/rag/retrieve", request).body == asked(member, "hybrid")
+    assert member.post("/api/rag/retrieve", request).body == retrieve(member, "hybrid")
     settings.RAG_RETRIEVAL_MODE = "lexical"
-    assert member.post("/api/rag/retrieve", request).body == asked(member, "lexical")
+    assert member.post("/api/rag/retrieve", request).body == retrieve(member, "lexical")
 
 
-def test_a_mode_is_one_of_three(api: Api, manuals: DataSource) -> None:
+def test_unknown_modes_are_rejected(api: Api, manuals: DataSource) -> None:
     for path in ("retrieve", "query"):
         for mode in ("bm25", "", 1, None):
             reply = api("member").post(f"/api/rag/{path}", {"query": QUESTION, "mode": mode})
@@ -86,61 +87,59 @@ def test_a_mode_is_one_of_three(api: Api, manuals: DataSource) -> None:
     assert api("member").post("/api/rag/query", {"query": QUESTION, "mode": "lexical"}).status == 200
 
 
-def test_filters_hold_in_every_gear(api: Api, manuals: DataSource) -> None:
+def test_filters_apply_in_every_mode(api: Api, manuals: DataSource) -> None:
     ingest_text(manuals, "/liste", "ZX-9041: Unterspannung der Pumpe.", lang="de", tags=["x"])
     for mode in MODES:
         for field, value in (("lang", "de"), ("tags", "x")):
-            assert paths(asked(api("member"), mode, filters=[{"field": field, "value": value}])) == ["/liste"]
+            assert paths(retrieve(api("member"), mode, filters=[{"field": field, "value": value}])) == ["/liste"]
 
 
-def test_words_in_a_source_that_the_caller_may_not_see_change_nothing(
-    api: Api, live_world: World, manuals: DataSource
-) -> None:
-    """Neither what is found nor a single figure: rarity is that of the sources which the caller may query."""
+def test_invisible_sources_do_not_affect_results_or_scores(api: Api, live_world: World, manuals: DataSource) -> None:
+    """Neither the results nor their scores: term statistics come from the sources that the caller may query."""
     member = api("member")
-    before = [asked(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
+    before = [retrieve(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
     secret = live_world.source("secret", visibility=Visibility.PERSONAL)
     ingest_text(secret, "/secret", "ZX-9041 is an error of the pump. " * 3)
     ingest_text(live_world.source("abroad", organization=live_world.abroad), "/abroad", "Error ZX-9041 means nothing.")
-    after = [asked(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
+    after = [retrieve(member, mode) for mode in MODES] + [member.post("/api/rag/query", {"query": QUESTION}).body]
     assert after == before
-    assert paths(asked(api("owner"), "lexical"))[0] == "/secret"
+    assert paths(retrieve(api("owner"), "lexical"))[0] == "/secret"
 
 
-def test_a_copy_of_a_passage_does_not_take_the_place_of_another(api: Api, manuals: DataSource) -> None:
-    """Where the order is the ranking's own. What differs in a number is no copy."""
+def test_copies_of_a_passage_are_deduplicated(api: Api, manuals: DataSource) -> None:
+    """In lexical and hybrid mode. A passage with a different number is not a copy."""
     text = " ".join(f"The pump has part {word} at its side." for word in ("alpha", "beta", "gamma", "delta", "epsilon"))
     ingest_text(manuals, "/one", f"{text} It weighs 12 kg.", title="One", lang="en")
     ingest_text(manuals, "/copy", f"{text}  It weighs  12 kg!", title="Copy", lang="en")
     ingest_text(manuals, "/other", f"{text} It weighs 13 kg.", title="Other", lang="en")
     question = "What is the weight of the pump with part alpha?"
     for mode in ("lexical", "hybrid"):
-        found = paths(asked(api("member"), mode, question, topK=3))
-        assert len({"/one", "/copy"} & set(found)) == 1
-        assert "/other" in found
-        assert len(found) == 3
-    assert {"/one", "/copy", "/other"} <= set(paths(asked(api("member"), "dense", question)))
+        results = paths(retrieve(api("member"), mode, question, topK=3))
+        assert len({"/one", "/copy"} & set(results)) == 1
+        assert "/other" in results
+        assert len(results) == 3
+    assert {"/one", "/copy", "/other"} <= set(paths(retrieve(api("member"), "dense", question)))
 
 
-def test_a_source_whose_model_is_down_is_searched_by_its_words(
+def test_a_source_whose_embedding_model_is_down_is_searched_lexically(
     api: Api, live_world: World, manuals: DataSource, provider: ProviderServer, settings: Any
 ) -> None:
-    """Not in silence. Where all models are down only who asks for words alone gets an answer (EMBEDDING_FAILED)."""
+    """With a warning. If the models of all sources are down, only lexical mode returns results."""
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
     model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
     ingest_text(live_world.source("remote", embedding_model=model), "/remote", "Error ZX-9041 is explained on page 3.")
     member = api("member")
-    both = asked(member, "hybrid")
-    assert (set(paths(both)), both["warnings"]) == ({"/pump", "/list", "/tea", "/remote"}, [])
-    assert both == asked(member, "hybrid")
+    before = retrieve(member, "hybrid")
+    assert (set(paths(before)), before["warnings"]) == ({"/pump", "/list", "/tea", "/remote"}, [])
+    assert before == retrieve(member, "hybrid")
     EmbeddingModel.objects.filter(pk=model.pk).update(base_url="http://127.0.0.1:9/v1")
-    hybrid, dense = asked(member, "hybrid"), asked(member, "dense")
-    assert (set(paths(hybrid)), hybrid["warnings"]) == (set(paths(both)), ["EMBEDDING_FAILED"])
+    hybrid, dense = retrieve(member, "hybrid"), retrieve(member, "dense")
+    assert (set(paths(hybrid)), hybrid["warnings"]) == (set(paths(before)), ["EMBEDDING_FAILED"])
     assert (set(paths(dense)), dense["warnings"]) == ({"/pump", "/list", "/tea"}, ["EMBEDDING_FAILED"])
     request = {"query": QUESTION, "dataSources": ["remote"], "rerank": False}
     for mode in ("dense", "hybrid"):
         reply = member.post("/api/rag/retrieve", {**request, "mode": mode})
         assert (reply.status, reply.body["error"]) == (503, "EMBEDDING_FAILED")
-    lexical = asked(member, "lexical", dataSources=["remote"])
+    lexical = retrieve(member, "lexical", dataSources=["remote"])
     assert (paths(lexical), lexical["scores"], lexical["warnings"]) == (["/remote"], [1.0], ["EMBEDDING_FAILED"])
     assert lexical["documents"][0]["score"] == 0

@@ -26,7 +26,7 @@ QUESTION = "Where are the bicycles parked?"
 
 @pytest.fixture
 def member(api: Api, live_world: World) -> Client:
-    """Of an organisation with three documents, one of which she may not read."""
+    """A member of an organisation with three documents, one of which the member may not read."""
     library = live_world.source("library")
     ingest_text(
         library, "/bikes", "Bicycles are parked in the yard. The porter has the key of the shed.", title="Bicycles"
@@ -58,7 +58,7 @@ def test_all_outputs_of_the_sub_contracts(member: Client) -> None:
     assert used["documentId"] == reply.body["documents"][0]["documentId"]
 
 
-def test_what_may_not_be_read_is_nowhere_in_the_answer(member: Client) -> None:
+def test_the_answer_contains_nothing_that_the_caller_may_not_read(member: Client) -> None:
     assert "cellar" not in str(ask(member).body)
 
 
@@ -72,7 +72,7 @@ def test_the_prompt_fits_and_keeps_context_and_query_apart(member: Client) -> No
     assert body["prompt"].index("[1] Bicycles") < body["prompt"].index(f"Question: {QUESTION}")
 
 
-def test_a_template_of_ones_own(member: Client) -> None:
+def test_a_custom_template(member: Client) -> None:
     assert ask(member, template="Q: {{query}}\nC: {{ context }}").body["prompt"].startswith(f"Q: {QUESTION}\nC: [1] ")
 
 
@@ -84,7 +84,7 @@ def test_template_error(member: Client, template: str) -> None:
     assert (reply.status, reply.body["error"]) == (422, "TEMPLATE_ERROR")
 
 
-def test_a_template_runs_nothing(member: Client) -> None:
+def test_templates_execute_no_code(member: Client) -> None:
     for hostile in ("{% for i in x %}", "{{ ''.__class__ }}", "{{ 7*7 }}", "${context}", "%(context)s"):
         reply = ask(member, template="{{ context }} {{ query }} " + hostile)
         assert reply.status == 422 or hostile in reply.body["prompt"]
@@ -96,7 +96,7 @@ def test_context_overflow(member: Client) -> None:
     assert reply.body["details"]["needed"] > 64
 
 
-def test_what_the_sources_do_not_hold_is_declined(member: Client) -> None:
+def test_a_question_that_the_sources_cannot_answer_is_declined(member: Client) -> None:
     """NOT_GROUNDED, when not strict: a warning in a 200 whose answer says so and whose confidence is 0."""
     body = ask(member, query="Who painted the Mona Lisa?").body
     assert body["warnings"] == ["NOT_GROUNDED"]
@@ -121,7 +121,7 @@ def test_no_results_and_no_sources(api: Api, live_world: World) -> None:
     assert (reply.status, reply.body["error"]) == (404, "NO_RESULTS")
 
 
-def test_a_language_model_writes_with_the_prompt(member: Client, language_model: ProviderServer) -> None:
+def test_a_language_model_answers_from_the_prompt(member: Client, language_model: ProviderServer) -> None:
     language_model.replies = ["Bicycles are parked in the yard [1]."]
     body = ask(member, temperature=0.3).body
     assert (body["answer"], body["model"]) == ("Bicycles are parked in the yard [1].", "test-model")
@@ -134,7 +134,7 @@ def test_a_language_model_writes_with_the_prompt(member: Client, language_model:
 
 
 def test_unknown_citation_numbers_are_dropped(member: Client, language_model: ProviderServer) -> None:
-    """And counted; a number whose passage does not have what is said likewise."""
+    """Dropped citations are counted. Sentences that their cited passage does not support are removed."""
     language_model.replies = ["Bicycles are parked in the yard [1][7]. The emperor has the key of the shed [1]."] * 2
     body = ask(member).body
     assert [citation["number"] for citation in body["citationsUsed"]] == [1, 1]
@@ -149,7 +149,7 @@ def test_unknown_citation_numbers_are_dropped(member: Client, language_model: Pr
 
 
 def test_every_sentence_can_be_traced_to_characters(member: Client, language_model: ProviderServer) -> None:
-    """The document's text[start:end] is the quote, for quoted and for written answers."""
+    """The document's text[start:end] is the quote, in extractive answers and in those of a language model."""
     language_model.replies = ["You may park your bicycle in the yard [1]. The key of the shed has the porter [1]."]
     texts = {str(document.pk): document.text for document in Document.objects.all()}
     for model in ("extractive", "test-model"):
@@ -161,8 +161,8 @@ def test_every_sentence_can_be_traced_to_characters(member: Client, language_mod
             assert cited["passageStart"] <= cited["start"] < cited["end"] <= cited["passageEnd"]
 
 
-def test_what_is_missing_is_said(member: Client) -> None:
-    """An answer of quotes names the parts of the question that nothing was found about."""
+def test_the_answer_names_what_was_not_found(member: Client) -> None:
+    """An extractive answer names the parts of the question without results."""
     body = ask(member, query="Where are the bicycles parked, and is there a helicopter?").body
     assert "helicopter" in body["gaps"]
     assert body["answer"] == "Bicycles are parked in the yard. [1] Nothing was found about: helicopter."
@@ -176,9 +176,9 @@ def test_context_ignored_is_a_warning(member: Client, language_model: ProviderSe
     assert body["confidence"] == 0
 
 
-def test_an_answer_that_is_not_carried(member: Client, language_model: ProviderServer) -> None:
-    made_up = "The emperor ordered 4711 golden carriages from Venice [1]."
-    language_model.replies = [made_up, made_up]
+def test_an_answer_that_the_passages_do_not_support(member: Client, language_model: ProviderServer) -> None:
+    invented = "The emperor ordered 4711 golden carriages from Venice [1]."
+    language_model.replies = [invented, invented]
     body = ask(member).body
     assert (body["warnings"], body["confidence"]) == (["NOT_GROUNDED"], 0)
     assert "emperor" not in body["answer"]
@@ -186,7 +186,7 @@ def test_an_answer_that_is_not_carried(member: Client, language_model: ProviderS
     assert (reply.status, reply.body["error"]) == (422, "NOT_GROUNDED")
 
 
-def test_a_number_of_the_question_is_no_support_for_the_answer(member: Client, language_model: ProviderServer) -> None:
+def test_a_number_in_the_question_does_not_support_the_answer(member: Client, language_model: ProviderServer) -> None:
     language_model.replies = ["Since 1987 bicycles are parked in the yard [1]."]
     body = ask(member, query="Where are the bicycles parked since 1987?").body
     assert (body["warnings"], body["confidence"]) == (["NOT_GROUNDED"], 0)
@@ -199,7 +199,7 @@ def test_generation_failed(member: Client, language_model: ProviderServer) -> No
         reply = ask(member)
         assert (reply.status, reply.body["error"]) == (503, "GENERATION_FAILED")
         assert reply.body["details"]["request_id"]
-        assert "as the test asked" not in str(reply.body)  # the provider's own words
+        assert "as the test asked" not in str(reply.body)  # the provider's message
     language_model.replies = ["  "]
     assert ask(member).body["error"] == "GENERATION_FAILED"
 
@@ -213,7 +213,7 @@ def test_grounding_by_the_language_model_and_its_failure(
     assert (body["isGroundable"], body["groundingScore"], body["gaps"]) == (False, 0.1, ["the year"])
     language_model.replies = ["no judgement", "The bicycles are in the yard. [1]"]
     body = ask(member).body
-    assert (body["isGroundable"], body["warnings"]) == (True, ["GROUNDING_FAILED"]), "the local judgement stands"
+    assert (body["isGroundable"], body["warnings"]) == (True, ["GROUNDING_FAILED"]), "the local judgement is used"
     language_model.replies = ["no judgement"]
     reply = ask(member, strictMode=True)
     assert (reply.status, reply.body["error"]) == (503, "GROUNDING_FAILED")
@@ -230,7 +230,7 @@ def test_rerank_by_a_configured_endpoint(member: Client, provider: ProviderServe
     reply = ask(member, rerankModel="test-rerank")
     assert (reply.status, reply.body["error"]) == (503, "RERANK_FAILED")
     provider.fail(500)
-    assert ask(member).body["warnings"] == ["RERANK_FAILED"]  # the default one: done without
+    assert ask(member).body["warnings"] == ["RERANK_FAILED"]  # the default rerank model is optional
     reply = ask(member, rerankModel="another")
     assert (reply.status, reply.body["error"]) == (400, "INVALID_REQUEST")
     assert reply.body["details"]["field"] == "rerankModel"
@@ -265,7 +265,7 @@ def test_streaming(member: Client, language_model: ProviderServer) -> None:
     assert language_model.requests[0]["stream"] is True
 
 
-def test_an_error_before_the_first_event_has_its_status_and_a_later_one_is_an_event(
+def test_errors_before_the_first_event_have_a_status_and_later_ones_are_events(
     member: Client, language_model: ProviderServer
 ) -> None:
     assert ask(member, stream=True, template="{{").status == 422
@@ -286,10 +286,10 @@ def test_an_error_before_the_first_event_has_its_status_and_a_later_one_is_an_ev
         ({"stream": 1}, "stream"),
         ({"template": ""}, "template"),
         ({"topK": 101}, "topK"),
-        ({"model": "gpt"}, "model"),  # none is configured, and one asked for by name is not left out quietly
+        ({"model": "gpt"}, "model"),  # no model is configured, and a requested model must exist
     ],
 )
-def test_what_is_wrong_is_named(member: Client, fields: dict[str, Any], field: str) -> None:
+def test_invalid_fields_are_named(member: Client, fields: dict[str, Any], field: str) -> None:
     reply = ask(member, **fields)
     assert (reply.status, reply.body["error"]) == (400, "INVALID_REQUEST")
     assert reply.body["details"]["field"] == field

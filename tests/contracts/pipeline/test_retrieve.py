@@ -58,7 +58,7 @@ def test_a_named_source_must_be_visible(api: Api, live_world: World) -> None:
         assert reply.body["details"] == {"reference": hidden}
 
 
-def test_nothing_found(api: Api, live_world: World) -> None:
+def test_no_results(api: Api, live_world: World) -> None:
     live_world.source("empty")
     reply = api("member").post("/api/rag/retrieve", {"query": "zebra"})
     assert (reply.status, reply.body["error"]) == (404, "NO_RESULTS")
@@ -126,18 +126,18 @@ def test_embedding_endpoint_that_is_down(api: Api, live_world: World, settings: 
 def test_sources_of_two_embedding_models(api: Api, live_world: World, provider: ProviderServer) -> None:
     """RESOLUTION: "a query over sources of several models embeds once per model and merges"."""
     model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
-    ingest_text(live_world.source("near"), "a", "Zebras have stripes.")
+    ingest_text(live_world.source("local"), "a", "Zebras have stripes.")
     for slug in ("far", "farther"):
         ingest_text(live_world.source(slug, embedding_model=model), slug, "Zebras have stripes.")
     provider.requests.clear()
-    found = api("member").post("/api/rag/retrieve", {"query": "zebras have stripes", "rerank": False}).body
-    assert {document["path"] for document in found["documents"]} == {"a", "far", "farther"}
-    assert found["scores"] == sorted(found["scores"], reverse=True)
+    results = api("member").post("/api/rag/retrieve", {"query": "zebras have stripes", "rerank": False}).body
+    assert {document["path"] for document in results["documents"]} == {"a", "far", "farther"}
+    assert results["scores"] == sorted(results["scores"], reverse=True)
     assert [request["input"] for request in provider.requests] == [["zebras have stripes"]]
 
 
-def test_a_slug_in_two_organisations_is_not_guessed(api: Api, live_world: World) -> None:
-    """docs/contracts/pipeline.md: a 400 asks for X-Organization or the id; each of them or `dataSources` narrows."""
+def test_a_slug_in_two_organisations_is_ambiguous(api: Api, live_world: World) -> None:
+    """docs/contracts/pipeline.md: a 400 asks for X-Organization or the id, and either of them selects one source."""
     sources = [live_world.source(), live_world.source(organization=live_world.abroad)]
     for source in sources:
         ingest_text(source, source.organization.slug, "Zebras have stripes.")
@@ -145,9 +145,9 @@ def test_a_slug_in_two_organisations_is_not_guessed(api: Api, live_world: World)
     member, body = api("member"), {"query": "zebra", "dataSources": ["library"]}
 
     def paths(client: Client, body: dict[str, Any]) -> set[str]:
-        found = client.post("/api/rag/retrieve", body).body
-        assert set(found["dataSources"]) == {document["dataSourceId"] for document in found["documents"]}
-        return {document["path"] for document in found["documents"]}
+        results = client.post("/api/rag/retrieve", body).body
+        assert set(results["dataSources"]) == {document["dataSourceId"] for document in results["documents"]}
+        return {document["path"] for document in results["documents"]}
 
     assert paths(member, {"query": "zebra"}) == {"home", "abroad"}
     refused = member.post("/api/rag/retrieve", body)
@@ -164,10 +164,10 @@ def test_top_k_is_10_unless_given_and_total_found_counts_before_it(api: Api, liv
         ingest_text(source, f"n{number}", f"Zebra number {number}.")
     member = api("member")
     for options, count in (({}, 10), ({"topK": 1}, 1), ({"topK": 100}, 12)):
-        found = member.post("/api/rag/retrieve", {"query": "zebra", **options}).body
-        assert (len(found["documents"]), len(found["scores"]), found["totalFound"]) == (count, count, 12)
-        assert found["scores"] == sorted(found["scores"], reverse=True)
-        assert all(0 <= score <= 1 for score in found["scores"])
+        results = member.post("/api/rag/retrieve", {"query": "zebra", **options}).body
+        assert (len(results["documents"]), len(results["scores"]), results["totalFound"]) == (count, count, 12)
+        assert results["scores"] == sorted(results["scores"], reverse=True)
+        assert all(0 <= score <= 1 for score in results["scores"])
 
 
 def test_sources_are_listed_for_those_who_may_see_them(api: Api, live_world: World) -> None:
@@ -180,12 +180,12 @@ def test_sources_are_listed_for_those_who_may_see_them(api: Api, live_world: Wor
     snapshots.matches("pipeline-sources", listed)
     assert api("owner").get("/api/rag/sources").body["total"] == 4
     assert api("foreigner").get("/api/rag/sources").body["total"] == 0
-    shown = api("member").get("/api/rag/sources/a").body
-    assert shown["visibility"] == "public"
-    snapshots.matches("pipeline-source", shown)
+    source = api("member").get("/api/rag/sources/a").body
+    assert source["visibility"] == "public"
+    snapshots.matches("pipeline-source", source)
     assert api("member").get("/api/rag/sources/hidden").status == 404
-    for odd in ("a%00b", "%F0%9F%A6%93", "..%2F..", "a'--", "%FF"):
-        assert api("member").get(f"/api/rag/sources/{odd}").status == 404
+    for unusual in ("a%00b", "%F0%9F%A6%93", "..%2F..", "a'--", "%FF"):
+        assert api("member").get(f"/api/rag/sources/{unusual}").status == 404
     assert api("member").get("/api/rag/sources?page=0").status == 400
     assert api("member").get("/api/rag/sources?page=999").body["sources"] == []
 

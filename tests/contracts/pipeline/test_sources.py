@@ -1,26 +1,19 @@
-"""The pipeline contract's data sources over HTTP: making, changing, finding and deleting them."""
+"""The pipeline contract's data sources over HTTP: creating, changing and listing them, and who may do so."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from orgs.access.permissions import Visibility
 from orgs.models import Role
-from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionDocument, IngestionJob
-from rag.models.content.pgvector_tables import EMBEDDING_TABLES
-from rag.services.sources import deletion
-from tests.conftest import Worker, purge_queue
+from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionDocument
 from tests.support import factories, snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
-from tests.support.provider_server import ProviderServer
 
 Api = Callable[..., Client]
-Eventually = Callable[..., Any]
 SOURCE_FIELDS = {
     "id", "slug", "name", "description", "organization", "visibility", "sourceType", "embeddingModel", "createdAt",
     "updatedAt",
@@ -35,7 +28,7 @@ def delete(client: Client, reference: str) -> Reply:
     return client.send("DELETE", f"/api/rag/sources/{reference}")
 
 
-def test_a_source_is_made_with_sensible_defaults(api: Api, live_world: World) -> None:
+def test_a_source_is_created_with_defaults(api: Api, live_world: World) -> None:
     live_world.home.default_visibility = Visibility.PERSONAL
     live_world.home.save()
     reply = api("editor").post("/api/rag/sources", {"name": "Board papers"})
@@ -47,7 +40,7 @@ def test_a_source_is_made_with_sensible_defaults(api: Api, live_world: World) ->
     assert (source.owner, source.organization) == (live_world.users["editor"], live_world.home)
 
 
-def test_a_source_is_made_as_it_is_asked_for_and_documents_go_in(api: Api, live_world: World) -> None:
+def test_a_source_is_created_with_the_given_fields(api: Api, live_world: World) -> None:
     EmbeddingModel.objects.create(name="other", provider="openai", dimensions=768)
     body = {
         "name": "Fragen", "slug": "faq_1", "description": "What people ask", "visibility": "team", "sourceType": "faq",
@@ -66,57 +59,61 @@ def test_a_source_is_made_as_it_is_asked_for_and_documents_go_in(api: Api, live_
 
 
 def test_who_may_create_change_and_delete(api: Api, live_world: World) -> None:
-    """RESOLUTION: "Managing … is a permission of organisation roles"; 404 unseen, 403 seen."""
+    """RESOLUTION: "Managing … is a permission of organisation roles"; 404 if the source is hidden, else 403."""
     clients = {name: api(name) for name in ("owner", "admin", "editor", "member", "foreigner")}
-    made = {name: client.post("/api/rag/sources", {"name": f"of {name}"}) for name, client in clients.items()}
-    assert {name: reply.status for name, reply in made.items()} == {
+    created = {name: client.post("/api/rag/sources", {"name": f"of {name}"}) for name, client in clients.items()}
+    assert {name: reply.status for name, reply in created.items()} == {
         "owner": 201, "admin": 201, "editor": 201, "member": 403, "foreigner": 201,
     }  # fmt: skip
-    assert made["member"].body["error"] == "PERMISSION_DENIED"
-    assert made["foreigner"].body["organization"] == "abroad"
+    assert created["member"].body["error"] == "PERMISSION_DENIED"
+    assert created["foreigner"].body["organization"] == "abroad"
     live_world.source("open")
     live_world.source("closed", visibility=Visibility.PRIVATE)
     allowed = {"owner": 200, "admin": 200}
     statuses = {
         "open": {**allowed, "editor": 403, "member": 403, "foreigner": 404},
         "closed": {**allowed, "editor": 403, "member": 404, "foreigner": 404},
-        # Having made it is not enough to change it.
+        # Creating a source does not give permission to change it.
         "of-editor": {**allowed, "editor": 403, "member": 403, "foreigner": 404},
     }
     for slug, expected in statuses.items():
-        found = {name: patch(client, slug, {"description": name}).status for name, client in clients.items()}
-        assert found == expected, slug
+        changed = {name: patch(client, slug, {"description": name}).status for name, client in clients.items()}
+        assert changed == expected, slug
         refused = {name: delete(client, slug).status for name, client in clients.items() if expected[name] != 200}
         assert refused == {name: status for name, status in expected.items() if status != 200}, slug
         assert delete(clients["admin"], slug).status == 204
         assert delete(clients["admin"], slug).status == 404
     assert {source.description for source in DataSource.objects.exclude(deleted_at=None)} == {"admin"}
-    # Unseen and absent in the same words.
+    # The messages for a hidden and an unknown source are the same.
     live_world.source("closed", visibility=Visibility.PRIVATE)
     for method in (patch, lambda client, slug, _: delete(client, slug)):
         hidden, absent = (method(clients["member"], slug, {}).body for slug in ("closed", "nowhere"))
         assert (hidden["error"], hidden["message"]) == (absent["error"], absent["message"])
 
 
-def test_access_lists_open_a_source_and_are_shown_to_who_may_manage_it(api: Api, live_world: World) -> None:
+def test_access_lists_open_a_source_and_are_shown_to_managers(api: Api, live_world: World) -> None:
     """The pipeline contract, "Data Source Access": role, team, private."""
     editor, owner, member, supporter = (api(name) for name in ("editor", "owner", "member", "supporter"))
-    made = editor.post("/api/rag/sources", {"name": "Pay", "visibility": "private", "users": ["Member@home.example"]})
-    assert (made.status, set(made.body)) == (201, SOURCE_FIELDS), made
+    created = editor.post(
+        "/api/rag/sources", {"name": "Pay", "visibility": "private", "users": ["Member@home.example"]}
+    )
+    assert (created.status, set(created.body)) == (201, SOURCE_FIELDS), created
     ingest_text(DataSource.objects.get(), "a", "Zebras have stripes.")
     question = {"query": "zebras"}
 
     def readers() -> set[str]:
         clients = {"owner": owner, "member": member, "supporter": supporter}
-        return {name for name, each in clients.items() if each.post("/api/rag/retrieve", question).status == 200}
+        return {name for name, client in clients.items() if client.post("/api/rag/retrieve", question).status == 200}
 
     assert readers() == {"member"}
     assert set(member.get("/api/rag/sources/pay").body) == SOURCE_FIELDS
     assert owner.get("/api/rag/sources").body["sources"][0]["users"] == ["member@home.example"]
-    kept = Grant.objects.get()
+    grant = Grant.objects.get()
     both = {"users": ["member@home.example", "supporter@home.example"]}
     assert patch(owner, "pay", both).body["users"] == both["users"]
-    assert Grant.objects.filter(pk=kept.pk, granted_by=live_world.users["editor"]).exists(), "who stays is not replaced"
+    assert Grant.objects.filter(pk=grant.pk, granted_by=live_world.users["editor"]).exists(), (
+        "unchanged grants are kept"
+    )
     assert readers() == {"member", "supporter"}
     changed = patch(owner, "pay", {"visibility": "team", "teams": ["support"], "users": []}).body
     assert (changed["visibility"], changed["teams"], changed["users"]) == ("team", ["support"], [])
@@ -147,12 +144,12 @@ def test_access_lists_open_a_source_and_are_shown_to_who_may_manage_it(api: Api,
         ({"visibility": "public", "users": ["member@home.example"]}, "users"),
     ],
 )
-def test_what_a_source_must_not_be(api: Api, live_world: World, change: dict[str, Any], field: str) -> None:
+def test_invalid_fields_are_named(api: Api, live_world: World, change: dict[str, Any], field: str) -> None:
     live_world.source("library")
     Role.objects.create(organization=live_world.abroad, name="foreign-role")
     owner = api("owner")
-    made = owner.post("/api/rag/sources", {"name": "New", **change})
-    assert (made.status, made.body["error"], made.body["details"]["field"]) == (400, "INVALID_REQUEST", field)
+    created = owner.post("/api/rag/sources", {"name": "New", **change})
+    assert (created.status, created.body["error"], created.body["details"]["field"]) == (400, "INVALID_REQUEST", field)
     live_world.source("other")
     if change != {"name": "東京"}:  # a source that has a slug keeps it
         changed = patch(owner, "other", change)
@@ -171,7 +168,7 @@ def test_the_organisation_of_a_new_source(api: Api, live_world: World) -> None:
     assert editor.with_headers(X_Organization="home").post("/api/rag/sources", {"name": "New"}).status == 201
 
 
-def test_a_list_is_searched_and_narrowed(api: Api, live_world: World) -> None:
+def test_the_list_has_a_search_and_filters(api: Api, live_world: World) -> None:
     live_world.source("minutes", name="Board minutes")
     live_world.source("faq", name="Questions", description="What the BOARD is asked", source_type="faq")
     live_world.source("mine", visibility=Visibility.PERSONAL, owner=live_world.users["member"])
@@ -202,7 +199,7 @@ def test_a_list_is_searched_and_narrowed(api: Api, live_world: World) -> None:
     assert api("foreigner").get("/api/rag/sources?organization=home").status == 400
 
 
-def test_the_embedding_model_stays_once_there_are_documents(api: Api, live_world: World) -> None:
+def test_the_embedding_model_cannot_change_once_there_are_documents(api: Api, live_world: World) -> None:
     EmbeddingModel.objects.create(name="other", provider="openai", dimensions=768)
     source = live_world.source()
     owner = api("owner")
@@ -215,100 +212,3 @@ def test_the_embedding_model_stays_once_there_are_documents(api: Api, live_world
     assert Document.objects.filter(source=source).exists()
     assert patch(owner, "library", {"embeddingModel": "other"}).status == 400
     assert patch(owner, "library", {"embeddingModel": "all-MiniLM-L6-v2", "name": "Same"}).status == 200
-
-
-def rows_of(source: DataSource) -> int:
-    """In every table that knows the source."""
-    tables: list[Any] = [Chunk, Document, IngestionJob, Grant, *EMBEDDING_TABLES.values()]
-    count = sum(table.objects.filter(source=source.pk).count() for table in tables)
-    jobs = IngestionDocument.objects.filter(job__source=source.pk).count()
-    return int(count + jobs + DataSource.objects.filter(pk=source.pk).count())
-
-
-def test_a_deleted_source_is_gone_at_once_and_purged_afterwards(
-    api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """RESOLUTION: "Deleting a source … makes it invisible at once, whatever its size; its rows are purged …"."""
-    source = live_world.source()
-    owner, member = api("owner"), api("member")
-    for path in ("a", "b", "c"):
-        ingest_text(source, path, f"Zebras have stripes, says {path}.")
-    source.grants.create(user=live_world.users["member"])
-    documents = [{"path": "d", "text": "Lions."}, {"path": "e", "text": "Bears."}]
-    job = owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": documents}).body["jobId"]
-    factories.process_documents(ids=[IngestionDocument.objects.get(path="d").pk])
-    assert member.post("/api/rag/retrieve", {"query": "zebras"}).status == 200
-    other = live_world.source("other")
-    ingest_text(other, "kept", "Oaks are trees.")
-    kept = rows_of(other)
-
-    assert delete(owner, "library").status == 204
-    found = member.post("/api/rag/search", {"query": "zebras"}).body["results"]
-    assert [result["metadata"]["path"] for result in found] == ["kept"]
-    for reply in (
-        member.post("/api/rag/retrieve", {"query": "zebras", "dataSources": ["library"]}),
-        owner.get(f"/api/rag/sources/{source.pk}"),
-        owner.get(f"/api/rag/ingest/{job}"),
-        owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": documents}),
-        patch(owner, str(source.pk), {"name": "Back"}),
-    ):
-        assert reply.status == 404
-    assert IngestionJob.objects.get(pk=job).status == "cancelled"
-    assert owner.post("/api/rag/sources", {"name": "Library"}).body["slug"] == "library", "the slug is free at once"
-
-    monkeypatch.setattr(deletion, "_BATCH_SIZE", 2)
-    deletion.purge_deleted()
-    assert rows_of(source) == 0
-    assert rows_of(other) == kept
-
-
-def test_a_purge_of_which_no_worker_was_told_happens(live_world: World, worker: Worker, eventually: Eventually) -> None:
-    source = live_world.source()
-    ingest_text(source, "a", "Zebras have stripes.")
-    deletion.delete_source(source)
-    purge_queue()
-    worker.start()
-    eventually(lambda: rows_of(source) == 0)
-
-
-@pytest.fixture
-def provider() -> Iterator[ProviderServer]:
-    with ProviderServer(dimensions=384).running() as server:
-        yield server
-
-
-def test_nothing_enters_a_source_that_is_deleted_meanwhile(
-    api: Api, live_world: World, provider: ProviderServer
-) -> None:
-    """Neither by a worker nor by whoever waits for the answer: both are embedding while it is deleted."""
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
-    source = live_world.source(embedding_model=model)
-    owner, editor = api("owner"), api("editor")
-    owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "a", "text": "Alpha."}]})
-    row = IngestionDocument.objects.get()
-    replies: list[Reply] = []
-
-    def work() -> None:
-        try:
-            factories.process_documents(ids=[row.pk])
-        finally:
-            connection.close()
-
-    document = {"source": "library", "path": "b", "title": "B", "text": "Beta."}
-    threads = [
-        threading.Thread(target=work),
-        threading.Thread(target=lambda: replies.append(editor.post("/api/rag/ingest", document))),
-    ]
-    provider.stall.clear()
-    for thread in threads:
-        thread.start()
-    while len(provider.requests) < 2:
-        threads[0].join(0.01)
-    assert delete(owner, "library").status == 204
-    provider.stall.set()
-    for thread in threads:
-        thread.join()
-    assert (replies[0].status, replies[0].body["error"]) == (404, "Not found")
-    assert not Document.objects.filter(source=source).exists()
-    row.refresh_from_db()
-    assert (row.state, row.job.status) == ("cancelled", "cancelled")

@@ -16,7 +16,7 @@ File = tuple[str, bytes, str | None]
 
 
 def send(client: Client, files: list[File], **form: Any) -> Reply:
-    """files: name, content, type."""
+    """Sends a form. files: (name, content, content type)."""
     parts = [
         f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
         for name, value in {"dataSourceId": "library", **form}.items()
@@ -26,10 +26,10 @@ def send(client: Client, files: list[File], **form: Any) -> Reply:
         header += f"Content-Type: {kind}\r\n" if kind else ""
         parts.append(header.encode() + b"\r\n" + content)
     delimiter = f"--{BOUNDARY}".encode()
-    return raw(client, b"".join(delimiter + b"\r\n" + part + b"\r\n" for part in parts) + delimiter + b"--\r\n")
+    return send_raw(client, b"".join(delimiter + b"\r\n" + part + b"\r\n" for part in parts) + delimiter + b"--\r\n")
 
 
-def raw(client: Client, body: bytes, boundary: str = BOUNDARY) -> Reply:
+def send_raw(client: Client, body: bytes, boundary: str = BOUNDARY) -> Reply:
     return client.with_headers(Content_Type=f"multipart/form-data; boundary={boundary}").post("/api/rag/ingest", body)
 
 
@@ -57,8 +57,8 @@ def test_files_are_the_documents_of_a_job(api: Api, live_world: World) -> None:
         assert Document.objects.get(path=path).chunks.get().headings == [heading]
 
 
-def test_files_that_cannot_be_read(api: Api, live_world: World) -> None:
-    """UNSUPPORTED_FORMAT refuses a job of one document; in a larger one it is the document's own, as PARSE_ERROR is."""
+def test_unreadable_files(api: Api, live_world: World) -> None:
+    """UNSUPPORTED_FORMAT rejects a job of one document. In larger jobs it is the document's error, like PARSE_ERROR."""
     live_world.source()
     editor = api("editor")
     good: File = ("good.txt", b"Alpha.", "text/plain")
@@ -78,7 +78,7 @@ def test_files_that_cannot_be_read(api: Api, live_world: World) -> None:
     ]  # fmt: skip
 
 
-def test_forms_that_are_refused(api: Api, live_world: World, settings: Any) -> None:
+def test_invalid_forms_are_rejected(api: Api, live_world: World, settings: Any) -> None:
     live_world.source()
     editor = api("editor")
     good: File = ("good.txt", b"Alpha.", "text/plain")
@@ -92,9 +92,9 @@ def test_forms_that_are_refused(api: Api, live_world: World, settings: Any) -> N
         "chunkSize": send(editor, [good], chunkSize="many"),
         "chunkOverlap": send(editor, [good], chunkSize=100, chunkOverlap=60),
         "dataSourceId": send(editor, [good], dataSourceId=""),
-        "dataSourceId ": raw(editor, b"this is no form"),
-        "body": raw(editor, b"x", boundary=""),
-        "body ": raw(editor, b'--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n'
+        "dataSourceId ": send_raw(editor, b"this is no form"),
+        "body": send_raw(editor, b"x", boundary=""),
+        "body ": send_raw(editor, b'--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n'
                      b"Content-Transfer-Encoding: base64\r\n\r\n!\r\n--b--\r\n", boundary="b"),
     }  # fmt: skip
     for field, reply in refused.items():
@@ -115,6 +115,6 @@ def test_who_may_upload(api: Api, live_world: World) -> None:
 
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "multipart/mixed; boundary=b"])
-def test_other_types_of_a_body_are_refused(api: Api, kind: str) -> None:
+def test_other_content_types_are_rejected(api: Api, kind: str) -> None:
     reply = api("editor").with_headers(Content_Type=kind).post("/api/rag/ingest", b"dataSourceId=library")
     assert reply.status == 415

@@ -44,22 +44,22 @@ def ask(client: Client, path: str = "/api/rag/answer", **fields: Any) -> Any:
     return client.post(path, {"query_text": QUESTION, **fields})
 
 
-def steady(body: dict[str, Any]) -> dict[str, Any]:
-    """For the snapshot: similar scores may change their order, and times differ."""
+def stable_fields(body: dict[str, Any]) -> dict[str, Any]:
+    """The body for a snapshot, without the order of similar scores and without times."""
     return {**body, "citations": body["citations"][:1], "processing_time_ms": 0}
 
 
-def lower(settings: Any, high: float, medium: float) -> None:
+def set_thresholds(settings: Any, high: float, medium: float) -> None:
     settings.RAG_CONFIDENCE_HIGH_THRESHOLD, settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD = high, medium
 
 
 @pytest.mark.parametrize("path", ["/api/rag/answer", "/functions/v1/rag-answer", "/api/rag/answer/"])
 def test_case_1_sufficient_context(member: Client, path: str, settings: Any) -> None:
-    lower(settings, 0.5, 0.4)
+    set_thresholds(settings, 0.5, 0.4)
     reply = ask(member, path)
     assert reply.status == 200
     body = reply.body
-    snapshots.matches("retrieval-answer", steady(body))
+    snapshots.matches("retrieval-answer", stable_fields(body))
     assert set(body) == FIELDS
     assert (body["status"], body["query_text"]) == ("success", QUESTION)
     assert set(body["answer"]) == {"text", "confidence", "model", "generated_at"}
@@ -74,7 +74,7 @@ def test_case_1_sufficient_context(member: Client, path: str, settings: Any) -> 
 def test_case_2_insufficient_context(member: Client, language_model: ProviderServer) -> None:
     """ "Skip LLM call; return "insufficient context" message; include top snippets as citations"."""
     body = ask(member, query_text="Who painted the Mona Lisa?").body
-    snapshots.matches("retrieval-answer-insufficient", steady(body))
+    snapshots.matches("retrieval-answer-insufficient", stable_fields(body))
     assert set(body) == FIELDS
     assert body["status"] == "insufficient_context"
     assert (body["answer"]["text"], body["answer"]["confidence"], body["answer"]["model"]) == (
@@ -107,7 +107,7 @@ def test_confidence_is_the_mean_of_the_top_five(member: Client, settings: Any) -
     scores = [result["score"] for result in member.post("/api/rag/search", {"query_text": QUESTION}).body["results"]]
     mean = sum(scores[:5]) / 5
     for high, medium, level in ((mean, 0.1, "high"), (mean + 0.01, mean, "medium"), (0.99, mean + 0.01, "low")):
-        lower(settings, high, medium)
+        set_thresholds(settings, high, medium)
         body = ask(member).body
         assert body["answer"]["confidence"] == level
         assert body["context_used"]["avg_relevance"] == pytest.approx(mean)
@@ -120,7 +120,7 @@ def test_an_embedding_model_may_have_its_own_thresholds(member: Client) -> None:
 
 def test_the_prompt(member: Client, language_model: ProviderServer, settings: Any) -> None:
     """The template of "Generate answer", with at most 3,000 tokens of context."""
-    lower(settings, 0.5, 0.4)
+    set_thresholds(settings, 0.5, 0.4)
     language_model.replies = ["In the yard (Yard 1)."]
     for number in range(6):
         ingest_text(
@@ -140,7 +140,7 @@ def test_the_prompt(member: Client, language_model: ProviderServer, settings: An
     )
     assert "Bicycles are parked in the yard 3." in prompt
     context = prompt.removeprefix("Context:\n").partition("\n\nQuestion: ")[0]
-    assert 2_000 < count_tokens(context) <= 3_000, "what is there would fill more"
+    assert 2_000 < count_tokens(context) <= 3_000, "the passages together are longer"
 
 
 def test_only_sources_that_the_caller_may_read(member: Client, api: Api) -> None:
@@ -158,7 +158,7 @@ def test_a_busy_provider_is_503_and_a_failing_provider_500(
     member: Client, language_model: ProviderServer, settings: Any
 ) -> None:
     """ "Handle 429 from AI Gateway gracefully → return 503 to user"; "500: … LLM timeout"."""
-    lower(settings, 0.5, 0.4)
+    set_thresholds(settings, 0.5, 0.4)
     settings.LLM_TIMEOUT = 0.5
     for _ in range(3):
         language_model.fail(429)
@@ -172,7 +172,7 @@ def test_a_busy_provider_is_503_and_a_failing_provider_500(
 
 
 def test_streaming(member: Client, language_model: ProviderServer, settings: Any) -> None:
-    lower(settings, 0.5, 0.4)
+    set_thresholds(settings, 0.5, 0.4)
     language_model.replies = ["In the yard."]
     events = member.stream("/api/rag/answer", {"query_text": QUESTION, "stream": True})
     assert [name for name, _ in events] == ["sources", "token", "token", "token", "done"]

@@ -68,46 +68,57 @@ def test_only_the_user_who_searched_reads_the_results(api: Api, live_world: Worl
         reply = api(name).get(f"{PATH}/{query_id}")
         assert (reply.status, reply.body) == (404, NOT_FOUND)
     member = api("member")
-    for odd in (str(uuid.uuid4()), "nonsense", "1", "%00", "%FF", query_id + "0"):
-        reply = member.get(f"{PATH}/{odd}")
-        assert (reply.status, reply.body) == (404, NOT_FOUND), odd
+    for invalid in (str(uuid.uuid4()), "nonsense", "1", "%00", "%FF", query_id + "0"):
+        reply = member.get(f"{PATH}/{invalid}")
+        assert (reply.status, reply.body) == (404, NOT_FOUND), invalid
 
 
-def closed(world: World, source: DataSource) -> None:
+def make_personal(world: World, source: DataSource) -> None:
     DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
 
 
-def revoked(world: World, source: DataSource) -> None:
+def revoke_grant(world: World, source: DataSource) -> None:
     Grant.objects.filter(source=source).delete()
 
 
-def deleted(world: World, source: DataSource) -> None:
+def delete_source(world: World, source: DataSource) -> None:
     DataSource.objects.filter(pk=source.pk).update(deleted_at=timezone.now())
 
 
-def purged(world: World, source: DataSource) -> None:
+def purge_source(world: World, source: DataSource) -> None:
     source.delete()
 
 
-def left(world: World, source: DataSource) -> None:
+def leave_organisation(world: World, source: DataSource) -> None:
     Membership.objects.filter(user=world.users["editor"], organization=world.home).update(is_active=False)
 
 
-def shut_down(world: World, source: DataSource) -> None:
+def close_organisation(world: World, source: DataSource) -> None:
     world.home.is_active = False
     world.home.save()
 
 
-def rewritten(world: World, source: DataSource) -> None:
+def change_text(world: World, source: DataSource) -> None:
     ingest_text(source, "secret", "Nodes are forgotten.", title="Secret")
 
 
-def document_deleted(world: World, source: DataSource) -> None:
+def delete_document(world: World, source: DataSource) -> None:
     Document.objects.filter(source=source).update(deleted_at=timezone.now())
 
 
 @pytest.mark.parametrize(
-    "change", [closed, revoked, deleted, purged, left, shut_down, rewritten, document_deleted], ids=lambda f: f.__name__
+    "change",
+    [
+        make_personal,
+        revoke_grant,
+        delete_source,
+        purge_source,
+        leave_organisation,
+        close_organisation,
+        change_text,
+        delete_document,
+    ],
+    ids=lambda function: function.__name__,
 )
 def test_results_that_may_no_longer_be_read_are_left_out(
     api: Api, live_world: World, change: Callable[[World, DataSource], None]
@@ -131,7 +142,7 @@ def test_results_of_a_reopened_source_are_shown_with_the_current_title(api: Api,
     ingest_text(source, "a", "Nodes compute.", title="Old")
     member = api("member")
     query_id = member.post(PATH, {"query": "nodes"}).body["query_id"]
-    closed(live_world, source)
+    make_personal(live_world, source)
     assert titles(member, query_id) == []
     DataSource.objects.update(visibility=Visibility.PUBLIC)
     assert ingest_text(source, "a", "Nodes compute.", title="New").status == "unchanged"
