@@ -1,4 +1,4 @@
-"""What the admin pages of this app share: they show, offer and delete what their user may manage."""
+"""Shared code of this app's admin pages, which show, offer and delete only what their user may manage."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -18,25 +18,25 @@ from ragsite.postgres.models import as_uuid
 
 
 def managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
-    """The organisations in which this request's user may manage data sources."""
+    """Return the organisations in which this request's user may manage data sources."""
     return organizations_with_permission(request, Permission.SOURCES_MANAGE)
 
 
 def visible_sources(request: HttpRequest, *actions: Action) -> QuerySet[DataSource]:
-    """The data sources that this request's user may use in at least one of these ways."""
+    """Return the data sources on which this request's user may perform at least one of the actions."""
     caller = get_caller(request)
     return reduce(or_, (DataSource.objects.visible_to(caller, action) for action in actions))
 
 
 def find_source(request: HttpRequest, source_id: object, action: Action) -> DataSource | None:
-    """The data source with this id; None if there is none that this request's user may use in this way."""
+    """Return the data source with this id; None if it does not exist or the user may not perform the action on it."""
     key = as_uuid(str(source_id))
     sources = visible_sources(request, action).select_related("organization", "embedding_model")
     return sources.filter(pk=key).first() if key else None
 
 
-def selectable_rows(request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
-    """The rows of a model that a form may offer to this request's user; None: all of them."""
+def selectable_rows(request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
+    """Return the rows of a model that a form may offer to this request's user; None means all rows."""
     organizations = managed_organizations(request)
     if model is Organization:
         return organizations
@@ -50,7 +50,7 @@ def selectable_rows(request: HttpRequest, model: type[Model]) -> QuerySet[Any] |
 
 
 class ReadOnlyMixin:
-    """Nobody adds or changes rows on these pages."""
+    """Forbids everybody to add or change rows on the admin pages of a model."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -63,7 +63,7 @@ class CountedDeletionMixin:
     """Confirms a deletion with counts: collecting every related row could take millions of them."""
 
     def count_deletions(self, objects: Sequence[Any]) -> Mapping[str, int]:
-        """How many rows of each kind are deleted together with these objects, by name."""
+        """Return kind of row → number of rows that are deleted together with these objects."""
         raise NotImplementedError
 
     def get_deleted_objects(
@@ -76,12 +76,12 @@ class CountedDeletionMixin:
 class SourceContentAdmin(ScopedAdmin):
     """The admin of data sources and of models with a `source`, for users who may manage the source."""
 
-    def visible_rows(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = self.model.objects.visible_to(get_caller(request), Action.MANAGE)
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
+        rows: QuerySet[Model] = self.model.objects.visible_to(get_caller(request), Action.MANAGE)
         return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
         return managed_organizations(request).exists()
 
-    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         return selectable_rows(request, model)

@@ -22,29 +22,31 @@ class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-ar
     readonly_fields = fields
 
     @admin.display(description="probability")
-    def curve(self, row: Calibration) -> str:
-        return f"1 / (1 + exp(−({row.slope:.2f} × evidence {'−' if row.offset < 0 else '+'} {abs(row.offset):.2f})))"
+    def curve(self, calibration: Calibration) -> str:
+        sign = "−" if calibration.offset < 0 else "+"
+        return f"1 / (1 + exp(−({calibration.slope:.2f} × evidence {sign} {abs(calibration.offset):.2f})))"
 
     @admin.display(
         description="minimum cosine, high confidence", ordering="cosine_high", empty_value="not separable by cosine"
     )
-    def high(self, row: Calibration) -> str | None:
-        return _format_figure(row.cosine_high)
+    def high(self, calibration: Calibration) -> str | None:
+        return _format_figure(calibration.cosine_high)
 
     @admin.display(
         description="minimum cosine, medium confidence", ordering="cosine_medium", empty_value="not separable by cosine"
     )
-    def medium(self, row: Calibration) -> str | None:
-        return _format_figure(row.cosine_medium)
+    def medium(self, calibration: Calibration) -> str | None:
+        return _format_figure(calibration.cosine_medium)
 
     @admin.display(description="expected calibration error", ordering="calibration_error")
-    def error(self, row: Calibration) -> str:
-        return f"{row.calibration_error:.3f}"
+    def error(self, calibration: Calibration) -> str:
+        return f"{calibration.calibration_error:.3f}"
 
     @admin.display(description="reliability on held-out questions")
-    def reliability_table(self, row: Calibration) -> SafeString:
+    def reliability_table(self, calibration: Calibration) -> SafeString:
         lines = [
-            (f"{predicted:.2f}", f"{observed:.2f}", f"{count:.0f}") for predicted, observed, count in row.reliability
+            (f"{predicted:.2f}", f"{observed:.2f}", f"{count:.0f}")
+            for predicted, observed, count in calibration.reliability
         ]
         return format_html(
             "<table><tr><th>predicted probability</th><th>observed share correct</th><th>cases</th></tr>{}</table>"
@@ -53,9 +55,10 @@ class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-ar
         )
 
     @admin.display(description="coverage and risk")
-    def risk_curve(self, row: Calibration) -> SafeString:
+    def risk_curve(self, calibration: Calibration) -> SafeString:
         points = " ".join(
-            f"{_MARGIN + coverage * _PLOT_SIZE:.1f},{10 + (1 - risk) * _PLOT_SIZE:.1f}" for coverage, risk in row.risk
+            f"{_MARGIN + coverage * _PLOT_SIZE:.1f},{10 + (1 - risk) * _PLOT_SIZE:.1f}"
+            for coverage, risk in calibration.risk
         )
         return format_html(
             '<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" font-size="11" fill="currentColor" '

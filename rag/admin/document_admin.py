@@ -28,8 +28,8 @@ from .reparsing import reparse
 class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     """Documents can be shown, parsed again and deleted; only ingestion creates and changes them.
 
-    For users who may manage the data source or send documents to it. The text is not shown: that needs permission to
-    query the data source.
+    The pages are for users who may manage the data source or send documents to it. The text is not shown: reading it
+    needs permission to query the data source.
     """
 
     list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
@@ -48,14 +48,17 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
         return [path("<path:object_id>/original/", view, name="rag_document_original"), *super().get_urls()]
 
     def download(self, request: HttpRequest, object_id: str) -> FileResponse:
-        """The original file, for users who may query its data source. Browsers save it and never display it."""
+        """Send the original file to users who may query its data source. Browsers save it and never display it."""
         document = _get_document_with_original(request, object_id)
         if document is None or document.original is None:
             raise Http404
         file = file_storage.open_original(document.original)
-        home = document.source.organization
         events.record(
-            AuditAction.EXPORTED, AuditObject.DOCUMENT, object_id=document.pk, label=document.path, organization=home
+            AuditAction.EXPORTED,
+            AuditObject.DOCUMENT,
+            object_id=document.pk,
+            label=document.path,
+            organization=document.source.organization,
         )
         response = FileResponse(
             file,
@@ -82,7 +85,7 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     def is_allowed(self, request: HttpRequest) -> bool:
         return super().is_allowed(request) or organizations_with_permission(request, Permission.SOURCES_INGEST).exists()
 
-    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any] | None:
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         if model is DataSource:
             return visible_sources(request, Action.MANAGE, Action.INGEST)
         return super().selectable_rows(request, model)
@@ -107,13 +110,13 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
 
 
 def _sanitize_file_name(name: str) -> str:
-    """The file name of a path without unprintable characters, such as line breaks and bidirectional marks."""
+    """Return the file name of a path without unprintable characters, such as line breaks and bidirectional marks."""
     file_name = name.replace("\\", "/").rsplit("/", 1)[-1]
     return "".join(character for character in file_name if character.isprintable())[-150:].lstrip(". ") or "original"
 
 
 def _get_document_with_original(request: HttpRequest, object_id: str) -> Document | None:
-    """The document if it has an original file that this request's user may read, which takes permission to query."""
+    """Return the document if it has an original file and this request's user may query its data source; else None."""
     documents = (
         Document.objects.live().visible_to(get_caller(request), Action.QUERY).select_related("original").defer("text")
     )

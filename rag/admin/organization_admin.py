@@ -1,7 +1,6 @@
 """Adds storage figures and deletion of documents to the admin of organisations, which belongs to `orgs`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
@@ -31,7 +30,7 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         return (*OrganizationAdmin.list_display, "stored_chunks", "stored_bytes")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
         return super().get_queryset(request).select_related("usage")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
@@ -71,7 +70,7 @@ def _usage(organization: Organization) -> Usage:
 
 
 def _format_usage(used: int, limit: int | None, used_text: str, limit_text: str) -> str | SafeString:
-    """The used amount; with a limit, as a bar whose colour changes when the limit is nearly reached."""
+    """Render the used amount; with a limit also as a bar, whose colour changes when the limit is nearly reached."""
     if limit is None:
         return used_text
     high = limit * _QUOTA_WARNING_SHARE

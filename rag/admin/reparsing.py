@@ -17,15 +17,20 @@ _NOTHING_QUEUED = (
 )
 
 
-def reparse(page: "admin.ModelAdmin[Any]", request: HttpRequest, documents: QuerySet[Document]) -> None:
-    """Parse documents again from their stored originals or texts, where the user may send documents."""
+def reparse(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, documents: QuerySet[Document]) -> None:
+    """Queue the documents to be parsed again, and show the outcome as a message of the page.
+
+    Documents of sources that the user may not send documents to are skipped.
+    """
     try:
         jobs = reparsing.reparse_documents(get_caller(request), documents)
     except RagError as error:
-        page.message_user(request, error.message, messages.ERROR)
+        model_admin.message_user(request, error.message, messages.ERROR)
         return
     if not jobs:
-        page.message_user(request, _NOTHING_QUEUED, messages.WARNING)
+        model_admin.message_user(request, _NOTHING_QUEUED, messages.WARNING)
         return
     count = sum(job.documents.count() for job in jobs)
-    page.message_user(request, f"Queued {count} documents to be parsed again, in {len(jobs)} jobs.", messages.SUCCESS)
+    model_admin.message_user(
+        request, f"Queued {count} documents to be parsed again, in {len(jobs)} jobs.", messages.SUCCESS
+    )

@@ -42,7 +42,7 @@ def text(client: Client, url: str) -> str:
 
 def act(client: Client, source: DataSource, action: str, **values: Any) -> str:
     row = lifecycle.get_current(source)
-    values = {"action": action, "row": row.pk if row else "", **values}
+    values = {"action": action, "reembedding": row.pk if row else "", **values}
     reply = client.post(page_url(source, "reembed"), values, follow=True)
     assert reply.status_code == 200
     return reply.content.decode()
@@ -112,7 +112,7 @@ def test_actions_of_an_outdated_page_are_ignored(world: World, source: DataSourc
     lifecycle.cancel(first)
     worker.advance_due()
     lifecycle.start(source, second)
-    assert "changed in the meantime" in act(client, source, "cancel", row=first.pk)
+    assert "changed in the meantime" in act(client, source, "cancel", reembedding=first.pk)
     assert Reembedding.objects.latest("pk").state == State.BUILDING
     assert client.post(page_url(source, "reembed"), {"action": "start", "model": "x"}).status_code == 400
     assert "no old vectors" in act(client, source, "drop")

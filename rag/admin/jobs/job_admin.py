@@ -23,27 +23,27 @@ class ConditionFilter(admin.SimpleListFilter):
     title = "condition"
     parameter_name = "condition"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         return [(condition.value, condition.name.capitalize()) for condition in Condition]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
         if self.value() not in Condition.values:
             return queryset
         if queryset.model is IngestionDocument:
             return queryset.filter(condition=self.value())
-        rows: Any = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES).with_condition()
-        return queryset.filter(pk__in=rows.filter(condition=self.value()).order_by().values("job"))
+        open_documents: Any = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES).with_condition()
+        return queryset.filter(pk__in=open_documents.filter(condition=self.value()).order_by().values("job"))
 
 
 def link_to_documents(text: Any, **filters: object) -> SafeString:
-    """A link to the list of job documents with these filters."""
+    """Render a link to the list of job documents, filtered by these filters."""
     return format_html('<a href="{}?{}">{}</a>', reverse(_DOCUMENT_LIST_URL), urlencode(filters), text)
 
 
 class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
-    """The base of the admins of jobs and of their documents."""
+    """The base class of the admins of jobs and of job documents."""
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         filters = [
             entry for entry in self.list_filter if isinstance(entry, type) and issubclass(entry, admin.SimpleListFilter)
         ]
@@ -59,8 +59,8 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
 
     def _warn_if_starved(self, request: HttpRequest) -> None:
         visible = IngestionDocument.objects.filter(pk__in=self.open_documents(request).values("pk"))
-        rows: Any = visible.with_condition()
-        if rows.filter(condition=Condition.STARVED).exists():
+        documents: Any = visible.with_condition()
+        if documents.filter(condition=Condition.STARVED).exists():
             messages.warning(request, queries.STARVED_ADVICE)
 
     def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:

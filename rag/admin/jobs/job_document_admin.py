@@ -25,10 +25,10 @@ class CodeFilter(admin.SimpleListFilter):
     title = "error"
     parameter_name = "code"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         return [(code, code) for code in dict.fromkeys([*_ERROR_CODES, *filter(None, [self.value()])])]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> QuerySet[IngestionDocument]:
         return queryset.filter(error_code=self.value()) if self.value() else queryset
 
 
@@ -42,10 +42,10 @@ class JobFilter(admin.SimpleListFilter):
         self._job_id = (params.get("job") or [""])[-1]
         super().__init__(request, params, *args)
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         return [(self._job_id, self._job_id)] if self._job_id else []
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> QuerySet[IngestionDocument]:
         return queryset.filter(job=uuid.UUID(self._job_id)) if self._job_id else queryset
 
 
@@ -69,50 +69,52 @@ class IngestionDocumentAdmin(JobContentAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         visible = super().get_queryset(request).values("pk")
-        rows = IngestionDocument.objects.filter(pk__in=visible).with_condition().order_by(*self.ordering)
-        return rows.defer("text", "metadata")
+        documents = IngestionDocument.objects.filter(pk__in=visible).with_condition().order_by(*self.ordering)
+        return documents.defer("text", "metadata")
 
     @admin.action(description="Retry the failed documents")
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> None:
-        document_ids = [row.pk for row in queryset]
+        document_ids = [document.pk for document in queryset]
         self.retry_documents(request, IngestionDocument.objects.filter(pk__in=document_ids))
 
     @admin.display(description="state", ordering="state")
-    def condition_now(self, row: IngestionDocument) -> str:
-        return row.condition or row.state
+    def condition_now(self, document: IngestionDocument) -> str:
+        return document.condition or document.state
 
     @admin.display(description="what to do")
-    def what_to_do(self, row: IngestionDocument) -> str:
+    def what_to_do(self, document: IngestionDocument) -> str:
         return (
             queries.STARVED_ADVICE
-            if row.condition == Condition.STARVED
-            else _ADVICE.get(row.condition or row.state, "–")
+            if document.condition == Condition.STARVED
+            else _ADVICE.get(document.condition or document.state, "–")
         )
 
     @admin.display(description="next attempt at")
-    def retry_time(self, row: IngestionDocument) -> Any:
-        return row.retry_at if row.condition == Condition.WAITING else None
+    def retry_time(self, document: IngestionDocument) -> Any:
+        return document.retry_at if document.condition == Condition.WAITING else None
 
     @admin.display(description="job")
-    def of_job(self, row: IngestionDocument) -> str:
+    def of_job(self, document: IngestionDocument) -> str:
         return format_html(
-            '<a href="{0}">{1}</a>', reverse("admin:rag_ingestionjob_change", args=[row.job_id]), row.job_id
+            '<a href="{0}">{1}</a>', reverse("admin:rag_ingestionjob_change", args=[document.job_id]), document.job_id
         )
 
     @admin.display(description="indexed as")
-    def indexed_as(self, row: IngestionDocument) -> str:
-        if not row.document_id:
+    def indexed_as(self, document: IngestionDocument) -> str:
+        if not document.document_id:
             return "–"
-        url = reverse("admin:rag_document_change", args=[row.document_id])
-        return format_html('<a href="{}">{}</a>', url, row.document_id)
+        url = reverse("admin:rag_document_change", args=[document.document_id])
+        return format_html('<a href="{}">{}</a>', url, document.document_id)
 
     @admin.display(description="duration")
-    def duration(self, row: IngestionDocument) -> str:
-        return _format_duration(sum(row.timings.values())) if row.timings else "–"
+    def duration(self, document: IngestionDocument) -> str:
+        return _format_duration(sum(document.timings.values())) if document.timings else "–"
 
     @admin.display(description="duration by stage")
-    def timings_by_stage(self, row: IngestionDocument) -> str:
-        durations = [(stage, row.timings[stage]) for stage in IngestionDocument.Stage.values if stage in row.timings]
+    def timings_by_stage(self, document: IngestionDocument) -> str:
+        durations = [
+            (stage, document.timings[stage]) for stage in IngestionDocument.Stage.values if stage in document.timings
+        ]
         return ", ".join(f"{stage} {_format_duration(milliseconds)}" for stage, milliseconds in durations) or "–"
 
 

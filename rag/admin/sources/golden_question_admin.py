@@ -50,8 +50,8 @@ class GoldenQuestionAdmin(SourceContentAdmin):
     search_fields = ("question", "path")
 
     @admin.display(description="has a passage", boolean=True)
-    def expects_passage(self, row: GoldenQuestion) -> bool:
-        return bool(row.passage)
+    def expects_passage(self, golden_question: GoldenQuestion) -> bool:
+        return bool(golden_question.passage)
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)

@@ -1,24 +1,22 @@
 """The chart of a data source's quality over time, drawn as SVG by the template."""
 
-from typing import Any
-
 from rag.models import QualityRun
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 640, 200, 36, 10
 
 
-def build_chart(runs: list[QualityRun]) -> dict[str, Any] | None:
-    """The coordinates of the chart; None for fewer than two runs.
+def build_chart(runs: list[QualityRun]) -> dict[str, object] | None:
+    """Return the coordinates of the chart; None for fewer than two runs.
 
     Args:
-        runs: oldest first.
+        runs: The runs, oldest first.
     """
     if len(runs) < 2:
         return None
     step = (_WIDTH - _LEFT - 10) / (len(runs) - 1)
     plot_height = _HEIGHT - 2 * _TOP - 16
 
-    def points_of(metric: str) -> list[dict[str, Any]]:
+    def points_of(metric: str) -> list[dict[str, object]]:
         values = [getattr(run, metric) for run in runs]
         return [
             {

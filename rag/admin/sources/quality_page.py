@@ -22,11 +22,14 @@ _MAX_RUNS = 60
 def show_quality(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
     if request.method == "POST":
-        _handle_action(request, source)
+        if request.POST.get("action") == "measure":
+            _queue_measurement(request, source)
+        else:
+            _import_golden_questions(request, source)
         return HttpResponseRedirect(request.path)
     runs = list(quality.list_live_runs(source)[: _MAX_RUNS + 1])
     previous_runs = [*runs[1:], None][: len(runs)]
-    rows = [
+    runs_with_previous = [
         (run, previous, bool(previous and quality.is_regression(previous, run)))
         for run, previous in zip(runs, previous_runs, strict=True)
     ]
@@ -35,7 +38,7 @@ def show_quality(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         "quality",
         source,
         "Quality",
-        runs=rows[:_MAX_RUNS],
+        runs=runs_with_previous[:_MAX_RUNS],
         chart=build_chart(runs[:_MAX_RUNS][::-1]),
         questions=source.golden_questions.count(),
         active=quality.active_questions(source).count(),
@@ -53,11 +56,13 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
     return response
 
 
-def _handle_action(request: HttpRequest, source: DataSource) -> None:
-    if request.POST.get("action") == "measure":
-        queue.send("rag.measure_quality", str(source.pk), True)
-        messages.success(request, "Measurement queued. The figures will appear here.")
-        return
+def _queue_measurement(request: HttpRequest, source: DataSource) -> None:
+    queue.send("rag.measure_quality", str(source.pk), True)
+    messages.success(request, "Measurement queued. The figures will appear here.")
+
+
+def _import_golden_questions(request: HttpRequest, source: DataSource) -> None:
+    """Import the uploaded CSV file, and show the outcome or each error as a message."""
     file = request.FILES.get("file")
     if file is None:
         messages.error(request, "Choose a CSV file.")

@@ -51,18 +51,25 @@ class StartForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
-    row = lifecycle.get_current(source)
+    reembedding = lifecycle.get_current(source)
     if request.method == "POST":
         try:
-            _handle_action(request, source, row)
+            _handle_action(request, source, reembedding)
         except RagError as error:
             messages.error(request, error.message)
         return HttpResponseRedirect(request.path)
     action = request.GET.get("do", "")
-    if row and action in _available_actions(row):
+    available_actions = _available_actions(reembedding) if reembedding else ()
+    if reembedding and action in available_actions:
         button, consequence = _CONFIRMED_ACTIONS[action]
-        refusal = lifecycle.check_quality_gate(row) if action == "switch" else ""
-        context = {"row": row, "action": action, "button": button, "consequence": consequence, "refusal": refusal}
+        refusal = lifecycle.check_quality_gate(reembedding) if action == "switch" else ""
+        context = {
+            "reembedding": reembedding,
+            "action": action,
+            "button": button,
+            "consequence": consequence,
+            "refusal": refusal,
+        }
         return render_page(request, "confirm", source, f"{button}?", **context)
     history = source.reembeddings.select_related("from_model", "to_model", "started_by", "old_quality", "new_quality")
     return render_page(
@@ -70,61 +77,85 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         "reembed",
         source,
         "Re-embed",
-        row=row,
-        form=StartForm(source) if row is None else None,
-        actions=[(name, _CONFIRMED_ACTIONS[name][0]) for name in (_available_actions(row) if row else ())],
-        may_resume=bool(row and row.state in (State.FAILED, State.READY)),
-        refusal=lifecycle.check_quality_gate(row) if row and row.state == State.READY else "",
-        is_running=bool(row and (row.state == State.BUILDING or row.clearing_id)),
+        reembedding=reembedding,
+        form=StartForm(source) if reembedding is None else None,
+        actions=[(name, _CONFIRMED_ACTIONS[name][0]) for name in available_actions],
+        may_resume=bool(reembedding and reembedding.state in (State.FAILED, State.READY)),
+        refusal=lifecycle.check_quality_gate(reembedding) if reembedding and reembedding.state == State.READY else "",
+        is_running=bool(reembedding and (reembedding.state == State.BUILDING or reembedding.clearing_id)),
         has_questions=quality.active_questions(source).exists(),
         history=history[:_MAX_HISTORY],
     )
 
 
-def _available_actions(row: Reembedding) -> tuple[str, ...]:
-    if row.state == State.READY:
+def _available_actions(reembedding: Reembedding) -> tuple[str, ...]:
+    if reembedding.state == State.READY:
         return ("switch", "cancel")
-    if row.state in Reembedding.OPEN_STATES:
+    if reembedding.state in Reembedding.OPEN_STATES:
         return ("cancel",)
-    return ("roll_back", "drop") if row.state == State.SWITCHED else ()
+    return ("roll_back", "drop") if reembedding.state == State.SWITCHED else ()
 
 
-def _handle_action(request: HttpRequest, source: DataSource, row: Reembedding | None) -> None:
+def _handle_action(request: HttpRequest, source: DataSource, reembedding: Reembedding | None) -> None:
+    """Perform the posted action: start a re-embedding, or change the one that the page showed."""
     action = request.POST.get("action", "")
     if action == "start":
-        form = StartForm(source, request.POST)
-        if not form.is_valid():
-            raise BadRequest
-        lifecycle.start(
-            source,
-            form.cleaned_data["model"],
-            by=get_caller(request).authenticated_user,
-            switches_automatically=form.cleaned_data["switches_automatically"],
-        )
-        messages.success(request, "Re-embedding started. A worker builds the new vectors.")
-        return
-    if row is None or str(row.pk) != request.POST.get("row"):
+        message = _start(request, source)
+    elif reembedding is None or str(reembedding.pk) != request.POST.get("reembedding"):
         messages.warning(request, "This re-embedding was changed in the meantime. Check its state and try again.")
         return
-    if action == "switch":
-        has_switched = lifecycle.switch(row, forced_because=request.POST.get("because", "")[:500])
-        pending = "Documents were ingested in the meantime. The switch happens once they are embedded."
-        messages.success(request, f"Searches now use {row.to_model}." if has_switched else pending)
-        return
-    entry = _ACTIONS.get(action)
-    if entry is None:
+    elif action in _HANDLERS:
+        message = _HANDLERS[action](request, reembedding)
+    else:
         raise BadRequest
-    message, call = entry
-    call(request, row)
     messages.success(request, message)
 
 
-_ACTIONS: dict[str, tuple[str, Callable[[HttpRequest, Reembedding], object]]] = {
-    "roll_back": (
-        "Documents ingested since the switch are embedded with the old model. Then searches use it again.",
-        lambda request, row: lifecycle.roll_back(row, by=get_caller(request).authenticated_user),
-    ),
-    "drop": ("A worker deletes the old vectors.", lambda _, row: lifecycle.drop(row)),
-    "cancel": ("Cancelled.", lambda _, row: lifecycle.cancel(row)),
-    "resume": ("A worker builds the missing vectors.", lambda _, row: lifecycle.resume(row)),
+def _start(request: HttpRequest, source: DataSource) -> str:
+    form = StartForm(source, request.POST)
+    if not form.is_valid():
+        raise BadRequest
+    lifecycle.start(
+        source,
+        form.cleaned_data["model"],
+        by=get_caller(request).authenticated_user,
+        switches_automatically=form.cleaned_data["switches_automatically"],
+    )
+    return "Re-embedding started. A worker builds the new vectors."
+
+
+def _switch(request: HttpRequest, reembedding: Reembedding) -> str:
+    has_switched = lifecycle.switch(reembedding, forced_because=request.POST.get("because", "")[:500])
+    if has_switched:
+        return f"Searches now use {reembedding.to_model}."
+    return "Documents were ingested in the meantime. The switch happens once they are embedded."
+
+
+def _roll_back(request: HttpRequest, reembedding: Reembedding) -> str:
+    lifecycle.roll_back(reembedding, by=get_caller(request).authenticated_user)
+    return "Documents ingested since the switch are embedded with the old model. Then searches use it again."
+
+
+def _drop(request: HttpRequest, reembedding: Reembedding) -> str:
+    lifecycle.drop(reembedding)
+    return "A worker deletes the old vectors."
+
+
+def _cancel(request: HttpRequest, reembedding: Reembedding) -> str:
+    lifecycle.cancel(reembedding)
+    return "Cancelled."
+
+
+def _resume(request: HttpRequest, reembedding: Reembedding) -> str:
+    lifecycle.resume(reembedding)
+    return "A worker builds the missing vectors."
+
+
+# Action of an existing re-embedding → its handler, which returns the message of success.
+_HANDLERS: dict[str, Callable[[HttpRequest, Reembedding], str]] = {
+    "switch": _switch,
+    "roll_back": _roll_back,
+    "drop": _drop,
+    "cancel": _cancel,
+    "resume": _resume,
 }

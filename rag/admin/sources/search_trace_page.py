@@ -1,7 +1,6 @@
 """A data source's page "Explain a search": which passages a query finds for a user, step by step."""
 
 import uuid
-from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -64,7 +63,7 @@ class SearchTraceForm(forms.Form):
 def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
     form = SearchTraceForm(request.POST or None)
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     if form.is_valid():
         try:
             explanation = _explain(request, source, form)

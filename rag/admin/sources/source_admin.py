@@ -47,7 +47,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         return sources
 
     def get_urls(self) -> list[URLPattern]:
-        """Adds the pages of a data source that are not Django's own."""
+        """Add the pages of a data source that are not Django's own."""
         pages = (
             ("reembed", "reembed", reembedding_page.show_reembedding),
             ("quality", "quality", quality_page.show_quality),
@@ -96,7 +96,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         }
 
     def save_model(self, request: HttpRequest, obj: DataSource, form: Any, change: bool) -> None:
-        """Saves only the changed fields: a re-embedding may have switched the model since the form was loaded."""
+        """Save only the changed fields: a re-embedding may have switched the model since the form was loaded."""
         if change:
             obj.save(update_fields=[*form.changed_data, "updated_at"])
         else:

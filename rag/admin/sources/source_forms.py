@@ -52,7 +52,7 @@ def _organization(source: DataSource) -> Organization | None:
 
 
 class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Rejects grants that would have no effect: of another organisation, or not for the source's visibility."""
+    """Rejects grants without effect: to a user, role or team of another organisation, or not for the visibility."""
 
     def clean(self) -> None:
         super().clean()
@@ -104,7 +104,7 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Without the links that Django adds to related rows: with them the table is wider than the page."""
+        """Leave out the links that Django adds to related rows: with them the table is wider than the page."""
         if db_field.is_relation:
             return self.formfield_for_foreignkey(db_field, request, **kwargs)
         return super().formfield_for_dbfield(db_field, request, **kwargs)

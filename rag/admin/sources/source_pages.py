@@ -1,4 +1,4 @@
-"""What the additional pages of a data source share: who may open them, and their layout."""
+"""Shared code of a data source's additional pages: who may open them, and their layout."""
 
 import uuid
 from typing import Any
@@ -16,11 +16,11 @@ _MAX_SUGGESTIONS = 200
 
 
 def get_managed_source(request: HttpRequest, source_id: uuid.UUID) -> DataSource:
-    """The data source, if this request's user may manage it.
+    """Return the data source, if this request's user may manage it.
 
     Raises:
-        PermissionDenied: the user manages no data source at all.
-        Http404: there is no such source, or the user may not manage it.
+        PermissionDenied: If the user manages no data source at all.
+        Http404: If there is no such source, or the user may not manage it.
     """
     if not managed_organizations(request).exists():
         raise PermissionDenied
@@ -36,6 +36,6 @@ def render_page(request: HttpRequest, template: str, source: DataSource, title: 
 
 
 def list_member_emails(source: DataSource) -> list[str]:
-    """E-mail addresses of the first members of the source's organisation, as suggestions for an input."""
+    """Return e-mail addresses of members of the source's organisation, at most 200, as suggestions for an input."""
     members = User.objects.filter(memberships__organization=source.organization_id).order_by("email")
     return list(members.values_list("email", flat=True)[:_MAX_SUGGESTIONS])

@@ -52,7 +52,7 @@ class UploadPageMixin:
             rejection = _UploadRejected(413, str(error.detail))
         except RequestDataTooBig:
             rejection = _UploadRejected(
-                413, f"The fields beside the files may have at most {settings.RAG_MAX_BODY_BYTES:,} bytes."
+                413, f"The fields other than the files may have at most {settings.RAG_MAX_BODY_BYTES:,} bytes."
             )
         except TooManyFilesSent:
             rejection = _UploadRejected(
@@ -130,7 +130,7 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
 
 
 def _paths(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> list[str]:
-    """The paths of the files in the dragged folder, from the page's script; without the script their names."""
+    """Return the paths of the files in the dragged folder, which the page's script sends; without it their names."""
     names = [file.name or "" for file in files]
     try:
         paths = json.loads(request.POST["paths"]) if request.POST.get("paths") else names
@@ -150,7 +150,7 @@ def _is_path(path: Any) -> bool:
 
 
 def _job_url(request: HttpRequest, job: IngestionJob) -> str:
-    """The job's page; empty if this request's user may not see it."""
+    """Return the URL of the job's page; empty if this request's user may not see it."""
     is_visible = IngestionJob.objects.visible_to(get_caller(request), Action.MANAGE).filter(pk=job.pk).exists()
     return reverse("admin:rag_ingestionjob_change", args=[job.pk]) if is_visible else ""
 
