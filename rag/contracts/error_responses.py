@@ -29,12 +29,12 @@ class _HttpError(APIException):
 
 
 def returns_json(request: HttpRequest) -> bool:
-    """Whether errors of this path are JSON, never an HTML page."""
+    """Return whether errors of this path are JSON, never an HTML page."""
     return _handler_of(request) is not None
 
 
 def error_response(request: HttpRequest, status: int, message: str) -> JsonResponse:
-    """An error in the format of the path's contract; if a view has started, in the format that the view uses."""
+    """Render an error in the format of the path's contract; if a view has started, in the format that it uses."""
     handle = request.META.get(ERROR_HANDLER_META_KEY) or _handler_of(request) or v3.handle_exception
     response = handle(_HttpError(status, message), {})
     assert response is not None

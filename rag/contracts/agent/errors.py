@@ -57,5 +57,8 @@ def handle_exception(exception: Exception, context: dict[str, object]) -> Respon
 
 
 def _status(error: RagError) -> int:
-    """Contract: "500: Agent processing error or service unavailable". Only the health check responds with 503."""
+    """Return the status of an error. Contract: "500: Agent processing error or service unavailable".
+
+    Only the health check responds with 503.
+    """
     return 500 if error.kind is ErrorKind.UNAVAILABLE else http_status(error)

@@ -35,7 +35,7 @@ def check_lengths(values: dict[str, Any]) -> dict[str, Any]:
         The same values.
 
     Raises:
-        Unprocessable: a text is empty, too short or too long (contract, 422).
+        Unprocessable: If a text is empty, too short or too long (contract, 422).
     """
     query, selected = values["query"], values.get("user_selected_text") or ""
     if not query.strip():
@@ -114,7 +114,7 @@ def _chunk_out(passage: Passage) -> Chunk:
 
 
 def health_out(checks: dict[str, bool | None], now: datetime.datetime) -> HealthOut:
-    """Render the checks of rag.services.operations.health.check_agent_components; None: not configured."""
+    """Render the checks of rag.services.operations.health.check_agent_components; None means not configured."""
     return {
         "status": "healthy" if False not in checks.values() else "unhealthy",
         "openai_connected": bool(checks["language_model"]),

@@ -53,7 +53,7 @@ class ContractViewSet(ViewSet):
     error_handler: ErrorHandler
     # The scope that an API key needs, by method.
     scopes: Mapping[str, Scope] = {}
-    # Counts every request to the path, whatever its method. Without one, writes are counted as CHANGES.
+    # Counts every request to the path, whatever its method. Without it, writes are counted as CHANGES.
     rate_limit: RateLimit | None = None
     # For the OpenAPI schema (ragsite.http.openapi).
     error_body: Any = ErrorBody
@@ -95,7 +95,7 @@ class SharedPathViewSet(CreateViewSet):
     """A path that two contracts define: the request body decides which contract's view set answers.
 
     Both need the same scope, so that it is checked before the body is read. Errors have the format of the contract
-    that answers; `adapter` is the one for a body that cannot be read.
+    that answers. `adapter` is initially the view set whose format is used for a body that cannot be read.
     """
 
     adapter: type[CreateViewSet]
@@ -124,7 +124,7 @@ def require_scope(request: Request, scope: Scope | None) -> None:
 
 
 def has_scope(request: Request, scope: Scope) -> bool:
-    """Whether the request's API key has the scope. Access tokens have no scopes: they may do what their user may."""
+    """Return whether the request's API key has the scope. Access tokens are not limited by scopes."""
     key = get_caller(request).key
     return key is None or scope.value in key.scopes
 
@@ -136,7 +136,7 @@ def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
         The validated fields.
 
     Raises:
-        ValidationError: of DRF, by field.
+        ValidationError: If a field is invalid or missing; messages by field (DRF).
     """
     if not isinstance(data, dict):
         raise ValidationError({"body": "the body must be a JSON object"})
@@ -146,13 +146,13 @@ def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
 
 
 def organization(request: Request) -> Organization | None:
-    """The organisation that the header X-Organization names by slug or id; None without the header."""
+    """Return the organisation that the header X-Organization names by slug or id; None without the header."""
     reference = organization_resolver.read_header(request)
     return lookup.resolve_organization(get_caller(request), reference) if reference else None
 
 
 def organization_to_write(request: Request) -> Organization | None:
-    """The organisation to write to: the API key's, else that of the header X-Organization, else None."""
+    """Return the organisation to write to: the API key's, else that of the header X-Organization, else None."""
     requested = organization(request)
     key_organization = get_caller(request).organization
     if key_organization and requested and key_organization != requested:
@@ -161,7 +161,7 @@ def organization_to_write(request: Request) -> Organization | None:
 
 
 def http_status(error: RagError) -> int:
-    """The HTTP status of an error, unless a contract defines another one."""
+    """Return the HTTP status of an error, unless a contract defines another one."""
     return HTTP_STATUSES[error.kind]
 
 
@@ -175,8 +175,8 @@ def render_error(
 
     Args:
         context: DRF's handler context.
-        format_error: builds the contract's error body.
-        get_status: the contract's HTTP status of a RagError.
+        format_error: Builds the contract's error body.
+        get_status: The contract's HTTP status of a RagError.
 
     Returns:
         None for an unexpected exception: Django's 500 handler logs and renders it.
@@ -215,7 +215,7 @@ _MAX_RETRY_AFTER_SECONDS = 3600
 
 
 def _retry_after(error: RagError) -> int:
-    """Seconds until a retry may succeed; 0 if it cannot."""
+    """Return the seconds until a retry may succeed; 0 if it cannot succeed."""
     if not isinstance(error, ProviderFailed):
         return _DEFAULT_RETRY_AFTER_SECONDS
     return (

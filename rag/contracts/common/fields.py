@@ -65,7 +65,7 @@ class Anything(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
 
 class BoundedList(fields.BoundedList):
     def __init__(self, name: str, *, max_entries: int | None = None, **options: Any) -> None:
-        """max_entries: default RAG_MAX_DOCUMENTS_PER_JOB."""
+        """Set the limit: `max_entries`, by default RAG_MAX_DOCUMENTS_PER_JOB."""
         limit = settings.RAG_MAX_DOCUMENTS_PER_JOB if max_entries is None else max_entries
         super().__init__(name, max_entries=limit, **options)
 

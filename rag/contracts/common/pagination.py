@@ -13,6 +13,10 @@ _PAGE_SIZE_PARAMETER = "pageSize"
 PARAMETERS = pagination.parameters(_PAGE_SIZE_PARAMETER)
 
 
-def paginate(request: Request, rows: QuerySet[Any]) -> Page:
-    """The requested page; empty beyond the last page. Raises DRF's ValidationError."""
-    return pagination.paginate(request, rows, size_name=_PAGE_SIZE_PARAMETER)
+def paginate(request: Request, queryset: QuerySet[Any]) -> Page:
+    """Return the requested page, which is empty beyond the last page.
+
+    Raises:
+        ValidationError: If a query parameter is invalid (DRF).
+    """
+    return pagination.paginate(request, queryset, size_name=_PAGE_SIZE_PARAMETER)

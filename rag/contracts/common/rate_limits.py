@@ -1,4 +1,4 @@
-"""Requests a minute per user or API key: limits that several paths share, counted in Redis for all processes.
+"""Limits of requests a minute per user or API key, which several paths share. Redis counts for all processes.
 
 Each window is fixed and lasts one minute; it starts at a different second for each caller. If Redis does not answer,
 requests are served without being counted.
@@ -27,7 +27,7 @@ logger = structlog.get_logger(__name__)
 _MINUTE_SECONDS = 60
 MAX_BURSTS = {"agent_requests": 10}
 _USAGE_META_KEY = "ragsite.rate_limit_usage"
-# After a Redis error this process does not count for so long: otherwise every request would wait for a time-out.
+# How long a process does not count requests after a Redis error: otherwise every request would wait for a time-out.
 _REDIS_PAUSE_SECONDS = 2.0
 
 
@@ -36,13 +36,13 @@ class RateLimit:
     """A limit of requests a minute for each user.
 
     Attributes:
-        name: the key in the setting RAG_REQUESTS_PER_MINUTE, which has the default; the organisation's own limit is its
+        name: The key in the setting RAG_REQUESTS_PER_MINUTE, which has the default; the organisation's own limit is its
             field `<name>_per_minute`.
-        burst_seconds: in this many seconds at most `MAX_BURSTS[name]` requests are served.
-        retry_after: the fixed `Retry-After` of a 429, in seconds; None: the seconds until the window ends.
-        per_key: each API key is counted separately.
-        standard_headers: headers without `X-`, and the reset in seconds from now instead of as a Unix time.
-        in_headers: responses show the limit, and an organisation may have a limit of its own.
+        burst_seconds: In this many seconds at most `MAX_BURSTS[name]` requests are served.
+        retry_after: The fixed `Retry-After` of a 429, in seconds; None: the seconds until the window ends.
+        per_key: Each API key is counted separately.
+        standard_headers: Headers without `X-`, and the reset in seconds from now instead of as a Unix time.
+        in_headers: Responses show the limit, and an organisation may have a limit of its own.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Usage:
     """How much of a rate limit is left.
 
     Attributes:
-        reset: end of the window, in Unix seconds.
+        reset: End of the window, in Unix seconds.
     """
 
     rate_limit: RateLimit
@@ -107,10 +107,10 @@ class Usage:
 
 
 def consume(request: Request, rate_limit: RateLimit) -> None:
-    """Count this request and store on it what is left for the response headers.
+    """Count this request, and store the rest of the limit on the request for the response headers.
 
     Raises:
-        Throttled: the limit is reached.
+        Throttled: If the limit is reached.
     """
     if not settings.RAG_RATE_LIMITS:
         return
@@ -128,7 +128,10 @@ def consume(request: Request, rate_limit: RateLimit) -> None:
 
 
 def headers(request: HttpRequest) -> dict[str, str]:
-    """The rate-limit headers of any response; a request that ended before it was counted shows the whole limit."""
+    """Return the rate-limit headers of any response.
+
+    If the request ended before it was counted, they show the whole limit.
+    """
     if not settings.RAG_RATE_LIMITS:
         return {}
     usage: Usage | None = request.META.get(_USAGE_META_KEY)
@@ -153,7 +156,7 @@ def seconds_to_wait(request: HttpRequest) -> int:
 
 
 def _rate_limit_of(request: HttpRequest) -> RateLimit | None:
-    """The limit of the path's view: of its action (`@action(rate_limit=…)`), else of its class."""
+    """Return the rate limit of the path's action (`@action(rate_limit=…)`), else the one of its view class."""
     try:
         match = request.resolver_match or resolve(request.path_info)
     except Resolver404:
@@ -164,7 +167,7 @@ def _rate_limit_of(request: HttpRequest) -> RateLimit | None:
 
 
 def _limit(request: Request, rate_limit: RateLimit) -> int:
-    """Requests a minute that this caller has."""
+    """Return how many requests a minute this caller may send."""
     if not rate_limit.in_headers:
         return rate_limit.default
     field = f"{rate_limit.name}_per_minute"
@@ -217,5 +220,5 @@ def _reject(request: Request, usage: Usage, limit_text: str) -> None:
 
 
 def _store_usage(request: Request, usage: Usage) -> None:
-    """Where the middleware that writes the headers finds it."""
+    """Store the usage on the request, where the middleware that writes the headers finds it."""
     request.META[_USAGE_META_KEY] = usage

@@ -44,10 +44,10 @@ def stream(
     of the stream, with the contract's error body.
 
     Args:
-        events: the answer's events; at least one precedes the result.
-        sources: renders the retrieval in the contract's format.
-        done: renders the complete answer in the contract's format.
-        on_error: the contract's exception handler.
+        events: The answer's events; at least one precedes the result.
+        sources: Renders the retrieval in the contract's format.
+        done: Renders the complete answer in the contract's format.
+        on_error: The contract's exception handler.
     """
     first = next(events)
     content = _stream_events(first, events, sources, done, on_error)

@@ -82,7 +82,7 @@ def sources_out(retrieval: Retrieval) -> dict[str, list[AnswerCitation]]:
 
 
 def _citations(passages: Sequence[Passage]) -> list[AnswerCitation]:
-    """The highest-scoring chunk of each document, for at most `MAX_CITATIONS` documents."""
+    """Return the highest-scoring chunk of each document, for at most `MAX_CITATIONS` documents."""
     best_passages: dict[Any, Passage] = {}
     for passage in passages:  # by descending score
         best_passages.setdefault(passage.document_id, passage)

@@ -18,7 +18,9 @@ def handle_exception(exception: Exception, context: dict[str, object]) -> Respon
 
 
 def _status(error: RagError) -> int:
-    """Contract: "500: Embedding API failure, DB error, or LLM timeout"; "Handle 429 from AI Gateway gracefully → return
+    """Return the status of an error.
+
+    Contract: "500: Embedding API failure, DB error, or LLM timeout"; "Handle 429 from AI Gateway gracefully → return
     503". A language model that is not configured is a 503, as in the other contracts.
     """
     if error.kind is not ErrorKind.UNAVAILABLE:

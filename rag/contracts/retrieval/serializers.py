@@ -26,7 +26,7 @@ class SearchIn(serializers.Serializer[None]):
 
 
 def build_question(values: dict[str, Any]) -> Question:
-    """The question with its filters, without `filters.org_id`: that selects the data sources."""
+    """Return the question with its filters. `filters.org_id` is not one of them: it selects the data sources."""
     filters = values.get("filters", {})
     return Question(
         text=values["query_text"],

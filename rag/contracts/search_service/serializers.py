@@ -129,7 +129,7 @@ def _result(passage: Passage) -> Result:
 
 
 def _host(link: str) -> str:
-    """The host of a URL in lower case, without port and credentials; empty if there is none."""
+    """Return the host of a URL in lower case, without port and credentials; empty if the URL has no host."""
     try:
         return urlsplit(link).hostname or ""
     except ValueError:  # a document path may look like a malformed URL

@@ -78,7 +78,7 @@ def build_turn(values: dict[str, Any]) -> conversations.ChatTurn:
 
 
 def _build_system_prompt(values: dict[str, Any]) -> str:
-    """The system prompt: the field `system`, then all messages with that role."""
+    """Return the system prompt: the field `system`, then all messages with that role."""
     system_messages = (message["content"] for message in values["messages"] if message["role"] == "system")
     prompts = [values.get("system", ""), *system_messages]
     return "\n\n".join(prompt for prompt in prompts if prompt.strip())

@@ -1,4 +1,4 @@
-"""The fields of a data source's documents (docs/contracts/pipeline.md): beside the contract."""
+"""The fields of a data source's documents, an addition to the pipeline contract (docs/contracts/pipeline.md)."""
 
 import datetime
 from typing import Annotated, Any, TypedDict

@@ -137,7 +137,7 @@ class UploadIn(JobIn):
 
 
 def read_form(request: Request) -> dict[str, Any]:
-    """A multipart form as the data of `UploadIn`: all files under `files`, whatever their parts are called."""
+    """Return a multipart form as the data of `UploadIn`: all files as `files`, whatever the names of their parts."""
     form: dict[str, Any] = request.POST.dict()
     for name in ("chunkSize", "chunkOverlap"):
         value = form.get(name, "")
@@ -163,7 +163,10 @@ def build_documents(values: dict[str, Any]) -> list[Submission | Upload]:
 
 
 def _build_document(document: dict[str, Any]) -> Submission | Upload:
-    """The path defaults to the link, then to the content's hash: the same content replaces the same document."""
+    """Build the submission or upload of one document.
+
+    The path defaults to the link, then to the content's hash: the same content replaces the same document.
+    """
     text, file, uri = document.get("text", ""), document.get("file"), document.get("uri", "")
     path = document.get("path") or uri or f"sha256:{hashlib.sha256(_content(document)).hexdigest()}"
     submission = Submission(

@@ -99,7 +99,7 @@ def query_out(answered: AnswerResult) -> QueryOut:
 
 
 def _available_citation(number: int, passage: Passage) -> CitationOut:
-    """A passage of the prompt as a citation: the quote is its snippet, the pages are those of the whole passage."""
+    """Render a passage of the prompt as a citation of its snippet, with the pages of the whole passage."""
     quote_end, pages = passage.start + len(passage.snippet), (passage.first_page, passage.last_page)
     return _citation_out(Citation(number, passage, passage.snippet, passage.start, quote_end, pages))
 

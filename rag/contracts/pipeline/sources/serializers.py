@@ -95,7 +95,7 @@ class SourceListOut(TypedDict):
 
 
 def source_out(source: DataSource, access_lists: AccessLists | None) -> SourceOut:
-    """access_lists: None if the caller may not manage the source."""
+    """Render a data source. `access_lists` is None if the caller may not manage the source."""
     body: SourceOut = {
         "id": str(source.pk),
         "slug": source.slug,

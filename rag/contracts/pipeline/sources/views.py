@@ -133,5 +133,5 @@ def _render_source(request: Request, source: DataSource) -> serializers.SourceOu
 
 
 def _access_lists(request: Request, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
-    """Who may query each source; empty for an API key without the scope `manage`."""
+    """Return who may query each source; empty for an API key without the scope `manage`."""
     return editing.get_access_lists(get_caller(request), sources) if has_scope(request, Scope.MANAGE) else {}
