@@ -20,7 +20,7 @@ from .timings import StageTimings
 logger = structlog.get_logger(__name__)
 
 Stage = IngestionDocument.Stage
-# Chunks that are embedded together. A document with more is a batch of its own.
+# Maximum number of chunks that are embedded together. A document with more chunks is a batch of its own.
 MAX_CHUNKS_PER_BATCH = 128
 # If the model refuses this many documents one by one, starting with the first, the model is the problem.
 _MAX_REFUSALS = 3
@@ -31,19 +31,19 @@ class ParsedWork:
     """A claimed document that is parsed and chunked, but not embedded.
 
     Attributes:
-        row: The claimed document.
-        chunked: Its chunks.
-        timings: How long its stages took so far.
+        document: The claimed document.
+        chunked: The document's chunks.
+        timings: How long the document's stages took so far.
     """
 
-    row: IngestionDocument
+    document: IngestionDocument
     chunked: prepare.ChunkedDocument
     timings: StageTimings
 
     @property
     def source(self) -> DataSource:
         """The data source of the document."""
-        return self.row.job.source
+        return self.document.job.source
 
 
 def fits_in_batch(works: Sequence[ParsedWork], work: ParsedWork) -> bool:
@@ -63,11 +63,11 @@ def ingest_batch(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> None:
     """
 
     def embed_and_write(works: Sequence[ParsedWork]) -> None:
-        prepared = {work.row.pk: one for work, one in zip(works, _embed(works, held_leases), strict=True)}
-        _run_step(works, lambda works: write_batch(works, [prepared[work.row.pk] for work in works]), held_leases)
+        prepared = dict(zip([work.document.pk for work in works], _embed(works, held_leases), strict=True))
+        _run_step(works, lambda works: write_batch(works, [prepared[work.document.pk] for work in works]), held_leases)
 
     _run_step(works, embed_and_write, held_leases)
-    release_documents([work.row for work in works], held_leases)
+    release_documents([work.document for work in works], held_leases)
 
 
 def _run_step(
@@ -81,7 +81,7 @@ def _run_step(
             _run_step_for_each(works, step, held_leases)
             return
         for work in works:
-            with record_errors(work.row, held_leases):
+            with record_errors(work.document, held_leases):
                 raise error
 
 
@@ -103,21 +103,22 @@ def _run_step_for_each(
         except Exception as error:
             refused.append((work, error))
     for work, cause in refused:
-        with record_errors(work.row, held_leases, is_to_blame=len(refused) < len(works)):
+        with record_errors(work.document, held_leases, is_to_blame=len(refused) < len(works)):
             raise cause
 
 
 def _embed(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> list[prepare.PreparedDocument]:
+    """Embed the documents, end an outage of the model that has answered, and add the time to the timings."""
     started, source = time.monotonic(), works[0].source
     documents = [work.chunked for work in works]
     prepare.check_quota(documents, source)
-    held_leases.set_stage(Stage.EMBEDDING, [work.row for work in works])
+    held_leases.set_stage(Stage.EMBEDDING, [work.document for work in works])
     prepared = prepare.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
     if any(document.new_indexes for document in documents):
         outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called
         for work in works:
-            outages.release_probe(work.row.pk)
+            outages.release_probe(work.document.pk)
     for work in works:
         work.timings.add(Stage.EMBEDDING, time.monotonic() - started)
     return prepared
@@ -144,11 +145,11 @@ def _progress_reporter(works: Sequence[ParsedWork]) -> Callable[[int], None]:
         return lambda done: None
     (work,) = works
     unchanged_chunks = len(work.chunked.chunks) - len(work.chunked.new_indexes)
-    return lambda done: update_if_leased(work.row, chunk_count=unchanged_chunks + done)
+    return lambda done: update_if_leased(work.document, chunk_count=unchanged_chunks + done)
 
 
 def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.PreparedDocument]) -> None:
-    """Write the chunks and the outcomes of the documents in one transaction, so that either both exist or none.
+    """Write the chunks and the outcomes of the documents in one transaction, so that all are stored or none is.
 
     A single document whose stored version has changed since it was chunked is prepared again.
 
@@ -159,23 +160,23 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
     Raises:
         LeaseLost: If one of the documents was cancelled or taken over by another worker.
         OutdatedVersion: If a stored version has changed, and there are several documents.
-        IndexFull: If the organisation's quota has no room, though a single document may be the cause.
+        IndexFull: If the documents exceed the organisation's quota. A single one of them may be the cause.
         UnknownSource: If the source was deleted in the meantime.
         ModelChanged: If the source was switched to another embedding model.
     """
     if _count_new_chunks(works) > MAX_CHUNKS_PER_BATCH:  # writing this many into the index takes a while: report it
         for work in works:
-            update_if_leased(work.row, stage=Stage.INDEXING, chunk_count=len(work.chunked.chunks))
-    prepared_by_row = {work.row.pk: one for work, one in zip(works, prepared, strict=True)}
+            update_if_leased(work.document, stage=Stage.INDEXING, chunk_count=len(work.chunked.chunks))
+    prepared_by_id = dict(zip([work.document.pk for work in works], prepared, strict=True))
     started = time.monotonic()
     try:
         with transaction.atomic():
-            index_outcomes = index.index_documents(prepared_by_row, source=works[0].source)
+            index_outcomes = index.index_documents(prepared_by_id, source=works[0].source)
             for work in works:
                 work.timings.add(Stage.INDEXING, time.monotonic() - started)
             outcomes.record_success(
-                {work.row: index_outcomes[work.row.pk] for work in works},
-                timings={work.row.pk: work.timings.milliseconds for work in works},
+                {work.document: index_outcomes[work.document.pk] for work in works},
+                timings={work.document.pk: work.timings.milliseconds for work in works},
             )
     except index.OutdatedVersion:
         if len(works) > 1:
@@ -187,7 +188,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
             options=work.chunked.options,
             on_batch=_progress_reporter(works),
         )
-        write_batch([ParsedWork(work.row, repeated.chunked, work.timings)], [repeated])
+        write_batch([ParsedWork(work.document, repeated.chunked, work.timings)], [repeated])
 
 
 def _count_new_chunks(works: Sequence[ParsedWork]) -> int:
@@ -195,37 +196,41 @@ def _count_new_chunks(works: Sequence[ParsedWork]) -> int:
 
 
 @contextlib.contextmanager
-def record_errors(row: IngestionDocument, held_leases: LeaseKeeper, *, is_to_blame: bool = False) -> Iterator[None]:
+def record_errors(
+    document: IngestionDocument, held_leases: LeaseKeeper, *, is_to_blame: bool = False
+) -> Iterator[None]:
     """Catch what the block raises, and write it to the document as its state.
 
     Args:
-        row: The claimed document.
+        document: The claimed document.
         held_leases: The leases that this process holds.
-        is_to_blame: Whether the same step succeeded for other documents of the batch at the same time.
+        is_to_blame: Whether the document is the cause: the step succeeded for other documents at the same time.
     """
     try:
         yield
     except LeaseLost:
-        logger.warning("ingestion_lease_lost", document=str(row.pk), job=str(row.job_id))
+        logger.warning("ingestion_lease_lost", document=str(document.pk), job=str(document.job_id))
     except (OperationalError, InterfaceError):
-        # The database failed, not the document. Its lease expires, and the sweep puts the row back into the queue.
-        logger.exception("ingestion_interrupted", document=str(row.pk), job=str(row.job_id))
-        held_leases.release(row)
+        # The database failed, not the document. Its lease expires, and the sweep puts the document back into the queue.
+        logger.exception("ingestion_interrupted", document=str(document.pk), job=str(document.job_id))
+        held_leases.release(document)
         connection.close()
     except RagError as error:
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
-        logger.warning("ingestion_failed", document=str(row.pk), code=error.code, cause=cause)
-        outcomes.record_error(row, error, is_to_blame=is_to_blame)
+        logger.warning("ingestion_failed", document=str(document.pk), code=error.code, cause=cause)
+        outcomes.record_error(document, error, is_to_blame=is_to_blame)
     except Exception:
-        logger.exception("ingestion_crashed", document=str(row.pk), job=str(row.job_id))
+        logger.exception("ingestion_crashed", document=str(document.pk), job=str(document.job_id))
         outcomes.record_failure(
-            row, "INTERNAL_ERROR", "An unexpected error. The worker's log has the details under this document's id."
+            document,
+            "INTERNAL_ERROR",
+            "An unexpected error. The worker's log has the details under this document's id.",
         )
 
 
-def release_documents(rows: Sequence[IngestionDocument], held_leases: LeaseKeeper) -> None:
+def release_documents(documents: Sequence[IngestionDocument], held_leases: LeaseKeeper) -> None:
     """Release the leases of documents that are done, and close their jobs if nothing else is open in them."""
-    for row in rows:
-        held_leases.release(row)
-    for job_id in dict.fromkeys(row.job_id for row in rows):
+    for document in documents:
+        held_leases.release(document)
+    for job_id in dict.fromkeys(document.job_id for document in documents):
         lifecycle.close_if_finished(job_id)

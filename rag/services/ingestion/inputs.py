@@ -1,4 +1,4 @@
-"""What the ingestion pipeline gets for a document: the submission and the chunking options."""
+"""The input of the ingestion pipeline for a job document: its submission and its chunking options."""
 
 from django.conf import settings
 
@@ -12,25 +12,25 @@ def default_chunking_options() -> ChunkingOptions:
     return ChunkingOptions(size=size, overlap=min(settings.RAG_CHUNK_OVERLAP_TOKENS, size // 2))
 
 
-def chunking_options_of(row: IngestionDocument) -> ChunkingOptions:
+def chunking_options_of(document: IngestionDocument) -> ChunkingOptions:
     """Return the chunking options of the document's job."""
-    return ChunkingOptions(row.job.chunk_size, row.job.chunk_overlap)
+    return ChunkingOptions(document.job.chunk_size, document.job.chunk_overlap)
 
 
-def submission_of(row: IngestionDocument) -> Submission:
+def submission_of(document: IngestionDocument) -> Submission:
     """Return the document as the client sent it."""
     return Submission(
-        path=row.path,
-        title=row.title,
-        text=row.text,
-        content_type=row.content_type,
-        uri=row.uri,
-        lang=row.lang,
-        source_type=row.source_type,
-        tags=tuple(row.tags),
-        date=row.date,
-        metadata=row.metadata,
-        content_hash=row.content_hash,
-        original_id=row.original_id,
-        force_reparse=row.job.force_reparse,
+        path=document.path,
+        title=document.title,
+        text=document.text,
+        content_type=document.content_type,
+        uri=document.uri,
+        lang=document.lang,
+        source_type=document.source_type,
+        tags=tuple(document.tags),
+        date=document.date,
+        metadata=document.metadata,
+        content_hash=document.content_hash,
+        original_id=document.original_id,
+        force_reparse=document.job.force_reparse,
     )

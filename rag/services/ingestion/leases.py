@@ -1,7 +1,7 @@
 """Claiming documents of jobs. A claim is a lease, which expires by itself when the worker that holds it dies.
 
-The row's lease token protects it from late writers: only the worker that holds the row now can write a result, also
-after another worker was paused for a long time and continues.
+A document's lease token protects it from late writers: only the worker that holds the document now can write a result,
+also after another worker was paused for a long time and continues.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ from rag.models.ingestion.jobs import TEXT_BYTES
 from ragsite.postgres.models import uuid7
 
 State, Stage = IngestionDocument.State, IngestionDocument.Stage
-# Bytes of text that one worker claims at once, so that other workers get a share of long documents; and what a file
-# counts, whose text is not known yet.
+# Maximum bytes of text that one worker claims at once, so that other workers get a share of long documents. A file
+# counts as a fixed number of bytes, because its text is not known yet.
 _MAX_BYTES_PER_CLAIM, _BYTES_PER_FILE = 128 * 1024, 16 * 1024
-# More sources than there are workers that could look for work at the same moment.
+# Larger than the number of workers that look for work at the same moment.
 _MAX_CANDIDATE_SOURCES = 64
-# So often a lease is renewed before it would expire.
+# How often a lease is renewed during the time after which it would expire.
 _RENEWALS_PER_LEASE = 3
 
 
 class LeaseLost(Exception):
-    """This process no longer holds the row: it was cancelled, or its lease expired and another worker claimed it."""
+    """This process no longer holds the document, which was cancelled or claimed by another worker after its lease."""
 
 
 def claim_next(limit: int) -> list[IngestionDocument]:
@@ -39,10 +39,10 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     The choice is fair between organisations: first comes the organisation with the fewest running documents, and among
     equals the one that was served longest ago; within it, the source with the fewest running documents. A source whose
     embedding model is down is skipped until the pause is over; then a single document is claimed as a probe. Two
-    concurrent calls never return the same row.
+    concurrent calls never return the same document.
 
     Args:
-        limit: The largest number of documents to claim. Long documents make it fewer.
+        limit: The maximum number of documents to claim. Fewer are claimed if they are long.
 
     Returns:
         The claimed documents in the order in which they were submitted; empty if nothing can be claimed now.
@@ -52,8 +52,8 @@ def claim_next(limit: int) -> list[IngestionDocument]:
         for source_id, organization_id, model_id, has_outage in _candidate_sources(now):  # noqa: B007
             queued = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
             queued = queued.order_by("source_id", "pk").select_for_update(skip_locked=True)
-            rows = queued.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
-            ids = _select_claim(list(rows[: 1 if has_outage else limit]))
+            claimable = queued.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
+            ids = _select_claim(list(claimable[: 1 if has_outage else limit]))
             if ids and (not has_outage or _set_probe(ids[0], model_id, now)):
                 break
         else:
@@ -78,17 +78,17 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     return list(claimed.filter(pk__in=ids, lease=lease).order_by("pk"))
 
 
-def _select_claim(rows: list[tuple[uuid.UUID, int, int, uuid.UUID | None]]) -> list[uuid.UUID]:
-    """Return the ids of the first rows that one worker should claim together.
+def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]]) -> list[uuid.UUID]:
+    """Return the ids of the first documents that one worker should claim together.
 
     A document that lost its worker before is claimed alone: if it was the cause, no other document is lost with it.
 
     Args:
-        rows: (id, attempts, bytes of text, id of the file) in the order of the queue.
+        claimable: Documents as (id, attempts, bytes of text, id of the file), in the order of the queue.
     """
     ids: list[uuid.UUID] = []
     remaining_bytes = _MAX_BYTES_PER_CLAIM
-    for document_id, attempts, length, original_id in rows:
+    for document_id, attempts, length, original_id in claimable:
         remaining_bytes -= _BYTES_PER_FILE if original_id else length
         if ids and (attempts or remaining_bytes < 0):
             break
@@ -102,8 +102,8 @@ def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUI
     """Return (source, organisation, model, whether the model has an outage) of sources with work, the fairest first."""
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATE_SOURCES, {"now": now, "limit": _MAX_CANDIDATE_SOURCES})
-        rows: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool]] = cursor.fetchall()
-    return rows
+        candidates: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool]] = cursor.fetchall()
+    return candidates
 
 
 # Finds the sources with queued documents by skipping through the index from one source to the next (a "loose index
@@ -140,7 +140,8 @@ LIMIT %(limit)s
 def _set_probe(document_id: uuid.UUID, model_id: uuid.UUID, now: datetime.datetime) -> bool:
     """Make this document the one that tests whether the model answers again; others wait until its lease expires.
 
-    Returns False if another worker was first.
+    Returns:
+        False if another worker was first.
     """
     due_outages = ModelOutage.objects.filter(model_id=model_id, until__lte=now)
     return bool(due_outages.update(until=_lease_expiry(), probe=document_id))
@@ -153,20 +154,22 @@ class LeaseKeeper:
         self._leases: dict[uuid.UUID, uuid.UUID | None] = {}
         self._lock = threading.Lock()
 
-    def add(self, rows: Sequence[IngestionDocument]) -> None:
-        """Keep the leases of these claimed rows."""
+    def add(self, documents: Sequence[IngestionDocument]) -> None:
+        """Keep the leases of these claimed documents, until they are released."""
         with self._lock:
-            self._leases.update((row.pk, row.lease) for row in rows)
+            self._leases.update((document.pk, document.lease) for document in documents)
 
-    def release(self, row: IngestionDocument) -> None:
+    def release(self, document: IngestionDocument) -> None:
         """Stop renewing the row's lease."""
         with self._lock:
-            self._leases.pop(row.pk, None)
+            self._leases.pop(document.pk, None)
 
-    def set_stage(self, stage: str, rows: Sequence[IngestionDocument]) -> None:
-        """Store the stage of those of the rows that this process still holds."""
-        leased = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={row.lease for row in rows})
-        leased.filter(pk__in=[row.pk for row in rows]).update(stage=stage)
+    def set_stage(self, stage: str, documents: Sequence[IngestionDocument]) -> None:
+        """Store the stage of the documents, except those that this process no longer holds."""
+        leased = IngestionDocument.objects.filter(
+            state=State.RUNNING, lease__in={document.lease for document in documents}
+        )
+        leased.filter(pk__in=[document.pk for document in documents]).update(stage=stage)
 
     def renew(self) -> None:
         """Extend all kept leases by RAG_LEASE_SECONDS from now."""
@@ -183,7 +186,7 @@ class LeaseKeeper:
 
 @contextlib.contextmanager
 def keep_leases() -> Iterator[LeaseKeeper]:
-    """Return an empty set of leases, which a background thread renews until the block ends."""
+    """Yield an empty LeaseKeeper, whose leases a background thread renews until the block ends."""
     held_leases, finished = LeaseKeeper(), threading.Event()
 
     def renew_regularly() -> None:
@@ -207,12 +210,12 @@ def _lease_expiry() -> datetime.datetime:
     return timezone.now() + datetime.timedelta(seconds=settings.RAG_LEASE_SECONDS)
 
 
-def update_if_leased(row: IngestionDocument, **values: object) -> None:
-    """Write these fields to the row, if this process still holds it.
+def update_if_leased(document: IngestionDocument, **values: object) -> None:
+    """Write these fields to the document, if this process still holds it.
 
     Raises:
-        LeaseLost: If it does not.
+        LeaseLost: If this process no longer holds it.
     """
-    leased = IngestionDocument.objects.filter(pk=row.pk, state=State.RUNNING, lease=row.lease)
+    leased = IngestionDocument.objects.filter(pk=document.pk, state=State.RUNNING, lease=document.lease)
     if not leased.update(**values):
         raise LeaseLost

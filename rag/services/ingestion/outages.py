@@ -16,10 +16,10 @@ from rag.models import ModelOutage
 
 logger = structlog.get_logger(__name__)
 
-# Failed calls of a model after which a document fails: about an hour of pauses.
+# A document fails after this many failed calls of its model: about an hour of pauses.
 MAX_OUTAGES = 16
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 10.0, 240.0
-# A longer Retry-After of a provider is not believed.
+# A longer Retry-After of a provider is shortened to this.
 _MAX_RETRY_AFTER_SECONDS = 3600.0
 # A pause is up to this share longer than its nominal length, so that waiting documents do not all return at once.
 _JITTER = 0.5
@@ -31,8 +31,8 @@ def backoff(failures: int, *, retry_after: float | None = None) -> datetime.time
     It doubles from 10 s to 4 minutes, with jitter, and is not shorter than the provider asked for.
 
     Args:
-        failures: From 1.
-        retry_after: Seconds from the provider's Retry-After header, of which at most an hour is believed.
+        failures: The number of failures, from 1.
+        retry_after: The seconds of the provider's Retry-After header; more than an hour counts as an hour.
     """
     seconds = _nominal_seconds(failures) * random.uniform(1, 1 + _JITTER)
     return datetime.timedelta(seconds=max(seconds, _limited_retry_after(retry_after)))
@@ -62,7 +62,7 @@ def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: f
     Args:
         model_id: The embedding model.
         document_id: The document that was being embedded (IngestionDocument).
-        retry_after: Seconds from the provider's Retry-After header.
+        retry_after: The seconds of the provider's Retry-After header.
     """
     now = timezone.now()
     defaults = {"since": now, "until": now + backoff(1, retry_after=retry_after)}
@@ -80,7 +80,7 @@ def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: f
 
 
 def clear_outage(model_id: uuid.UUID) -> None:
-    """End the model's outage, if there is one: it has answered."""
+    """End the model's outage, if it has one, because the model has answered."""
     if ModelOutage.objects.filter(model_id=model_id).delete()[0]:
         logger.info("embedding_outage_ended", model=str(model_id))
 

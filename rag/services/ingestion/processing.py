@@ -22,31 +22,31 @@ def process_next(*, count: int) -> None:
 
     Each claim takes documents of one source; leases.claim_next chooses the source.
     """
-    while count > 0 and (rows := leases.claim_next(count)):
-        count -= len(rows)
-        process_documents(rows)
+    while count > 0 and (documents := leases.claim_next(count)):
+        count -= len(documents)
+        process_documents(documents)
 
 
-def process_documents(rows: Sequence[IngestionDocument]) -> None:
-    """Ingest the claimed documents and write the outcome of each. Never raises what is wrong with a document.
+def process_documents(documents: Sequence[IngestionDocument]) -> None:
+    """Ingest the claimed documents and write the outcome of each. A document's error is written, and not raised.
 
     Small documents are embedded and written together, because a model call and a transaction for each of them would
     cost more than the embedding. Large documents come last and one by one, so that only one of them is in memory.
 
     Args:
-        rows: Documents that this process has claimed, all of one source.
+        documents: Documents that this process has claimed, all of one source.
     """
     with _asynchronous_commit(), leases.keep_leases() as held_leases:
-        held_leases.add(rows)
-        _start_jobs(rows)
-        known_paths = index.existing_paths({row.path for row in rows}, source=rows[0].job.source)
+        held_leases.add(documents)
+        _start_jobs(documents)
+        known_paths = index.existing_paths({document.path for document in documents}, source=documents[0].job.source)
         works: list[batch.ParsedWork] = []
-        for row in sorted(rows, key=_input_size):
-            if row.path in {work.row.path for work in works}:  # sent twice: in order, not in the same batch
+        for document in sorted(documents, key=_input_size):
+            if document.path in {work.document.path for work in works}:  # sent twice: in order, not in the same batch
                 batch.ingest_batch(works, held_leases)
-                known_paths.add(row.path)
+                known_paths.add(document.path)
                 works = []
-            work = _parse(row, held_leases, is_known=row.path in known_paths)
+            work = _parse(document, held_leases, is_known=document.path in known_paths)
             if work is None:
                 continue
             if not batch.fits_in_batch(works, work):
@@ -57,20 +57,20 @@ def process_documents(rows: Sequence[IngestionDocument]) -> None:
             batch.ingest_batch(works, held_leases)
 
 
-def _start_jobs(rows: Sequence[IngestionDocument]) -> None:
-    if ids := {row.job_id for row in rows if row.job.status == Status.QUEUED}:
+def _start_jobs(documents: Sequence[IngestionDocument]) -> None:
+    if ids := {document.job_id for document in documents if document.job.status == Status.QUEUED}:
         queued = IngestionJob.objects.filter(pk__in=ids, status=Status.QUEUED)
         queued.update(status=Status.PROCESSING, started_at=timezone.now())
 
 
-def _input_size(row: IngestionDocument) -> int:
-    """Return characters of a text or bytes of a file; good enough to sort by."""
-    return len(row.text) + (row.original.size if row.original else 0)
+def _input_size(document: IngestionDocument) -> int:
+    """Return the number of characters of a text, or of bytes of a file: precise enough to sort documents by size."""
+    return len(document.text) + (document.original.size if document.original else 0)
 
 
 @contextlib.contextmanager
 def _asynchronous_commit() -> Iterator[None]:
-    """Commits in the block do not wait for the disk (PostgreSQL: synchronous_commit = off).
+    """Let commits in the block not wait for the disk (PostgreSQL: synchronous_commit = off).
 
     A crash of the database server may undo the last of them. Such documents are then processed again, because a
     document's chunks and its outcome are written in one transaction.
@@ -84,31 +84,41 @@ def _asynchronous_commit() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def _parse(row: IngestionDocument, held_leases: LeaseKeeper, *, is_known: bool) -> batch.ParsedWork | None:
+def _parse(document: IngestionDocument, held_leases: LeaseKeeper, *, is_known: bool) -> batch.ParsedWork | None:
     """Parse and chunk the document.
 
-    Returns None if nothing is left to do, because the document has not changed or has failed; its outcome is then
-    written.
+    Returns:
+        None if nothing is left to do, because the document has not changed or has failed. Its outcome is then written.
     """
     timings = StageTimings()
-    with batch.record_errors(row, held_leases):
-        if not (is_known and _is_unchanged(row)):
+    with batch.record_errors(document, held_leases):
+        if not (is_known and _finish_if_unchanged(document)):
             with timings.measure(Stage.PARSING):
                 chunked = prepare.parse_and_chunk(
-                    submission_of(row), source=row.job.source, options=chunking_options_of(row), is_new=not is_known
+                    submission_of(document),
+                    source=document.job.source,
+                    options=chunking_options_of(document),
+                    is_new=not is_known,
                 )
-            return batch.ParsedWork(row, chunked, timings)
-    batch.release_documents([row], held_leases)
+            return batch.ParsedWork(document, chunked, timings)
+    batch.release_documents([document], held_leases)
     return None
 
 
-def _is_unchanged(row: IngestionDocument) -> bool:
-    """Return whether the stored document has this content already; if so, write the outcome in the same transaction."""
+def _finish_if_unchanged(document: IngestionDocument) -> bool:
+    """Write the outcome `unchanged` if the stored document has this content already.
+
+    Returns:
+        Whether it has, so that nothing is left to do.
+    """
     with transaction.atomic():
         outcome = index.update_if_unchanged(
-            submission_of(row), source=row.job.source, options=chunking_options_of(row), revision=row.pk
+            submission_of(document),
+            source=document.job.source,
+            options=chunking_options_of(document),
+            revision=document.pk,
         )
         if outcome is not None:
-            outcomes.record_success({row: outcome})
-            outages.release_probe(row.pk)
+            outcomes.record_success({document: outcome})
+            outages.release_probe(document.pk)
     return outcome is not None

@@ -19,16 +19,16 @@ from rag.services.jobs.dispatch import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
 from . import outages
 
 State = IngestionDocument.State
-# Rows that one sweep puts back into the queue at most; the next sweep continues.
-_MAX_ROWS = 16 * MAX_DOCUMENTS_PER_MESSAGE
+# Maximum number of documents that one sweep puts back into the queue; the next sweep continues.
+_MAX_DOCUMENTS = 16 * MAX_DOCUMENTS_PER_MESSAGE
 
 
 def sweep() -> None:
     """Put documents back into the queue that lost their worker or whose pause is over, and close finished jobs.
 
     It also notifies workers again of queued documents whose messages may be lost, because the broker was down or has
-    lost its queue; but only if no other message is waiting. It can run beside workers and other sweeps: a row that a
-    worker holds cannot be claimed twice.
+    lost its queue; but only if no other message is waiting. It can run at the same time as workers and other sweeps: a
+    document that a worker holds cannot be claimed twice.
     """
     now = timezone.now()
     outages.delete_stale_outages(now)
@@ -37,17 +37,17 @@ def sweep() -> None:
     abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
     postponed = IngestionDocument.objects.filter(state=State.QUEUED, due_at__lt=now)
     # The message of a dead worker may have stood for more documents of the same jobs.
-    interrupted_jobs = set(abandoned.values_list("job_id", flat=True)[:_MAX_ROWS])
+    interrupted_jobs = set(abandoned.values_list("job_id", flat=True)[:_MAX_DOCUMENTS])
     ids = [*_requeue(abandoned), *_requeue(postponed)]
     claimable = _claimable(now)
     if interrupted_jobs:
         claimable = claimable.filter(job_id__in=interrupted_jobs)
     if interrupted_jobs or (not ids and queue.count_waiting() == 0):
-        ids = list(dict.fromkeys([*ids, *claimable.values_list("pk", flat=True)[:_MAX_ROWS]]))
+        ids = list(dict.fromkeys([*ids, *claimable.values_list("pk", flat=True)[:_MAX_DOCUMENTS]]))
     notify_workers(len(ids))
     open_documents = IngestionDocument.objects.filter(job=OuterRef("pk"), state__in=IngestionDocument.OPEN_STATES)
     finished_jobs = lifecycle.unfinished_jobs().exclude(Exists(open_documents))
-    for job_id in finished_jobs.values_list("pk", flat=True)[:_MAX_ROWS]:
+    for job_id in finished_jobs.values_list("pk", flat=True)[:_MAX_DOCUMENTS]:
         lifecycle.close_if_finished(job_id)
 
 
@@ -61,8 +61,8 @@ def _claimable(now: datetime.datetime) -> QuerySet[IngestionDocument]:
 def _fail_documents_without_attempts(now: datetime.datetime) -> None:
     """Fail abandoned documents that have lost their worker too often. Their input is kept for a retry."""
     abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
-    with _lock_free_rows(abandoned.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, rows):
-        rows.update(
+    with _lock_free_documents(abandoned.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, locked_documents):
+        locked_documents.update(
             state=State.FAILED,
             error_code="WORKER_LOST",
             error_message=f"The worker was lost while processing this document, {settings.RAG_MAX_ATTEMPTS} times.",
@@ -79,8 +79,8 @@ def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
         waiting = IngestionDocument.objects.filter(
             state=State.QUEUED, queued_at__lt=earliest, source__embedding_model=outage.model_id
         )
-        with _lock_free_rows(waiting) as (_, rows):
-            rows.update(
+        with _lock_free_documents(waiting) as (_, locked_documents):
+            locked_documents.update(
                 state=State.FAILED,
                 error_code=EmbeddingFailed.code,
                 error_message=f"{outage.model} has not answered since {outage.since:%Y-%m-%d %H:%M} UTC.",
@@ -90,21 +90,21 @@ def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
 
 
 def _requeue(due_documents: QuerySet[IngestionDocument]) -> list[uuid.UUID]:
-    with _lock_free_rows(due_documents) as (ids, rows):
-        rows.update(state=State.QUEUED, lease=None, due_at=None, stage="")
+    with _lock_free_documents(due_documents) as (ids, locked_documents):
+        locked_documents.update(state=State.QUEUED, lease=None, due_at=None, stage="")
     return ids
 
 
 @contextlib.contextmanager
-def _lock_free_rows(
+def _lock_free_documents(
     documents: QuerySet[IngestionDocument],
 ) -> Iterator[tuple[list[uuid.UUID], QuerySet[IngestionDocument]]]:
-    """Lock the rows that are due first, and return their ids and a queryset of them. The lock ends with the block.
+    """Lock the documents that are due first, and yield their ids and a queryset of them, until the block ends.
 
-    Rows that another transaction has locked, for example to cancel them, are left to the next sweep: two transactions
-    that lock many rows must not wait for each other.
+    Documents that another transaction has locked, for example to cancel them, are left to the next sweep: two
+    transactions that lock many rows must not wait for each other.
     """
     with transaction.atomic():
         free = documents.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
-        ids = list(free.values_list("pk", flat=True)[:_MAX_ROWS])
+        ids = list(free.values_list("pk", flat=True)[:_MAX_DOCUMENTS])
         yield ids, IngestionDocument.objects.filter(pk__in=ids)

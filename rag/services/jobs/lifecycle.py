@@ -46,6 +46,11 @@ def cancel_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization 
 
     A job that has ended does not change.
 
+    Args:
+        caller: Who asks.
+        job_id: The job.
+        organization: The organisation that the request names, if any.
+
     Raises:
         UnknownJob: If there is no such job, or the caller may not watch it.
     """
@@ -55,10 +60,10 @@ def cancel_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization 
 
 
 def cancel_jobs(jobs: QuerySet[IngestionJob]) -> None:
-    """Cancel those of the jobs that have open documents, inside the caller's transaction.
+    """Cancel the jobs that have open documents, inside the caller's transaction.
 
     A worker writes a document's chunks and its outcome in one transaction, and the outcome only while it holds the
-    row's lease. Either it has committed before the lease is removed here, or its transaction is rolled back.
+    document's lease. Either it has committed before the lease is removed here, or its transaction is rolled back.
     """
     ids = list(unfinished_jobs().filter(pk__in=jobs).order_by("pk").select_for_update().values_list("pk", flat=True))
     now = timezone.now()

@@ -31,7 +31,7 @@ _UPLOAD_TIMEOUT = datetime.timedelta(days=1)
 # A file is first checked after the minimum; later checks are as far apart as the file is old, up to the maximum.
 _MIN_CHECK_INTERVAL, _MAX_CHECK_INTERVAL = datetime.timedelta(minutes=10), datetime.timedelta(days=1)
 _MAX_FILES_PER_PURGE = 50
-# Files whose rows are written with one statement.
+# How many rows of files are written with one statement.
 _MAX_FILES_PER_WRITE = 500
 
 
@@ -57,7 +57,7 @@ def store_files(*, source: DataSource, files: Sequence[IncomingFile]) -> list[Or
     after a day. If it raises, all files are removed again.
 
     Returns:
-        A row for each file, in the same order.
+        The stored originals, one for each file and in the same order.
 
     Raises:
         DocumentTooLarge: If a file has more than RAG_MAX_FILE_BYTES bytes.
@@ -128,7 +128,7 @@ def mark_used(ids: Iterable[uuid.UUID]) -> None:
 
 
 def discard(originals: Sequence[Original]) -> None:
-    """Delete the files of a refused request. Those that the storage does not remove now are purged later."""
+    """Delete the files of a refused request. Files that the storage does not remove now are purged later."""
     _delete(originals)
 
 
@@ -136,7 +136,7 @@ def purge_unused(*, deadline: float) -> None:
     """Check the files that are due, and delete those that nothing needs any more.
 
     Args:
-        deadline: When to stop, by time.monotonic(). The next call continues.
+        deadline: The time of time.monotonic() at which to stop. The next call continues.
     """
     while time.monotonic() < deadline and _purge_batch():
         pass
@@ -157,7 +157,7 @@ def delete_batch_of_source(source_id: uuid.UUID) -> bool:
 
 @transaction.atomic
 def _purge_batch() -> bool:
-    """Check a batch of files. Returns False if no other batch is due, or the storage does not answer."""
+    """Check a batch of files, and return whether to continue: no if the batch was the last or the storage failed."""
     now = timezone.now()
     due = list(Original.objects.due().select_for_update(skip_locked=True)[:_MAX_FILES_PER_PURGE])
     # Read after the rows are locked: from now on nothing can begin to refer to them before this transaction ends.
@@ -186,7 +186,7 @@ def _used_originals() -> QuerySet[Original]:
 
 
 def _delete(originals: Sequence[Original]) -> bool:
-    """Remove the files, then their rows. Returns False if the storage failed before all were removed."""
+    """Remove the files, then their rows, and return whether all were removed: not if the storage failed."""
     removed_ids = []
     try:
         for original in originals:

@@ -86,8 +86,9 @@ def list_documents(
     """
     if not list_jobs(caller, organization=organization).filter(pk=job_id).exists():
         raise UnknownJob
-    rows = IngestionDocument.objects.with_condition().filter(job=job_id).order_by("index").defer("text", "metadata")
-    return rows.filter(state=status) if status else rows
+    documents = IngestionDocument.objects.with_condition().filter(job=job_id).order_by("index")
+    documents = documents.defer("text", "metadata")
+    return documents.filter(state=status) if status else documents
 
 
 def list_chunk_ids(job: IngestionJob, limit: int) -> list[uuid.UUID]:

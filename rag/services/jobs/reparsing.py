@@ -12,7 +12,7 @@ from rag.types import Submission
 
 from .submit import submit_job
 
-# Documents of one job. Their texts are copied into it.
+# Maximum number of documents of one job, into which their texts are copied.
 _MAX_DOCUMENTS_PER_JOB = 200
 
 
@@ -27,7 +27,7 @@ def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[Ing
         documents: The documents. Deleted ones are skipped.
 
     Returns:
-        The jobs, each of documents of one source.
+        The jobs. All documents of a job belong to one source.
 
     Raises:
         IndexFull: If an organisation's quota is used up.

@@ -1,4 +1,4 @@
-"""Creating an ingestion job."""
+"""Creates ingestion jobs."""
 
 from collections.abc import Sequence
 
@@ -45,15 +45,15 @@ def submit_job(
         chunk_overlap=options.overlap,
         force_reparse=any(submission.force_reparse for submission in submissions),
     )
-    rows = [_build_row(job, index, submission) for index, submission in enumerate(submissions)]
-    IngestionDocument.objects.bulk_create(rows, batch_size=500)
+    documents = [_build_document(job, index, submission) for index, submission in enumerate(submissions)]
+    IngestionDocument.objects.bulk_create(documents, batch_size=500)
     quota.check_quota_of_open_documents(source.organization_id)
-    notify_workers(sum(row.state == State.QUEUED for row in rows))
+    notify_workers(sum(document.state == State.QUEUED for document in documents))
     close_if_finished(job.pk)  # a job of unreadable documents only has nothing to wait for
     return job
 
 
-def _build_row(job: IngestionJob, index: int, submission: Submission) -> IngestionDocument:
+def _build_document(job: IngestionJob, index: int, submission: Submission) -> IngestionDocument:
     return IngestionDocument(
         job=job,
         source_id=job.source_id,

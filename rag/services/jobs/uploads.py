@@ -1,4 +1,4 @@
-"""Submitting a job of texts and files. The files are stored first; if the job is refused, they are removed again."""
+"""Submits jobs of texts and files. The files are stored first; if the job is refused, they are removed again."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from rag.types import ChunkingOptions, Submission
 from . import originals
 from .submit import submit_job
 
-# Bytes from the beginning of a file that are enough to detect its format.
+# How many bytes from the beginning of a file are enough to detect its format.
 _BYTES_FOR_DETECTION = 64 * 1024
 
 
