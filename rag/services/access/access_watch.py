@@ -17,13 +17,14 @@ CHECK_INTERVAL_SECONDS = 1.0
 
 
 def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
-    """Check the caller's credential, and their right to query data sources, as of now.
+    """Check that the caller's credential is still usable, and that they may still query the data sources.
 
     Args:
+        caller: Who asks.
         source_ids: The data sources whose passages the answer uses.
 
     Raises:
-        AccessEnded: The API key or the account is no longer usable, or a data source may no longer be queried.
+        AccessEnded: If the API key or the account is no longer usable, or a data source may no longer be queried.
     """
     if caller.key is not None:
         is_usable = api_keys.is_usable(caller.key)
@@ -46,7 +47,7 @@ def watch_access(events: AnswerEvents[Result], caller: Caller) -> AnswerEvents[R
         The result of `events`.
 
     Raises:
-        AccessEnded: Instead of the next event. The generator of the answer is closed.
+        AccessEnded: If the caller has lost access; it is raised instead of the next event, and `events` is closed.
     """
     source_ids: set[UUID] = set()
     checked_at = time.monotonic()

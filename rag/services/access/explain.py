@@ -49,16 +49,17 @@ class _Decision:
 
 
 def explain_access(source: DataSource, person: User | None) -> tuple[Verdict, ...]:
-    """What the access rule decides now for each action, and why.
+    """Return what the access rule decides now for each action, and why.
 
     Args:
+        source: The data source.
         person: The user whose access is explained. None stands for somebody the asker must not learn about.
     """
     return tuple(_verdict(source, person, action) for action in ACTIONS)
 
 
 def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: Caller) -> User | None:
-    """The member of one of these organisations with this id or e-mail address; None if there is none.
+    """Return the member of one of the organisations with this id or e-mail address; None if nobody has it.
 
     Members of other organisations are not found: a manager must not learn which addresses have an account. Superusers
     find everybody.
@@ -83,6 +84,7 @@ def _verdict(source: DataSource, person: User | None, action: Action) -> Verdict
 
 
 def _decide(source: DataSource, person: User | None, action: Action) -> _Decision:
+    """Derive from the stored data whether the action is allowed, and the reason."""
     if person is None:
         return _Decision(False, NOT_A_MEMBER)
     if source.deleted_at is not None:
@@ -180,7 +182,7 @@ class _AccessCase:
         return _Decision(False, f"{open_to}, and {self.person} is in no such team{ended}")
 
     def _team_sentence(self, granted: set[UUID]) -> str:
-        """Names the granted team, and the team inside it that the person has joined, if that is another one."""
+        """Name the granted team, and the team inside it that the person has joined, if that is another one."""
         teams = {team.pk: team for team in Team.objects.filter(organization=self.source.organization_id)}
         joined = set(self.membership.teams.values_list("pk", flat=True))
         if direct := sorted(teams[key].name for key in granted & joined):
@@ -197,7 +199,7 @@ class _AccessCase:
 
 
 def _ancestors(key: UUID, teams: dict[UUID, Team]) -> set[UUID]:
-    """The teams that contain this one, directly or not. Cycles in the rows end the search."""
+    """Return the teams that contain this one, directly or not. Cycles in the stored teams end the search."""
     ancestors: set[UUID] = set()
     team = teams.get(key)
     while team is not None and team.parent_id is not None and team.parent_id not in ancestors:
@@ -207,7 +209,7 @@ def _ancestors(key: UUID, teams: dict[UUID, Team]) -> set[UUID]:
 
 
 def _ended(grants: QuerySet[Grant]) -> str:
-    """Names the latest grant that has expired; empty if there is none."""
+    """Return a clause about the latest grant that has expired; empty if no grant has."""
     last = grants.filter(expires_at__lte=timezone.now()).order_by("-expires_at").first()
     if last is None or last.expires_at is None:
         return ""
@@ -229,7 +231,7 @@ def _open_to(kind: str, chosen: Iterable[Role | Team]) -> str:
 
 
 def _named(kind: str, chosen: Iterable[Role | Team]) -> str:
-    """Such as "roles `a`, `b`"; empty if none is chosen."""
+    """Return a list such as "roles `a`, `b`"; empty if nothing is chosen."""
     names: Sequence[str] = sorted(item.name for item in chosen)
     shown = ", ".join(f"`{name}`" for name in names[:_MAX_NAMES])
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""

@@ -22,7 +22,7 @@ from .quality import DEPTH, MAX_SECONDS_PER_SOURCE, is_expected
 
 # A curve that is fitted on fewer questions is mostly noise.
 MIN_QUESTIONS = 30
-# Passages that are retrieved for a question, and those whose cosines are averaged, as the retrieval contract does.
+# How many passages are retrieved for a question, and how many of their cosines are averaged (retrieval contract).
 _MAX_CANDIDATES, _TOP_PASSAGES = 50, 5
 
 
@@ -55,12 +55,12 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
         sources: Sources with golden questions; None for all that are searched with the model.
 
     Returns:
-        The stored row, which replaces an earlier one of this model and mode.
+        The stored calibration, which replaces an earlier one of this model and mode.
 
     Raises:
         InvalidRequest: If there are too few questions, or the evidence does not tell right from wrong.
         EmbeddingFailed: If the embedding model does not answer.
-        TimeoutError: After MAX_SECONDS_PER_SOURCE for one source.
+        TimeoutError: If searching one source takes longer than MAX_SECONDS_PER_SOURCE.
     """
     samples = _collect_samples(model, mode, _sources_of(model) if sources is None else sources)
     count = len({sample.question for sample in samples})
@@ -78,30 +78,30 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
         predicted = calibration.cross_validate(evidence, is_answered, groups)
     except ValueError as error:
         raise InvalidRequest(f"{model} in {mode} cannot be calibrated: {error}", field="model") from None
-    rows = calibration.reliability_table(predicted, is_answered)
+    reliability = calibration.reliability_table(predicted, is_answered)
     high, medium = _threshold_cosines(np.array([sample.cosine for sample in samples]), is_answered)
     values = {
         "slope": curve.slope, "offset": curve.offset, "questions": count, "cosine_high": high, "cosine_medium": medium,
-        "calibration_error": calibration.calibration_error(rows), "reliability": rows,
+        "calibration_error": calibration.calibration_error(reliability), "reliability": reliability,
         "risk": calibration.risk_coverage(predicted, is_answered),
     }  # fmt: skip
     return Calibration.objects.update_or_create(model=model, mode=mode, defaults=values)[0]
 
 
-def adopt(row: Calibration) -> None:
+def adopt(stored: Calibration) -> None:
     """Make the calibrated cosines the model's thresholds of the retrieval contract.
 
     Raises:
         InvalidRequest: If the calibration has no cosines.
     """
-    if row.cosine_high is None or row.cosine_medium is None:
+    if stored.cosine_high is None or stored.cosine_medium is None:
         raise InvalidRequest(
-            f"No cosine of {row.model} means that an answer is likely, so its thresholds stay as they are.",
+            f"No cosine of {stored.model} means that an answer is likely, so its thresholds stay as they are.",
             field="model",
         )
     with transaction.atomic():
-        model = EmbeddingModel.objects.select_for_update().get(pk=row.model_id)
-        model.confidence_high, model.confidence_medium = round(row.cosine_high, 3), round(row.cosine_medium, 3)
+        model = EmbeddingModel.objects.select_for_update().get(pk=stored.model_id)
+        model.confidence_high, model.confidence_medium = round(stored.cosine_high, 3), round(stored.cosine_medium, 3)
         model.save(update_fields=["confidence_high", "confidence_medium"])
 
 
@@ -115,11 +115,12 @@ def _collect_samples(model: EmbeddingModel, mode: str, sources: Sequence[DataSou
     for source in sources:
         deadline = time.monotonic() + MAX_SECONDS_PER_SOURCE
         scope = SearchScope(source_ids=(source.pk,), model_id=model.pk)
-        rows = GoldenQuestion.objects.filter(source=source, active=True).order_by("question", "pk")
-        for text, question_rows in groupby(rows.values_list("question", "path", "passage"), key=lambda row: row[0]):
+        golden_questions = GoldenQuestion.objects.filter(source=source, active=True).order_by("question", "pk")
+        expectations = golden_questions.values_list("question", "path", "passage")
+        for text, expectations_of_question in groupby(expectations, key=lambda expectation: expectation[0]):
             if time.monotonic() > deadline:
                 raise TimeoutError
-            expected = [(path, passage) for _, path, passage in question_rows]
+            expected = [(path, passage) for _, path, passage in expectations_of_question]
             number = samples[-1].question + 1 if samples else 0
             samples += _search(number, text, expected, scope, mode)
     return samples

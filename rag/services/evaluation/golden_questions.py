@@ -39,7 +39,7 @@ def validate(
 
     Args:
         source: The data source.
-        caller: Who writes the question.
+        caller: The user who writes the question.
         question: The question.
         path: The expected document; may be empty.
         passage: The expected text; may be empty.
@@ -65,15 +65,15 @@ def validate(
 
 
 def import_csv(source: DataSource, content: bytes, *, by: Caller) -> int:
-    """Add the rows of a CSV file that the source does not have yet, all of them or none.
+    """Add the questions of a CSV file that the source does not have yet: all of them, or nothing if one is invalid.
 
     Args:
         source: The data source.
-        content: UTF-8 with a header, separated by commas or semicolons.
-        by: Who imports them.
+        content: The file: UTF-8 with a header, separated by commas or semicolons.
+        by: The user who imports them.
 
     Returns:
-        How many were added.
+        The number of added questions.
 
     Raises:
         InvalidRequest: If a row is invalid. `errors` in its data names the lines.
@@ -103,7 +103,7 @@ def import_csv(source: DataSource, content: bytes, *, by: Caller) -> int:
 def export_csv(source: DataSource, caller: Caller) -> str:
     """Return the golden questions as CSV, and record the export in the audit trail.
 
-    Callers who may not query the source get only the rows without a passage.
+    Callers who may not query the source get only the questions without a passage.
     """
     events.record(
         AuditAction.EXPORTED,
@@ -112,13 +112,13 @@ def export_csv(source: DataSource, caller: Caller) -> str:
         label=source.slug,
         organization=source.organization,
     )
-    rows = GoldenQuestion.objects.filter(source=source)
+    questions = GoldenQuestion.objects.filter(source=source)
     if not may_see_passages(caller, source):
-        rows = rows.filter(passage="")
+        questions = questions.filter(passage="")
     output = io.StringIO()
     writer = csv.writer(output)
     writer.writerow(COLUMNS)
-    writer.writerows(rows.values_list(*COLUMNS))
+    writer.writerows(questions.values_list(*COLUMNS))
     return output.getvalue()
 
 
@@ -140,6 +140,7 @@ def _read(content: bytes) -> tuple[list[tuple[int, Row]], list[str]]:
 
 
 def _read_rows(reader: Iterable[list[str]], line_number: Callable[[], int]) -> tuple[list[tuple[int, Row]], list[str]]:
+    """Return (line number, row) of each row that is not empty, and the errors of rows of another length."""
     lines = iter(reader)
     names = [name.strip().lower() for name in next(lines, [])]
     unknown = sorted(set(names) - set(COLUMNS))

@@ -57,19 +57,21 @@ def ingest_labelled_sets(folder: Path, model: EmbeddingModel) -> Iterator[list[D
 
 
 def _create_source(set_folder: Path, organization: Organization, model: EmbeddingModel) -> DataSource:
+    """Create a source with the documents and the golden questions of one set."""
     slug = f"set-{secrets.token_hex(4)}"
     source = DataSource.objects.create(
         organization=organization, slug=slug, name=set_folder.name[:100], embedding_model=model
     )
     paths: dict[str, str] = {}
-    for number, row in enumerate(_read_rows(set_folder / "corpus.jsonl")):
-        title, text = str(row.get("title") or ""), str(row["text"])
-        paths[str(row["id"])] = f"text-{number}"
+    for number, entry in enumerate(_read_entries(set_folder / "corpus.jsonl")):
+        title, text = str(entry.get("title") or ""), str(entry["text"])
+        paths[str(entry["id"])] = f"text-{number}"
         # A space as title: without one, the document would get its path as title.
         submission = Submission(path=f"text-{number}", title=title or " ", text=text or title)
         synchronous.ingest_now(source=source, submission=submission)
     questions = {
-        str(row["id"]): str(row["text"])[:MAX_QUESTION_CHARACTERS] for row in _read_rows(set_folder / "queries.jsonl")
+        str(entry["id"]): str(entry["text"])[:MAX_QUESTION_CHARACTERS]
+        for entry in _read_entries(set_folder / "queries.jsonl")
     }
     expected = {
         key: relevant
@@ -85,7 +87,7 @@ def _create_source(set_folder: Path, organization: Organization, model: Embeddin
 
 
 def _read_relevant_paths(file: Path, paths: dict[str, str]) -> dict[str, list[str]]:
-    """Return question id → paths of the relevant documents. Other lines, as a header, are ignored."""
+    """Return question id → paths of the relevant documents. Other lines, such as a header, are ignored."""
     relevant_paths: dict[str, list[str]] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         question, document, grade = (*line.split("\t"), "", "", "")[:3]
@@ -94,12 +96,12 @@ def _read_relevant_paths(file: Path, paths: dict[str, str]) -> dict[str, list[st
     return relevant_paths
 
 
-def _read_rows(file: Path) -> Iterator[dict[str, Any]]:
+def _read_entries(file: Path) -> Iterator[dict[str, Any]]:
     with file.open(encoding="utf-8", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                row = json.loads(line.replace("\\u0000", " "))
-                yield {"id": row["id"], "title": row.get("title"), "text": row["text"]}
+                entry = json.loads(line.replace("\\u0000", " "))
+                yield {"id": entry["id"], "title": entry.get("title"), "text": entry["text"]}
             except (ValueError, KeyError, TypeError, AttributeError):
                 message = f"{file}, line {number}: expected an object with id and text."
                 raise InvalidRequest(message, field="sets") from None

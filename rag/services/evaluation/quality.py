@@ -21,15 +21,15 @@ from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
-# Passages that are evaluated: the default number that /api/rag/query retrieves.
+# How many passages are evaluated: as many as /api/rag/query retrieves by default.
 DEPTH = 10
-# Golden questions that a source may have. Each is a search, and all of them run in one night.
+# Maximum number of golden questions of a source. Each is a search, and all of them run in one night.
 MAX_QUESTIONS = 500
 # Measuring one source takes at most this long.
 MAX_SECONDS_PER_SOURCE = 300
 # A drop of nDCG@10 by more than this is a regression: of a new embedding model, and since the run before.
 NDCG_TOLERANCE = 0.02
-# Runs that are kept for each source.
+# How many runs are kept for each source.
 _MAX_STORED_RUNS = 400
 
 
@@ -39,7 +39,7 @@ class QuestionResult:
 
     Attributes:
         question: The question.
-        expected: (path, passage) of everything that must be found; one of the two may be empty.
+        expected: Everything that must be found, as (path, passage); one of the two may be empty.
         ranks: The rank of each expected thing, from 1; None if it was not found.
     """
 
@@ -74,9 +74,9 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
     Every question is searched as by POST /api/rag/query (retrieve and rerank, the best 10 passages), in this source
     alone.
 
-    Rows with the same question are one question q that has a set E(q) of things to find. The passage at rank i has the
-    gain g(i) = 1 if it is one of them and no passage before it was the same one, else 0. A passage matches if its
-    document has the expected path (if there is one), and its text contains the expected passage (if there is one),
+    Golden questions with the same text are one question q that has a set E(q) of things to find. The passage at rank i
+    has the gain g(i) = 1 if it is one of them and no passage before it was the same one, else 0. A passage matches if
+    its document has the expected path (if there is one), and its text contains the expected passage (if there is one),
     with white space collapsed. The metrics are means over all questions, 0 to 1:
 
         Recall@10 = Σ g(i) / |E(q)|
@@ -85,7 +85,7 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
 
     Args:
         source: The data source.
-        model: An embedding model other than the one that the source is searched with. The source needs vectors of it.
+        model: Another embedding model than the one that the source is searched with. The source needs its vectors.
 
     Returns:
         The stored run; None if the source has no active golden questions.
@@ -93,17 +93,19 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
     Raises:
         RerankFailed: If the search worked without the reranker: metrics of two rankings cannot be compared.
         EmbeddingFailed: If the embedding model does not answer.
-        TimeoutError: After MAX_SECONDS_PER_SOURCE.
+        TimeoutError: If the questions take longer than MAX_SECONDS_PER_SOURCE.
     """
     model = model or source.embedding_model
     scope = SearchScope(source_ids=(source.pk,), model_id=model.pk)
-    rows = active_questions(source).order_by("question", "pk").values_list("question", "path", "passage")
+    golden_questions = active_questions(source).order_by("question", "pk")[:MAX_QUESTIONS]
+    expectations = golden_questions.values_list("question", "path", "passage")
     deadline = time.monotonic() + MAX_SECONDS_PER_SOURCE
     results: list[QuestionResult] = []
-    for question, question_rows in groupby(rows[:MAX_QUESTIONS], key=lambda row: row[0]):
+    for question, expectations_of_question in groupby(expectations, key=lambda expectation: expectation[0]):
         if time.monotonic() > deadline:
             raise TimeoutError
-        results.append(_evaluate(question, [(path, passage) for _, path, passage in question_rows], scope))
+        expected = [(path, passage) for _, path, passage in expectations_of_question]
+        results.append(_evaluate(question, expected, scope))
     if not results:
         return None
     return QualityRun.objects.create(
@@ -134,7 +136,12 @@ def active_questions(source: DataSource) -> QuerySet[GoldenQuestion]:
 def measure_and_compare(source: DataSource) -> QualityRun | None:
     """Measure the source with its present model, log a regression since the last run, and delete old runs.
 
-    Returns and raises what `measure` does.
+    Returns:
+        The stored run; None if the source has no active golden questions.
+
+    Raises:
+        RagError: If `measure` fails.
+        TimeoutError: If the questions take longer than MAX_SECONDS_PER_SOURCE.
     """
     run = measure(source)
     if run is None:
@@ -173,8 +180,8 @@ def sources_with_questions() -> QuerySet[DataSource]:
 def latest_ndcg(limit: int) -> dict[str, float]:
     """Return organisation/slug → the latest nDCG@10, of at most `limit` sources with golden questions."""
     runs = QualityRun.objects.filter(source=OuterRef("pk"), is_live=True).order_by("-pk")
-    rows = sources_with_questions().annotate(ndcg=Subquery(runs.values("ndcg_at_10")[:1]))[:limit]
-    return {f"{row.organization.slug}/{row.slug}": row.ndcg for row in rows if row.ndcg is not None}
+    sources = sources_with_questions().annotate(ndcg=Subquery(runs.values("ndcg_at_10")[:1]))[:limit]
+    return {f"{source.organization.slug}/{source.slug}": source.ndcg for source in sources if source.ndcg is not None}
 
 
 def measure_if_due(source_id: uuid.UUID, *, force: bool = False) -> None:
@@ -200,6 +207,7 @@ def measure_if_due(source_id: uuid.UUID, *, force: bool = False) -> None:
 
 
 def _evaluate(question: str, expected: Sequence[tuple[str, str]], scope: SearchScope) -> QuestionResult:
+    """Search for the question, and return the rank at which each expected (path, passage) was found."""
     retrieved = retrieve.find_passages(Question(text=question, top_k=DEPTH, rerank=True), [scope])
     if retrieved.warnings:
         raise RerankFailed("The reranker failed, and metrics of two rankings cannot be compared. Measure again later.")
@@ -215,7 +223,7 @@ def _evaluate(question: str, expected: Sequence[tuple[str, str]], scope: SearchS
 
 
 def is_expected(passage: Passage, expected: Sequence[tuple[str, str]]) -> bool:
-    """Return whether the passage is one of the things, (path, passage), that a question must find."""
+    """Return whether the passage matches one of the (path, passage) pairs that a question must find."""
     text = _collapse_white_space(passage.text)
     return any(_matches(passage, text, path, _collapse_white_space(expected_text)) for path, expected_text in expected)
 

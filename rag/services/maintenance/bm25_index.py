@@ -1,4 +1,4 @@
-"""Adds chunks to the BM25 index that are not in it, for example of a database from before there was one."""
+"""Adds chunks to the BM25 index that it lacks, for example those of a database that is older than the index."""
 
 import time
 import uuid
@@ -14,15 +14,15 @@ from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
-# Chunks per transaction, during which writers of their source wait.
+# Number of chunks per transaction. Writers of their source wait until it ends.
 _BATCH_SIZE = 500
-# For ten minutes after a complete pass there is no other. Ingestion indexes every chunk, but processes of an older
+# After a complete pass the next one starts ten minutes later. Ingestion indexes every chunk, but processes of an older
 # version, which run on during an upgrade, may not.
 _COMPLETE_KEY, _COMPLETE_SECONDS = "bm25-index/complete", 600
 
 
 def maintain() -> None:
-    """Index what is missing, for at most as long as the sweep's interval. Cheap unless something is missing."""
+    """Index the missing chunks, for at most as long as the sweep's interval. Cheap if no chunk is missing."""
     if cache.get(_COMPLETE_KEY):
         return
     deadline = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
@@ -45,7 +45,7 @@ def maintain() -> None:
 
 @transaction.atomic
 def _add_terms(source: DataSource, document_ids: set[uuid.UUID]) -> None:
-    """Documents that another transaction is writing right now are left to the next pass."""
+    """Add the terms of documents. Those that another transaction is writing right now are left to the next pass."""
     documents = Document.objects.live().filter(source=source, pk__in=document_ids).order_by("pk")
     locked_ids = list(documents.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True))
     registry.chunk_store().add_missing_terms(locked_ids, limit=_BATCH_SIZE)

@@ -11,12 +11,12 @@ from rag.models import Conversation, SearchRecord
 
 logger = structlog.get_logger(__name__)
 
-# Rows that one transaction deletes or redacts.
+# How many rows one transaction deletes or redacts.
 _BATCH_SIZE = 1_000
 
 
 def delete_expired_history() -> None:
-    """Delete or redact what the present policies do not keep. The next night continues if it is interrupted."""
+    """Delete or redact the history that the present policies do not keep. If interrupted, the next night continues."""
     has_searches, has_conversations = (
         Exists(model.objects.filter(user=OuterRef("pk"))) for model in (SearchRecord, Conversation)
     )

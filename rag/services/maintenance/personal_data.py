@@ -24,7 +24,7 @@ _API_KEY_FIELDS = (
 def export_personal_data(user: User, file: IO[str]) -> None:
     """Write everything that is stored about the user, and record the export in the audit trail.
 
-    The export has neither secrets nor hashes of them, and nothing about other people.
+    The export contains no secrets, no hashes of secrets, and nothing about other people.
 
     Args:
         user: The user.
@@ -62,24 +62,29 @@ def _profile(user: User) -> dict[str, object]:
 
 
 def _memberships(user: User) -> Iterator[dict[str, object]]:
-    for row in user.memberships.select_related("organization").prefetch_related("roles", "teams"):
+    for membership in user.memberships.select_related("organization").prefetch_related("roles", "teams"):
         yield {
-            "organization": row.organization.slug,
-            "is_active": row.is_active,
-            "since": row.created_at,
-            "roles": [role.name for role in row.roles.all()],
-            "teams": [team.name for team in row.teams.all()],
+            "organization": membership.organization.slug,
+            "is_active": membership.is_active,
+            "since": membership.created_at,
+            "roles": [role.name for role in membership.roles.all()],
+            "teams": [team.name for team in membership.teams.all()],
         }
 
 
 def _conversations(user: User) -> Iterator[dict[str, object]]:
-    for row in user.conversations.order_by("pk").iterator(chunk_size=_ROWS_PER_QUERY):
-        messages = row.messages.order_by("position").values("role", "content", "created_at")
-        yield {"id": row.pk, "created_at": row.created_at, "sources": row.rag_sources, "messages": list(messages)}
+    for conversation in user.conversations.order_by("pk").iterator(chunk_size=_ROWS_PER_QUERY):
+        messages = conversation.messages.order_by("position").values("role", "content", "created_at")
+        yield {
+            "id": conversation.pk,
+            "created_at": conversation.created_at,
+            "sources": conversation.rag_sources,
+            "messages": list(messages),
+        }
 
 
 def _events(user: User) -> Iterator[dict[str, object]]:
-    """Return what the user did and what others did to them, without who these others are."""
+    """Yield what the user did and what others did to them, without naming the others."""
     user_events = AuditEvent.objects.filter(Q(actor_id=user.pk) | Q(subject_id=user.pk)).order_by("pk")
     fields = ("at", "action", "kind", "object_id", "object_label", "organization_name", "before", "after")
     for event in user_events.iterator(chunk_size=_ROWS_PER_QUERY):

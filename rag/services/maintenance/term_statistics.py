@@ -20,7 +20,7 @@ MAX_CHECK_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class SourceDifference:
-    """A source with wrong statistics. count: how many of its document frequencies are wrong."""
+    """A source with wrong statistics: `count` of its document frequencies are wrong."""
 
     source_id: uuid.UUID
     slug: str
@@ -28,10 +28,10 @@ class SourceDifference:
 
 
 def check(source_id: uuid.UUID | None = None) -> list[SourceDifference]:
-    """Find the sources whose statistics are wrong, and log each. Correct while others write.
+    """Find the sources whose statistics are wrong, and log each. Others may write documents at the same time.
 
     Args:
-        source_id: The only source to check; None for all.
+        source_id: The source to check; None for all sources.
     """
     store = registry.chunk_store()
     sources = DataSource.objects.filter(deleted_at=None, **({"pk": source_id} if source_id else {}))

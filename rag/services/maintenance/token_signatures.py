@@ -1,4 +1,4 @@
-"""Adds token signatures to chunks that have none: ingested before there were any, or with another setting."""
+"""Adds token signatures to chunks without them, which an older version or another setting has ingested."""
 
 import time
 import uuid
@@ -17,7 +17,8 @@ from ragsite.postgres.locks import session_lock
 logger = structlog.get_logger(__name__)
 
 _BATCH_SIZE = 32
-# Where the current pass is, and that the next one is not due. If the cache loses them, a pass reads every chunk's id.
+# Cache keys of the current pass's position and of the pause until the next pass. If the cache loses them, a pass reads
+# the id of every chunk.
 _POSITION_KEY, _POSITION_SECONDS = "token-signatures/position", 86_400
 _PAUSE_KEY, _PAUSE_SECONDS = "token-signatures/pause", 600
 _FIRST = uuid.UUID(int=0)
@@ -27,8 +28,8 @@ def backfill_signatures() -> None:
     """Continue the pass through all chunks, for at most as long as the sweep's interval.
 
     A pass goes through all sources, and in each through the ids of its chunks; ten minutes after its end the next one
-    begins. Only the rows say what is missing, so that no other record can be wrong. One process at a time does this;
-    if it dies, at most its current batch is computed twice.
+    begins. Which signatures are missing is read from the chunks themselves, so that no separate record can be wrong.
+    One process at a time does this; if it dies, at most its current batch is computed twice.
     """
     with session_lock("token_signatures") as is_acquired:
         if not is_acquired or cache.get(_PAUSE_KEY):
@@ -57,7 +58,7 @@ def _continue_pass(*, deadline: float) -> None:
 
 
 def _backfill_source(source: DataSource, deadline: float, *, after: uuid.UUID) -> bool:
-    """Return False if the time was over before the end of the source."""
+    """Add the missing signatures of a source, and return False if the time was over before its end."""
     while True:
         chunk_ids, last = backfill.chunks_without_signatures(source, after=after)
         if last is None:

@@ -20,9 +20,9 @@ class UsageDifference:
 
     Attributes:
         organization_id: The organisation.
-        slug: Its slug.
-        counted: (chunks, bytes) of the counter.
-        stored: (chunks, bytes) as the sum over the documents.
+        slug: The organisation's slug.
+        counted: The counter, as (chunks, bytes).
+        stored: The sum over the stored documents, as (chunks, bytes).
     """
 
     organization_id: uuid.UUID

@@ -8,13 +8,13 @@ from django.core.cache import cache
 from rag.providers import registry
 from rag.providers.stores.base import VectorIndex
 
-# An index that exists would slow down a load faster than this.
+# While rows are inserted faster than this, no index is built: it would slow the insertion down.
 _MAX_ROWS_PER_SECOND = 100
 _CACHE_SECONDS = 600
 
 
 def maintain() -> None:
-    """Build the indexes that are due. Called as often as the sweep; cheap unless there is one to build."""
+    """Build the indexes that are due. Called as often as the sweep; cheap if no index is due."""
     store = registry.chunk_store()
     for index in store.vector_indexes():
         is_large = index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS
@@ -23,7 +23,7 @@ def maintain() -> None:
 
 
 def _is_calm(index: VectorIndex) -> bool:
-    """Whether fewer than 100 rows per second were inserted since the last call. Unknown, so False, at the first one."""
+    """Return whether fewer than 100 rows per second were inserted since the last call; False at the first call."""
     key = f"vector-index/{index.dimensions}"
     previous, now = cache.get(key), time.time()
     cache.set(key, [index.inserted_count, now], _CACHE_SECONDS)

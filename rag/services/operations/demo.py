@@ -20,8 +20,8 @@ DOCS = Path(settings.BASE_DIR) / "docs"
 
 
 @dataclass(frozen=True)
-class Account:
-    """A demo account: roles and teams are of its organisation."""
+class DemoAccount:
+    """A demo account. Its roles and teams are names in its organisation."""
 
     email: str
     name: str
@@ -32,16 +32,16 @@ class Account:
 
 
 ACCOUNTS = (
-    Account("owner@acme.example", "Acme owner", "acme", roles=("owner",), is_staff=True),
-    Account("editor@acme.example", "Acme editor", "acme", roles=("editor",)),
-    Account("member@acme.example", "Acme member", "acme", teams=("support",)),
-    Account("member@globex.example", "Globex member", "globex"),
+    DemoAccount("owner@acme.example", "Acme owner", "acme", roles=("owner",), is_staff=True),
+    DemoAccount("editor@acme.example", "Acme editor", "acme", roles=("editor",)),
+    DemoAccount("member@acme.example", "Acme member", "acme", teams=("support",)),
+    DemoAccount("member@globex.example", "Globex member", "globex"),
 )
 
 
 @dataclass(frozen=True)
-class Source:
-    """A demo data source: role, team and user are whom it is granted to, according to its visibility."""
+class DemoSource:
+    """A demo data source. According to its visibility it is granted to `role`, `team` or `user`."""
 
     organization: str
     slug: str
@@ -55,10 +55,10 @@ class Source:
 
 
 SOURCES = (
-    Source("acme", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md", "contracts/*.md")),
-    Source("acme", "administration", "Admin documentation", Visibility.ROLE, ("admin/*.md",), role="owner"),
-    Source("acme", "operations", "Operations documentation", Visibility.TEAM, ("operations/*.md",), team="support"),
-    Source(
+    DemoSource("acme", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md", "contracts/*.md")),
+    DemoSource("acme", "administration", "Admin documentation", Visibility.ROLE, ("admin/*.md",), role="owner"),
+    DemoSource("acme", "operations", "Operations documentation", Visibility.TEAM, ("operations/*.md",), team="support"),
+    DemoSource(
         "acme",
         "engineering",
         "Contributor documentation",
@@ -66,7 +66,7 @@ SOURCES = (
         ("contributor*.md", "contributor/*.md"),
         user="editor@acme.example",
     ),
-    Source(
+    DemoSource(
         "acme",
         "architecture-notes",
         "Notes on the architecture",
@@ -74,14 +74,14 @@ SOURCES = (
         ("architecture.md",),
         owner="editor@acme.example",
     ),
-    Source(
+    DemoSource(
         "globex", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md",), owner="member@globex.example"
     ),
 )
 
 
 def create_demo_data(*, password: str) -> list[IngestionJob]:
-    """Create the demo data that does not exist yet, and change no existing rows but the accounts' password.
+    """Create the demo data that does not exist yet, and reset the password of existing demo accounts.
 
     Returns:
         The jobs that ingest new and changed pages of the documentation, at most one per data source.
@@ -96,7 +96,7 @@ def create_demo_data(*, password: str) -> list[IngestionJob]:
     return [job for job in jobs if job]
 
 
-def _ensure_account(account: Account, password: str) -> None:
+def _ensure_account(account: DemoAccount, password: str) -> None:
     user = User.objects.filter(email=account.email).first()
     if user is None:
         user = User.objects.create_user(account.email, password, name=account.name, is_staff=account.is_staff)
@@ -107,7 +107,7 @@ def _ensure_account(account: Account, password: str) -> None:
     add_member(user=user, organization=organization, roles=account.roles, teams=account.teams)
 
 
-def _ensure_source(demo_source: Source) -> DataSource:
+def _ensure_source(demo_source: DemoSource) -> DataSource:
     organization = Organization.objects.get(slug=demo_source.organization)
     source, made = DataSource.objects.get_or_create(
         organization=organization,
@@ -132,7 +132,7 @@ def _ensure_source(demo_source: Source) -> DataSource:
 
 
 def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob | None:
-    """Submit the pages whose content differs from what the source has; None if there are none."""
+    """Submit the pages whose content differs from the source's documents; return None if no page differs."""
     hashes = dict(Document.objects.live().filter(source=source).values_list("path", "content_hash"))
     pages = [_page(file) for pattern in patterns for file in sorted(DOCS.glob(pattern))]
     changed = [page for page in pages if hashes.get(page.path) != content_hash(page.text)]

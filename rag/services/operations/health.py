@@ -15,7 +15,7 @@ def check_components() -> dict[str, bool]:
     """Check the components, within about two seconds if one is down.
 
     Returns:
-        Whether each of database, broker, vector_index and embedding_model answers.
+        database, broker, vector_index, embedding_model → whether the component answers.
     """
     database = _database()
     return {
@@ -30,7 +30,9 @@ def check_agent_components() -> dict[str, bool | None]:
     """Check the components of the agent contract, within a few seconds.
 
     Returns:
-        Whether each of language_model (None: none is configured), vector_store and retrieval answers.
+        language_model: Whether the language model answers; None if no language model is configured.
+        vector_store: Whether the database and its vector index answer.
+        retrieval: Whether `vector_store` holds and the default embedding model answers.
     """
     database = _database()
     store = database and _vector_index()

@@ -13,7 +13,7 @@ from rag.services.jobs import queries
 
 from . import health
 
-# Organisations that have labels of their own: those that store most.
+# How many organisations have labels of their own: those with the most chunks.
 _MAX_ORGANIZATIONS = 100
 _STORED = (
     ("chunks", f"Chunks that the organisation stores. Only the {_MAX_ORGANIZATIONS} organisations with most chunks."),
@@ -21,7 +21,7 @@ _STORED = (
     ("max_chunks", "The quota: the largest number of chunks that the organisation may store."),
     ("max_bytes", "The quota: the largest number of bytes that the organisation may store."),
 )
-# Data sources that have labels of their own.
+# How many data sources have labels of their own.
 _MAX_SOURCES = 200
 
 State, Status = IngestionDocument.State, IngestionJob.Status
@@ -45,7 +45,7 @@ class Gauge:
 
 
 def collect_gauges() -> Iterator[Gauge]:
-    """Return all gauges; only `ragsite_up` if the database does not answer.
+    """Yield all gauges; only `ragsite_up` if the database does not answer.
 
     The cost does not grow with the stored data: of jobs and documents, only the open ones are counted.
     """
@@ -87,15 +87,15 @@ def collect_gauges() -> Iterator[Gauge]:
 
 
 def _stored() -> Iterator[Gauge]:
-    """Return what organisations store, and their quotas where they have one."""
+    """Yield the gauges of what organisations store and of their quotas."""
     columns = ("organization__slug", "chunks", "bytes", "organization__max_chunks", "organization__max_bytes")
-    rows = list(Usage.objects.order_by("-chunks", "pk").values_list(*columns)[:_MAX_ORGANIZATIONS])
+    usage_rows = list(Usage.objects.order_by("-chunks", "pk").values_list(*columns)[:_MAX_ORGANIZATIONS])
     for column, (name, help_text) in enumerate(_STORED, start=1):
-        values = {row[0]: float(row[column]) for row in rows if row[column] is not None}
+        values = {row[0]: float(row[column]) for row in usage_rows if row[column] is not None}
         yield Gauge(f"ragsite_organization_{name}", help_text, "organization", values)
 
 
 def _open_jobs() -> dict[str, float]:
     open_statuses = (Status.QUEUED.value, Status.PROCESSING.value)
-    rows = IngestionJob.objects.filter(status__in=open_statuses).order_by().values_list("status").annotate(Count("pk"))
-    return {**dict.fromkeys(open_statuses, 0.0), **dict(rows)}
+    open_jobs = IngestionJob.objects.filter(status__in=open_statuses).order_by()
+    return {**dict.fromkeys(open_statuses, 0.0), **dict(open_jobs.values_list("status").annotate(Count("pk")))}
