@@ -1,4 +1,4 @@
-"""The embedded services: what a crash, a reboot or an impatient person leaves behind does not stop the next start."""
+"""The embedded services start after a crash, a reboot or an interrupted start."""
 
 import os
 from collections.abc import Iterator
@@ -19,19 +19,20 @@ from ragsite.embedded.folder import EmbeddedError
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.delenv("REDIS_URL", raising=False)
-    place = tmp_path / "data"
-    yield place
-    services.stop(place)
+    data_folder = tmp_path / "data"
+    yield data_folder
+    services.stop(data_folder)
 
 
-def host(found: dict[str, str]) -> str:
-    return unquote(found["DATABASE_URL"].partition("host=")[2])
+def host(addresses: dict[str, str]) -> str:
+    return unquote(addresses["DATABASE_URL"].partition("host=")[2])
 
 
-def answer(found: dict[str, str]) -> tuple[int, bool]:
-    with psycopg.connect(host=host(found), user="ragsite", dbname="ragsite") as connection:
+def query_both(addresses: dict[str, str]) -> tuple[int, bool]:
+    """(1, True) if PostgreSQL and Redis answer."""
+    with psycopg.connect(host=host(addresses), user="ragsite", dbname="ragsite") as connection:
         row = connection.execute("SELECT 1").fetchone()
-    with redis.Redis.from_url(found["REDIS_URL"]) as client:
+    with redis.Redis.from_url(addresses["REDIS_URL"]) as client:
         return row[0] if row else 0, bool(client.ping())
 
 
@@ -44,56 +45,56 @@ def test_start_is_shared_and_data_is_kept(folder: Path) -> None:
     with redis.Redis.from_url(addresses[0]["REDIS_URL"]) as client:
         client.set("kept", "yes")
     services.stop(folder)
-    again = services.start(folder)
-    with psycopg.connect(host=host(again), user="ragsite", dbname="ragsite") as connection:
+    restarted = services.start(folder)
+    with psycopg.connect(host=host(restarted), user="ragsite", dbname="ragsite") as connection:
         connection.execute("TABLE kept")
-    with redis.Redis.from_url(again["REDIS_URL"]) as client:
+    with redis.Redis.from_url(restarted["REDIS_URL"]) as client:
         assert client.get("kept") == b"yes"
 
 
-def test_servers_that_were_killed_come_back(folder: Path) -> None:
+def test_killed_servers_are_started_again(folder: Path) -> None:
     address = services.start(folder)["REDIS_URL"]
     postmaster = int((folder / "postgres" / "postmaster.pid").read_text().split("\n")[0])
     for process in [psutil.Process(postmaster), *psutil.Process(postmaster).children()]:
         process.kill()
     with redis.Redis.from_url(address) as client:
         psutil.Process(client.info("server")["process_id"]).kill()
-    assert answer(services.start(folder)) == (1, True)
+    assert query_both(services.start(folder)) == (1, True)
 
 
-def test_a_pid_file_that_names_somebody_else(folder: Path) -> None:
-    """After a reboot the old process id may be anybody's."""
+def test_a_pid_file_with_the_id_of_another_process(folder: Path) -> None:
+    """After a reboot another process may have the old id."""
     services.start(folder)
     file = folder / "postgres" / "postmaster.pid"
     lines = file.read_text().split("\n")
     services.stop(folder)
     file.write_text("\n".join([str(os.getppid()), *lines[1:]]))
-    assert answer(services.start(folder)) == (1, True)
+    assert query_both(services.start(folder)) == (1, True)
 
 
-def test_a_cluster_that_was_half_made(folder: Path) -> None:
+def test_a_partially_created_cluster(folder: Path) -> None:
     partial = folder / "postgres.partial"
     partial.mkdir(parents=True)
     (partial / "PG_VERSION").write_text("18\n")
-    assert answer(services.start(folder)) == (1, True)
+    assert query_both(services.start(folder)) == (1, True)
 
 
-def test_a_folder_deeper_than_socket_paths_may_be(folder: Path) -> None:
+def test_a_folder_path_that_is_too_long_for_sockets(folder: Path) -> None:
     deep = folder / ("d" * 60) / ("e" * 60)
-    found = services.start(deep)
+    addresses = services.start(deep)
     try:
-        assert answer(found) == (1, True)
-        assert len(host(found)) < 100
+        assert query_both(addresses) == (1, True)
+        assert len(host(addresses)) < 100
     finally:
         services.stop(deep)
 
 
 def test_a_path_with_a_space(folder: Path) -> None:
-    odd = folder / "my data"
+    with_space = folder / "my data"
     try:
-        assert answer(services.start(odd)) == (1, True)
+        assert query_both(services.start(with_space)) == (1, True)
     finally:
-        services.stop(odd)
+        services.stop(with_space)
 
 
 def test_delete_data_deletes_only_what_the_product_created(folder: Path, tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_delete_data_deletes_only_what_the_product_created(folder: Path, tmp_pat
     assert (home / "thesis.txt").exists()
 
 
-def test_services_that_are_named_are_not_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configured_services_are_not_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://db.example/ragsite")
     monkeypatch.setenv("REDIS_URL", "redis://cache.example")
     assert services.start(folder) == {}

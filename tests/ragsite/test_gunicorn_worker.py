@@ -1,8 +1,8 @@
-"""ragsite.run.gunicorn_worker: no client keeps others waiting by being slow itself, and what is no request is
-refused as JSON.
+"""ragsite.run.gunicorn_worker: slow clients do not block others, and malformed requests get a response in JSON.
 
-A real gunicorn with two threads. It waits for clients for a second, or for a minute where a test has to see that
-nobody waits for that long (tests/support/gunicorn_worker.py)."""
+A real gunicorn with two threads. It waits one second for clients, or a minute where a test has to show that nobody
+waits for them (tests/support/gunicorn_worker.py).
+"""
 
 import contextlib
 import json
@@ -23,19 +23,19 @@ POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n"
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with running() as number:
+    with run_server() as number:
         yield number
 
 
 @pytest.fixture(scope="module")
 def patient_port() -> Iterator[int]:
-    """Of a server that gives a slow client a minute: three times as long as the tests' clients wait."""
-    with running(ARRIVAL_SECONDS="60") as number:
+    """The port of a server that waits a minute for slow clients: three times as long as the tests' clients wait."""
+    with run_server(ARRIVAL_SECONDS="60") as number:
         yield number
 
 
 @contextlib.contextmanager
-def running(**environment: str) -> Iterator[int]:
+def run_server(**environment: str) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         number = int(probe.getsockname()[1])
@@ -57,39 +57,39 @@ def running(**environment: str) -> Iterator[int]:
 
 def is_ready(port: int) -> bool:
     try:
-        return bool(answered(port, GET % b""))
+        return bool(send(port, GET % b""))
     except OSError:
         return False
 
 
-def opened(port: int, first: bytes = b"") -> socket.socket:
+def connect(port: int, first: bytes = b"") -> socket.socket:
     client = socket.create_connection(("127.0.0.1", port), timeout=20)
     client.sendall(first)
     return client
 
 
-def said(client: socket.socket) -> bytes:
-    """One answer, by its length."""
-    answer = b""
-    while b"\r\n\r\n" not in answer:
-        answer += _some(client)
-    head, _, body = answer.partition(b"\r\n\r\n")
+def read_response(client: socket.socket) -> bytes:
+    """Read one response, whose Content-Length says where it ends."""
+    response = b""
+    while b"\r\n\r\n" not in response:
+        response += _read_byte(client)
+    head, _, body = response.partition(b"\r\n\r\n")
     length = int(head.lower().split(b"content-length:")[1].split()[0])
     while len(body) < length:
-        body += _some(client)
+        body += _read_byte(client)
     return head + b"\r\n\r\n" + body
 
 
-def _some(client: socket.socket) -> bytes:
-    part = client.recv(1) if client.gettimeout() else b""
-    if not part:
-        raise ConnectionError("the server closed")
-    return part
+def _read_byte(client: socket.socket) -> bytes:
+    byte = client.recv(1) if client.gettimeout() else b""
+    if not byte:
+        raise ConnectionError("the server closed the connection")
+    return byte
 
 
-def answered(port: int, request: bytes) -> bytes:
-    with opened(port, request) as client:
-        return said(client)
+def send(port: int, request: bytes) -> bytes:
+    with connect(port, request) as client:
+        return read_response(client)
 
 
 @pytest.mark.parametrize(
@@ -104,67 +104,67 @@ def answered(port: int, request: bytes) -> bytes:
         (GET % b"" + b"GET / HT", 50),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 50),
     ],
-    ids=["nothing", "headers", "short body", "long body", "pieces", "asks first", "next request", "does not leave"],
+    ids=["nothing", "headers", "short body", "long body", "chunks", "100-continue", "next request", "does not close"],
 )
-def test_slow_clients_keep_nobody_waiting(patient_port: int, first: bytes, count: int) -> None:
-    """Far more of them than the server has threads. A request that waited for one of them would time out."""
-    with contextlib.ExitStack() as slow:
+def test_slow_clients_do_not_block_others(patient_port: int, first: bytes, count: int) -> None:
+    """There are far more of them than threads. A request that waited for one of them would time out."""
+    with contextlib.ExitStack() as slow_clients:
         for _ in range(count):
-            slow.enter_context(opened(patient_port, first))
-        assert answered(patient_port, GET % b"quick").endswith(b"/quick 0")
+            slow_clients.enter_context(connect(patient_port, first))
+        assert send(patient_port, GET % b"quick").endswith(b"/quick 0")
 
 
 @pytest.mark.parametrize(
     "first", [b"", b"GET / HTTP/1.1\r\n", POST % b"Content-Length: 2000"], ids=["nothing", "headers", "body"]
 )
-def test_what_does_not_arrive_is_given_up(port: int, first: bytes) -> None:
-    with opened(port, first) as client:
+def test_a_request_that_does_not_arrive_is_closed(port: int, first: bytes) -> None:
+    with connect(port, first) as client:
         assert client.recv(100) == b""
 
 
-def test_drops_do_not_prolong_the_time_to_arrive(port: int) -> None:
-    with opened(port, b"GET / HTTP/1.1\r\n") as client, pytest.raises(ConnectionError):
-        _dropped(client)
+def test_sending_slowly_does_not_extend_the_time_limit(port: int) -> None:
+    with connect(port, b"GET / HTTP/1.1\r\n") as client, pytest.raises(ConnectionError):
+        _send_slowly(client)
 
 
-def _dropped(client: socket.socket) -> None:
-    """For ten seconds; the second for arriving and the look for late ones are less."""
+def _send_slowly(client: socket.socket) -> None:
+    """Send headers for ten seconds, which is longer than the time limit and the interval of checks."""
     for _ in range(100):
         client.sendall(b"X: y\r\n")
         time.sleep(0.1)
 
 
-def test_a_long_body_that_comes_too_slowly_is_at_its_end(port: int) -> None:
-    with opened(port, POST % b"Content-Length: 2000000" + b"abc") as client:
-        assert said(client).endswith(b"/ 3")
+def test_a_long_body_that_arrives_too_slowly_is_cut_off(port: int) -> None:
+    with connect(port, POST % b"Content-Length: 2000000" + b"abc") as client:
+        assert read_response(client).endswith(b"/ 3")
 
 
-def test_requests_arrive_in_any_parts(port: int) -> None:
-    """Several at once, one byte at a time, and a body behind its headers; in their order, on one connection."""
-    with opened(port, GET % b"a" + GET % b"b") as client:
-        assert [said(client)[-4:], said(client)[-4:]] == [b"/a 0", b"/b 0"]
+def test_requests_may_arrive_in_any_parts(port: int) -> None:
+    """Several at once, one byte at a time, or a body after its headers: answered in order, on one connection."""
+    with connect(port, GET % b"a" + GET % b"b") as client:
+        assert [read_response(client)[-4:], read_response(client)[-4:]] == [b"/a 0", b"/b 0"]
         for byte in GET % b"c":
             client.sendall(bytes([byte]))
-        assert said(client).endswith(b"/c 0")
+        assert read_response(client).endswith(b"/c 0")
         client.sendall(POST % b"Content-Length: 3")
         client.sendall(b"abc")
-        assert said(client).endswith(b"/ 3")
+        assert read_response(client).endswith(b"/ 3")
         client.sendall(POST % b"Transfer-Encoding: chunked" + b"3\r\nabc\r\n0\r\n\r\n" + GET % b"d")
-        assert [said(client)[-4:], said(client)[-4:]] == [b"\n/ 3", b"/d 0"]
+        assert [read_response(client)[-4:], read_response(client)[-4:]] == [b"\n/ 3", b"/d 0"]
 
 
-def test_a_long_body_arrives_whole(port: int) -> None:
+def test_a_long_body_arrives_completely(port: int) -> None:
     length = gunicorn_worker.MAX_SHORT_BODY_BYTES * 10
-    with opened(port, POST % b"Content-Length: %d" % length) as client:
+    with connect(port, POST % b"Content-Length: %d" % length) as client:
         client.sendall(b"a" * length)
-        assert said(client).endswith(b"/ %d" % length)
+        assert read_response(client).endswith(b"/ %d" % length)
 
 
-def test_who_asks_first_is_told_to_go_on(port: int) -> None:
-    with opened(port, POST % b"Content-Length: 3\r\nExpect: 100-continue") as client:
+def test_expect_100_continue_is_answered(port: int) -> None:
+    with connect(port, POST % b"Content-Length: 3\r\nExpect: 100-continue") as client:
         assert client.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.sendall(b"abc")
-        assert said(client).endswith(b"/ 3")
+        assert read_response(client).endswith(b"/ 3")
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_who_asks_first_is_told_to_go_on(port: int) -> None:
     [b"x\r\n", b"3\r\nabcdef\r\n0\r\n\r\n", b"f" * 15 + b"\r\na", b"0" * 100_000],
     ids=["x", "more", "16^15", "long"],
 )
-def test_pieces_that_are_none_break_the_body_off(port: int, body: bytes) -> None:
-    with opened(port, POST % b"Transfer-Encoding: chunked" + body) as client:
+def test_malformed_chunks_break_the_body_off(port: int, body: bytes) -> None:
+    with connect(port, POST % b"Transfer-Encoding: chunked" + body) as client:
         client.shutdown(socket.SHUT_WR)
-        assert said(client).endswith(b"broken off")
+        assert read_response(client).endswith(b"broken off")
 
 
 @pytest.mark.parametrize(
-    ("request_", "status"),
+    ("content", "status"),
     [
         (GET % (b"a" * 10_000), 414),
         (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 2000 + b"\r\n", 431),
@@ -192,8 +192,8 @@ def test_pieces_that_are_none_break_the_body_off(port: int, body: bytes) -> None
     ],
     ids=["path", "headers", "header", "no end", "none", "expectation", "coding", "two lengths"],
 )
-def test_what_is_no_request_is_refused_as_json(port: int, request_: bytes, status: int) -> None:
-    answer = answered(port, request_)
-    head, _, body = answer.partition(b"\r\n\r\n")
+def test_malformed_requests_are_refused_in_json(port: int, content: bytes, status: int) -> None:
+    response = send(port, content)
+    head, _, body = response.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert set(json.loads(body)) == {"error", "message", "details"}

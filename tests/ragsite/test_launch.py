@@ -1,4 +1,4 @@
-"""make run, as a person meets it: one command, a product, Ctrl-C; and everything that can be in its way."""
+"""`make run` from the first start to Ctrl-C, a crash, and what can prevent a start."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ class Product:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> str:
-        """Everything printed up to the end of the greeting."""
+        """Start it; return what it prints up to the end of the greeting."""
         self.process = self.spawn()
         assert self.process.stdout is not None
         lines = []
@@ -50,15 +50,15 @@ class Product:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
-    def family(self) -> list[psutil.Process]:
-        """Every process that works in the product's folder, by its command line or environment."""
-        found = []
+    def processes(self) -> list[psutil.Process]:
+        """The processes whose command line or environment names the product's folder."""
+        processes = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                mine = process.environ().get("RAGSITE_DATA") == str(self.folder)
-                if process.pid != os.getpid() and (mine or str(self.folder) in " ".join(process.cmdline())):
-                    found.append(process)
-        return found
+                is_own = process.environ().get("RAGSITE_DATA") == str(self.folder)
+                if process.pid != os.getpid() and (is_own or str(self.folder) in " ".join(process.cmdline())):
+                    processes.append(process)
+        return processes
 
     def interrupt(self) -> str:
         assert self.process is not None
@@ -73,11 +73,11 @@ def product(tmp_path: Path) -> Iterator[Product]:
     yield running
     if running.process and running.process.poll() is None:
         running.interrupt()
-    for process in running.family():
+    for process in running.processes():
         process.kill()
 
 
-def test_from_nothing_to_a_search_and_back_and_through_a_crash(product: Product) -> None:
+def test_start_search_crash_restart_and_stop(product: Product) -> None:
     greeting = product.start()
     for name in ("owner@acme.example", "editor@acme.example", "member@acme.example", "member@globex.example"):
         assert name in greeting
@@ -87,26 +87,28 @@ def test_from_nothing_to_a_search_and_back_and_through_a_crash(product: Product)
     assert search(product, "member@acme.example")
     assert oct((product.folder / "local.env").stat().st_mode)[-3:] == "600"
 
-    # A second one in the same folder is told so.
+    # A second start in the same folder is refused.
     output, errors = product.spawn().communicate(timeout=30)
     assert "already runs" in errors
     assert "Traceback" not in output + errors
 
-    # Killed without a chance to clean up, it leaves processes; the next run replaces them.
+    # If it is killed, its processes remain. The next start replaces them.
     assert product.process is not None
-    before = {process.pid for process in product.family()}
+    pids_before = {process.pid for process in product.processes()}
     product.process.kill()
     product.process.communicate()
     product.start()
     assert search(product, "member@acme.example"), "the data is kept"
-    web_and_worker = [process for process in product.family() if process.pid in before and "python" in process.name()]
-    assert web_and_worker == []
+    old_processes = [
+        process for process in product.processes() if process.pid in pids_before and "python" in process.name()
+    ]
+    assert old_processes == []
 
-    ended = product.interrupt()
-    assert "Your data is kept" in ended
-    assert "Traceback" not in ended
+    output = product.interrupt()
+    assert "Your data is kept" in output
+    assert "Traceback" not in output
     assert product.process.returncode == 0
-    assert product.family() == []
+    assert product.processes() == []
 
 
 def search(product: Product, email: str) -> list[str]:
@@ -118,11 +120,11 @@ def search(product: Product, email: str) -> list[str]:
     return [result["metadata"]["source"] for result in reply.body["results"]]
 
 
-def test_a_taken_port_is_told_in_a_sentence(product: Product) -> None:
+def test_a_taken_port_is_reported_in_a_sentence(product: Product) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", product.port))
         other.listen()
         output, errors = product.spawn().communicate(timeout=30)
     assert f"Port {product.port} is taken" in errors
     assert "Traceback" not in output + errors
-    assert product.family() == []
+    assert product.processes() == []

@@ -1,4 +1,4 @@
-"""The logs hold nothing of what people ask or send (docs/operations/monitor.md)."""
+"""The logs contain nothing of questions and documents (docs/operations/monitor.md)."""
 
 import base64
 import logging
@@ -13,28 +13,28 @@ from rag.models import DataSource, EmbeddingModel
 from tests.support.factories import World, ingest_text, process_queue
 from tests.support.http import Client
 
-OUR_OWN = ("rag", "orgs", "accounts", "ragsite", "django_structlog")
-# A word that stands nowhere else.
+OUR_LOGGERS = ("rag", "orgs", "accounts", "ragsite", "django_structlog")
+# A word that occurs nowhere else.
 MARK = "quillwort"
 QUESTION = f"Where does the {MARK} grow?"
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
 @pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
-    """Ours from DEBUG on, everybody else's as in production; with tracebacks, and with what no formatter shows."""
-    for name in OUR_OWN:
+def log_text(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
+    """All records: ours from DEBUG, others from INFO as in production, with tracebacks and unformatted attributes."""
+    for name in OUR_LOGGERS:
         caplog.set_level(logging.DEBUG, logger=name)
     caplog.set_level(logging.INFO)
 
-    def written() -> str:
+    def read() -> str:
         return caplog.text + "".join(str(vars(record)) for record in caplog.records)
 
-    return written
+    return read
 
 
 def questions() -> dict[str, dict[str, Any]]:
-    """Every path that is asked something, with its body."""
+    """Every path that accepts a question, with a request body."""
     return {
         "/api/rag/search": {"query": QUESTION},
         "/api/rag/search/": {"query_text": QUESTION},
@@ -50,9 +50,9 @@ def questions() -> dict[str, dict[str, Any]]:
 
 
 def test_nothing_of_a_question_or_a_document_is_logged(
-    api: Callable[..., Client], live_world: World, logged: Callable[[], str], settings: Any
+    api: Callable[..., Client], live_world: World, log_text: Callable[[], str], settings: Any
 ) -> None:
-    """Answered, refused, and failing."""
+    """Whether requests succeed, are rejected or fail."""
     live_world.home.query_history = QueryHistory.REDACTED
     live_world.home.save()
     source, remote = live_world.source(), live_world.source("remote")
@@ -89,7 +89,7 @@ def test_nothing_of_a_question_or_a_document_is_logged(
     failed = {path: editor.post(path, body).status for path, body in questions().items()}
     assert all(status >= 500 for status in failed.values()), failed
     assert editor.post("/api/rag/ingest", {**document, "path": "z"}).status == 503
-    content = logged()
+    content = log_text()
     assert "request_finished" in content
     assert "server_error_returned" in content
     assert MARK not in content

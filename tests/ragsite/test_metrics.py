@@ -1,4 +1,4 @@
-"""GET /metrics: what an operator's Prometheus reads, and who may."""
+"""GET /metrics: its content, and who may read it."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def read(client: Client, **headers: str) -> dict[tuple[str, str], float]:
     }
 
 
-def test_what_is_told(world: World, client: Client) -> None:
+def test_services_jobs_and_documents_are_reported(world: World, client: Client) -> None:
     before = read(client)
     for component in ("database", "broker", "vector_index", "embedding_model"):
         assert before["ragsite_up", component] == 1
@@ -41,7 +41,7 @@ def test_what_is_told(world: World, client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_token_where_one_is_set(client: Client, settings: Any) -> None:
+def test_a_configured_token_is_required(client: Client, settings: Any) -> None:
     settings.RAG_METRICS_TOKEN = "scrape-secret"
     for header in ({}, {"authorization": "Bearer wrong"}, {"authorization": "scrape-secret"}):
         refused = client.get("/metrics", headers=header)
@@ -55,25 +55,29 @@ def test_a_token_where_one_is_set(client: Client, settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_without_a_token_this_machine_alone(client: Client) -> None:
+def test_without_a_token_only_this_machine_may_read(client: Client) -> None:
     assert client.get("/metrics", REMOTE_ADDR="::1").status_code == 200
     assert client.get("/metrics", REMOTE_ADDR="192.0.2.1").status_code == 401
     for name in ("x-forwarded-for", "x-forwarded-proto", "forwarded"):
-        assert client.get("/metrics", headers={name: "x"}).status_code == 401, "a proxy's requests all come from here"
+        assert client.get("/metrics", headers={name: "x"}).status_code == 401, (
+            "all requests through a proxy come from this machine"
+        )
 
 
-def test_what_organisations_store_by_their_slugs(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of those that store most: a platform of ten thousand must not make ten thousand series."""
+def test_storage_is_reported_for_the_largest_organisations(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only for the largest, so that ten thousand organisations do not make ten thousand series."""
     ingest_text(world.source(), "a", "Zebras.")
     world.home.max_bytes = 1000
     world.home.save()
     for number in range(2):
         ingest_text(world.source(f"abroad-{number}", organization=world.abroad), "a", "Lions.")
-    told = read(client)
-    assert told["ragsite_organization_chunks", "abroad"] == 2
-    assert told["ragsite_organization_bytes", "home"] == 7
-    assert told["ragsite_organization_max_bytes", "home"] == 1000
-    assert ("ragsite_organization_max_bytes", "abroad") not in told
+    metric_values = read(client)
+    assert metric_values["ragsite_organization_chunks", "abroad"] == 2
+    assert metric_values["ragsite_organization_bytes", "home"] == 7
+    assert metric_values["ragsite_organization_max_bytes", "home"] == 1000
+    assert ("ragsite_organization_max_bytes", "abroad") not in metric_values
     monkeypatch.setattr(metrics, "_MAX_ORGANIZATIONS", 1)
-    told = read(client)
-    assert [label for name, label in told if name == "ragsite_organization_chunks"] == ["abroad"]
+    metric_values = read(client)
+    assert [label for name, label in metric_values if name == "ragsite_organization_chunks"] == ["abroad"]

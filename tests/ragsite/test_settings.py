@@ -28,7 +28,7 @@ def settings(**variables: str) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("given", "key", "address"),
+    ("variables", "key", "base_url"),
     [
         ({"LOVABLE_API_KEY": "l"}, "l", "https://ai.gateway.lovable.dev/v1"),
         ({"LOVABLE_API_KEY": "l", "OPENROUTER_API_KEY": "r"}, "r", "https://openrouter.ai/api/v1"),
@@ -36,16 +36,16 @@ def settings(**variables: str) -> list[object]:
         ({"OPENAI_API_KEY": "o", "LLM_API_KEY": "k", "LLM_BASE_URL": "http://ollama/v1"}, "k", "http://ollama/v1"),
     ],
 )
-def test_the_key_of_the_language_model(given: dict[str, str], key: str, address: str) -> None:
+def test_the_key_of_the_language_model(variables: dict[str, str], key: str, base_url: str) -> None:
     """RESOLUTION: "`LLM_API_KEY` (where unset: `OPENAI_API_KEY`, `OPENROUTER_API_KEY`, `LOVABLE_API_KEY`)"."""
-    assert settings(**given)[:2] == [key, address]
+    assert settings(**variables)[:2] == [key, base_url]
 
 
 def test_defaults_and_thresholds() -> None:
     """RESOLUTION: `LLM_TIMEOUT`, 60 s; `RAG_CONFIDENCE_…_THRESHOLD`, 0.75 and 0.60; `all-MiniLM-L6-v2`."""
     assert settings()[2:] == [60.0, 0.75, 0.6, "all-MiniLM-L6-v2"]
-    given = {"RAG_CONFIDENCE_HIGH_THRESHOLD": "0.7", "RAG_CONFIDENCE_MEDIUM_THRESHOLD": "0.5", "LLM_TIMEOUT": "5"}
-    assert settings(**given)[2:5] == [5.0, 0.7, 0.5]
+    variables = {"RAG_CONFIDENCE_HIGH_THRESHOLD": "0.7", "RAG_CONFIDENCE_MEDIUM_THRESHOLD": "0.5", "LLM_TIMEOUT": "5"}
+    assert settings(**variables)[2:5] == [5.0, 0.7, 0.5]
 
 
 def check_output(**variables: str) -> str:
@@ -78,7 +78,7 @@ def test_limits_of_requests_a_minute_are_merged_with_the_defaults() -> None:
     assert "RAG_REQUESTS_PER_MINUTE does not know query" in process.stderr
 
 
-def test_the_changelog_has_the_released_version() -> None:
+def test_the_changelog_contains_the_released_version() -> None:
     assert f"## [{ragsite.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
 
 

@@ -1,4 +1,4 @@
-"""What the real web server does with long bodies: its memory stays bounded, and a body without a length has an end."""
+"""Long request bodies in the real web server: memory stays bounded, and bodies without a length are limited too."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ from rag.models import Original
 from tests.support.factories import World
 
 MB = 1024 * 1024
-PIECE = 64 * 1024
+PART_BYTES = 64 * 1024
 
 
 class Web:
@@ -28,26 +28,32 @@ class Web:
         self._master = psutil.Process(process.pid)
 
     def memory(self) -> int:
-        """What its processes do not share with one another, in bytes."""
+        """The memory of its processes in bytes, without what they share."""
         return sum(child.memory_full_info().uss for child in self._master.children())
 
-    def send(self, key: str, head: str, pieces: Iterator[bytes], *, ends: bool = False) -> tuple[int, Any]:
-        """The status and the body of the answer, though it may come before everything is sent. ends: nothing more
-        follows, and the server is told so."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connected:
+    def send(self, key: str, headers: str, parts: Iterator[bytes], *, closes: bool = False) -> tuple[int, Any]:
+        """Send a request; return the status and body of the response, which may come before everything is sent.
+
+        Args:
+            key: API key.
+            headers: Headers that describe the body.
+            parts: The body.
+            closes: Close the sending side after the body.
+        """
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as client:
             start = f"POST /api/rag/ingest HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nConnection: close\r\n"
-            connected.sendall(start.encode() + head.encode() + b"\r\n\r\n")
-            for piece in pieces:
+            client.sendall(start.encode() + headers.encode() + b"\r\n\r\n")
+            for part in parts:
                 try:
-                    connected.sendall(piece)
+                    client.sendall(part)
                 except OSError:
                     break
-            if ends:
-                connected.shutdown(socket.SHUT_WR)
-            answer = http.client.HTTPResponse(connected)
-            answer.begin()
-            with answer:
-                return answer.status, json.loads(answer.read())
+            if closes:
+                client.shutdown(socket.SHUT_WR)
+            response = http.client.HTTPResponse(client)
+            response.begin()
+            with response:
+                return response.status, json.loads(response.read())
 
 
 @pytest.fixture
@@ -85,84 +91,89 @@ def form(sizes: list[int]) -> Iterator[bytes]:
     yield b'--b\r\nContent-Disposition: form-data; name="dataSourceId"\r\n\r\nlibrary'
     for number, size in enumerate(sizes):
         yield b'\r\n--b\r\nContent-Disposition: form-data; name="f"; filename="%d.txt"\r\n\r\n' % number
-        yield from _pieces(size)
+        yield from _text(size)
     yield b"\r\n--b--\r\n"
 
 
-def _pieces(size: int) -> Iterator[bytes]:
-    piece = (b"zebra " * PIECE)[:PIECE]
-    for start in range(0, size, PIECE):
-        yield piece[: size - start]
+def _text(size: int) -> Iterator[bytes]:
+    part = (b"zebra " * PART_BYTES)[:PART_BYTES]
+    for start in range(0, size, PART_BYTES):
+        yield part[: size - start]
 
 
-def chunked(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    for piece in pieces:
-        yield b"%x\r\n%b\r\n" % (len(piece), piece)
+def chunked(parts: Iterator[bytes]) -> Iterator[bytes]:
+    for part in parts:
+        yield b"%x\r\n%b\r\n" % (len(part), part)
     yield b"0\r\n\r\n"
 
 
 FORM = "Content-Type: multipart/form-data; boundary=b\r\n"
 
 
-def test_long_bodies(web: Web, live_world: World, stored_files: Path) -> None:
-    """40 MB of one file, and 40 MB of many, cost the web process a few (measured: 7); with and without a length."""
+def test_long_bodies_cost_little_memory_and_have_a_limit(web: Web, live_world: World, stored_files: Path) -> None:
+    """40 MB in one file or in many cost the web process a few MB (measured: 7), with and without Content-Length."""
     live_world.source()
     key = live_world.key("editor", "ingest").secret
-    small = [1000] * 3
-    assert web.send(key, f"{FORM}Transfer-Encoding: chunked", chunked(form(small)))[0] == 202  # warm
-    before = most = web.memory()
+    small_sizes = [1000] * 3
+    assert web.send(key, f"{FORM}Transfer-Encoding: chunked", chunked(form(small_sizes)))[0] == 202  # loads everything
+    bytes_before = peak_bytes = web.memory()
     for sizes in ([40 * MB], [MB] * 40):
         length = sum(map(len, form(sizes)))
 
-        def watched(sizes: list[int] = sizes) -> Iterator[bytes]:
-            nonlocal most
-            for number, piece in enumerate(form(sizes)):
+        def measured_form(sizes: list[int] = sizes) -> Iterator[bytes]:
+            nonlocal peak_bytes
+            for number, part in enumerate(form(sizes)):
                 if number % 50 == 0:
-                    most = max(most, web.memory())
-                yield piece
+                    peak_bytes = max(peak_bytes, web.memory())
+                yield part
 
-        status, job = web.send(key, f"{FORM}Content-Length: {length}", watched())
+        status, job = web.send(key, f"{FORM}Content-Length: {length}", measured_form())
         assert (status, job["progress"]["documents"]) == (202, len(sizes)), job
-        most = max(most, web.memory())
-    print(f"memory of the web process rose by {(most - before) / MB:.1f} MB")  # noqa: T201
-    assert most - before < 15 * MB
+        peak_bytes = max(peak_bytes, web.memory())
+    print(f"memory of the web process rose by {(peak_bytes - bytes_before) / MB:.1f} MB")  # noqa: T201
+    assert peak_bytes - bytes_before < 15 * MB
     assert sorted(Original.objects.values_list("size", flat=True)) == [1000] * 3 + [MB] * 40 + [40 * MB]
-    # Refused: nothing of it is stored.
-    kept = Original.objects.count()
-    many = chunked(form([90 * MB, 70 * MB]))
-    for head, pieces, words in (
-        (f"{FORM}Transfer-Encoding: chunked", many, "RAG_MAX_UPLOAD_BYTES"),
+    # Nothing of a rejected request is stored.
+    stored_count = Original.objects.count()
+    too_much = chunked(form([90 * MB, 70 * MB]))
+    for headers, parts, setting in (
+        (f"{FORM}Transfer-Encoding: chunked", too_much, "RAG_MAX_UPLOAD_BYTES"),
         (f"{FORM}Content-Length: {length}", form([101 * MB]), ""),
-        (f"{FORM}Content-Length: {200 * MB}", form(small), "RAG_MAX_UPLOAD_BYTES"),
+        (f"{FORM}Content-Length: {200 * MB}", form(small_sizes), "RAG_MAX_UPLOAD_BYTES"),
         (f"{FORM}Transfer-Encoding: chunked", chunked(form([101 * MB])), "RAG_MAX_FILE_BYTES"),
         (
             "Content-Type: application/json\r\nTransfer-Encoding: chunked",
-            chunked(_pieces(40 * MB)),
+            chunked(_text(40 * MB)),
             "RAG_MAX_BODY_BYTES",
         ),
     ):
-        status, body = web.send(key, head, pieces)
-        if words:
-            assert (status, words in body["message"]) == (413, True), body
+        status, body = web.send(key, headers, parts)
+        if setting:
+            assert (status, setting in body["message"]) == (413, True), body
         else:
-            assert status == 400, "a file that is cut off by a wrong length is not taken for whole"
+            assert status == 400, "a file that a wrong length cuts off is not accepted"
         assert set(body) == {"error", "message", "details"}
-    assert Original.objects.count() == kept
-    assert sum(path.is_file() for path in stored_files.rglob("*")) == kept
+    assert Original.objects.count() == stored_count
+    assert sum(path.is_file() for path in stored_files.rglob("*")) == stored_count
     assert list(settings.RAG_TEMP_FOLDER.iterdir()) == []
 
 
-def test_bodies_that_are_not_as_announced_are_the_clients_error(web: Web, live_world: World) -> None:
-    """Pieces that are none, and a body that breaks off, as JSON and as a form."""
+def test_malformed_and_incomplete_bodies_are_a_400(web: Web, live_world: World) -> None:
+    """Malformed chunks and bodies that break off, as JSON and as a form."""
     live_world.source()
     key = live_world.key("editor", "ingest").secret
-    for kind in ("Content-Type: application/json\r\n", FORM):
-        for head, body in (
+    for content_type in ("Content-Type: application/json\r\n", FORM):
+        for headers, body in (
             ("Transfer-Encoding: chunked", b"f" * 15 + b"\r\nabc"),
             ("Transfer-Encoding: chunked", b"0" * 100_000 + b"\r\n"),
             ("Transfer-Encoding: chunked", b"x\r\n"),
             ("Content-Length: 100", b'{"text": "'),
             ("Content-Length: 3000000", b'{"text": "'),
         ):
-            status, answer = web.send(key, f"{kind}{head}", iter([body]), ends=True)
-            assert (status, set(answer)) == (400, {"error", "message", "details"}), (kind, head, body[:20], answer)
+            status, answer = web.send(key, f"{content_type}{headers}", iter([body]), closes=True)
+            assert (status, set(answer)) == (400, {"error", "message", "details"}), (
+                content_type,
+                headers,
+                body[:20],
+                answer,
+            )
