@@ -1,62 +1,25 @@
-"""Golden questions: metrics that can be checked by hand, the quality gate, import and export."""
+"""Quality measurements: metrics that can be checked by hand, regressions, the quality gate and the commands."""
 
 import datetime
 import math
-from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-import numpy as np
 import pytest
 import structlog
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 from structlog.testing import capture_logs
 
-from orgs.access.caller import Caller
-from orgs.access.permissions import Visibility
 from rag.errors import EmbeddingFailed, InvalidRequest, RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
-from rag.services.evaluation import golden_questions, quality
+from rag.services.evaluation import quality
 from rag.services.reembedding import lifecycle, worker
+from tests.services.evaluation.helpers import ANIMALS, add_question
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
 
 State = Reembedding.State
-ANIMALS = ("zebra", "lion", "otter", "heron", "badger", "lynx", "stoat", "raven", "perch", "viper", "gecko", "moose")
-
-
-class Blind(ProviderServer):
-    """A model whose vectors have nothing to do with the texts."""
-
-    given = 0
-
-    def _vector(self, text: str) -> np.ndarray:
-        self.given += 1
-        return np.random.default_rng(self.given).standard_normal(self.dimensions)
-
-
-@pytest.fixture
-def models(world: World) -> Iterator[dict[str, EmbeddingModel]]:
-    with ProviderServer().running() as sees, Blind().running() as blind:
-        yield {
-            name: EmbeddingModel.objects.create(name=name, provider="openai", dimensions=384, base_url=server.base_url)
-            for name, server in (("old", sees), ("equal", sees), ("blind", blind))
-        }
-
-
-@pytest.fixture
-def source(world: World, models: dict[str, EmbeddingModel]) -> DataSource:
-    source = world.source(embedding_model=models["old"])
-    for animal in ANIMALS:
-        ingest_text(source, f"{animal}.txt", f"Everything about the {animal}.\nWhere the   {animal} lives.")
-    return source
-
-
-def add_question(source: DataSource, question: str, path: str = "", passage: str = "") -> GoldenQuestion:
-    return GoldenQuestion.objects.create(source=source, question=question, path=path, passage=passage)
 
 
 def measure(source: DataSource) -> QualityRun:
@@ -75,7 +38,7 @@ def test_metrics_match_their_definitions(source: DataSource) -> None:
     assert (run.recall_at_10, run.ndcg_at_10, run.mrr_at_10, run.questions) == (0.5, 0.5, 0.5, 2)
 
 
-def test_each_expected_thing_of_a_question_counts_once(source: DataSource) -> None:
+def test_each_expected_result_of_a_question_counts_once(source: DataSource) -> None:
     """nDCG@10 = (1/log2(2) + 1/log2(r+1)) / (1/log2(2) + 1/log2(3) + 1/log2(4)), r the rank of the second."""
     for path in ("zebra.txt", "otter.txt", "nowhere.txt"):
         add_question(source, "zebra and otter", path)
@@ -91,12 +54,12 @@ def test_each_expected_thing_of_a_question_counts_once(source: DataSource) -> No
     assert run.questions == 1
 
 
-def test_white_space_of_an_expected_passage_is_ignored_and_its_document_is_not(source: DataSource) -> None:
+def test_an_expected_passage_matches_regardless_of_white_space_but_only_in_its_document(source: DataSource) -> None:
     add_question(source, "Where does the heron live?", passage="the heron. Where the\nheron  lives")
     add_question(source, "Where does the lynx live?", path="heron.txt", passage="Where the lynx lives")
     run = measure(source)
     assert [detail["ranks"] for detail in run.details] == [[1], [None]]
-    assert "heron lives" not in str(run.details), "paths and ranks; never a document's text"
+    assert "heron lives" not in str(run.details), "details contain paths and ranks, never a document's text"
 
 
 def test_other_sources_do_not_influence_a_measurement(world: World, source: DataSource) -> None:
@@ -129,7 +92,7 @@ def test_a_source_that_takes_too_long_is_skipped(source: DataSource, monkeypatch
 
 def test_a_source_is_measured_once_a_night_and_on_request(source: DataSource) -> None:
     add_question(source, "zebra", "zebra.txt")
-    assert [one.pk for one in quality.sources_with_questions()] == [source.pk]
+    assert [source.pk for source in quality.sources_with_questions()] == [source.pk]
     for force in (False, False, True):
         quality.measure_if_due(source.pk, force=force)
     assert QualityRun.objects.count() == 2
@@ -162,16 +125,16 @@ def start(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedd
     return row
 
 
-def test_the_gate_refuses_a_worse_model_unless_it_is_overruled(
+def test_the_gate_rejects_a_worse_model_unless_it_is_overridden(
     source: DataSource, models: dict[str, EmbeddingModel]
 ) -> None:
-    # More than are reranked: with few candidates their words alone would find what vectors did not.
+    # More chunks than are reranked: with few candidates, terms alone would find what the vectors do not.
     filler = "\n\n".join(f"# Plant {number}\n\n" + f"Fern number {number}. " * 40 for number in range(200))
     ingest_text(source, "plants.md", filler, content_type="text/markdown")
     for animal in ANIMALS:
         add_question(source, f"Where does the {animal} live?", f"{animal}.txt")
-    row = start(source, models["blind"], switches_automatically=True)
-    assert row.state == State.READY, "it did not switch itself"
+    row = start(source, models["random"], switches_automatically=True)
+    assert row.state == State.READY, "it is not switched automatically"
     assert row.old_quality is not None
     assert row.new_quality is not None
     assert (row.old_quality.ndcg_at_10, row.old_quality.is_live, row.new_quality.is_live) == (1.0, True, False)
@@ -182,15 +145,15 @@ def test_the_gate_refuses_a_worse_model_unless_it_is_overruled(
         lifecycle.switch(row, forced_because="  ")
     assert DataSource.objects.get().embedding_model == models["old"]
     assert [run.model for run in quality.list_live_runs(source)] == [models["old"]], (
-        "the gate's figures are not the trend's"
+        "measurements of the gate are not part of the trend"
     )
     assert lifecycle.switch(row, forced_because="The old endpoint closes.")
     row.refresh_from_db()
     assert (row.state, row.forced_because) == (State.SWITCHED, "The old endpoint closes.")
-    back = lifecycle.roll_back(row)
+    rollback = lifecycle.roll_back(row)
     worker.advance_due()
-    back.refresh_from_db()
-    assert back.state == State.SWITCHED, "the way back has no gate"
+    rollback.refresh_from_db()
+    assert rollback.state == State.SWITCHED, "a rollback has no gate"
 
 
 def test_an_equal_model_passes_the_gate_and_is_switched_automatically(
@@ -217,74 +180,6 @@ def test_questions_that_are_added_after_the_measurement_need_another_one(
     assert lifecycle.switch(row)
 
 
-def test_a_question_needs_an_expected_document_or_passage(source: DataSource) -> None:
-    with pytest.raises(IntegrityError), transaction.atomic():
-        add_question(source, "zebra")
-
-
-def csv(*lines: str) -> bytes:
-    return "\r\n".join(lines).encode()
-
-
-def test_an_export_can_be_imported(world: World, source: DataSource) -> None:
-    member = world.users["member"]
-    content = csv("question,path,passage", '"Where, then?",zebra.txt,', 'otter?,,"Where the\notter lives"')
-    assert golden_questions.import_csv(source, content, by=Caller(member)) == 2
-    assert golden_questions.import_csv(source, content, by=Caller(member)) == 0, (
-        "existing questions are not added again"
-    )
-    other = world.source("other")
-    assert (
-        golden_questions.import_csv(
-            other, golden_questions.export_csv(source, Caller(member)).encode("utf-8-sig"), by=Caller(member)
-        )
-        == 2
-    )
-    same = [list(one.golden_questions.values_list("question", "path", "passage")) for one in (source, other)]
-    assert same[0] == same[1]
-    assert golden_questions.import_csv(other, csv("Question;Path", "lion;lion.txt"), by=Caller(member)) == 1
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "Line 1: the columns"),
-        (csv("q,path", "a,b"), "Line 1: the columns"),
-        (csv("question,path", "a,b", "", "c,", ",d"), "Line 4: path or passage is missing"),
-        (csv("question,path", "a,b", "c,d,e"), "Line 3: 3 values under 2 columns"),
-        (csv("question,path", '"a\nb",', "c,"), "Line 4: path or passage"),
-        (csv("question,path", "a" * 2001 + ",b"), "Line 2: question and passage may have at most 2,000"),
-        (csv("question,path", "a," + "é" * 1001), "Line 2: path may have at most 2,000 bytes"),
-        (csv("question,path", "a\x00,b"), "Line 2: NUL"),
-        (b"question,path\nok,b\n\xff,b", "Line 3: it is not UTF-8"),
-        (csv("question,path", "a," + "b" * 140_000), "Line 2: it is not CSV"),
-        (csv("question,path", *[f"q{number},p" for number in range(502)]), "at most 500"),
-        (b"x" * (golden_questions.MAX_BYTES + 1), "bytes; at most"),
-    ],
-)
-def test_an_invalid_file_is_refused_completely_with_line_numbers(
-    world: World, source: DataSource, content: bytes, words: str
-) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        golden_questions.import_csv(source, content, by=Caller(world.users["member"]))
-    assert words in " ".join([refused.value.message, *refused.value.data["errors"]])
-    assert not GoldenQuestion.objects.exists()
-
-
-def test_passages_need_the_query_permission(world: World, source: DataSource) -> None:
-    """Whether a passage is found shows whether a document contains it, and MANAGE does not allow to read documents."""
-    reader, manager = world.users["member"], world.users["owner"]
-    golden_questions.import_csv(
-        source, csv("question,path,passage", "a,zebra.txt,", "b,,secret words"), by=Caller(reader)
-    )
-    DataSource.objects.update(visibility=Visibility.PERSONAL, owner=reader)
-    with pytest.raises(InvalidRequest) as refused:
-        golden_questions.import_csv(source, csv("question,passage", "c,guess"), by=Caller(manager))
-    assert "Line 2" in refused.value.data["errors"][0]
-    assert "secret words" in golden_questions.export_csv(source, Caller(reader))
-    assert golden_questions.export_csv(source, Caller(manager)).split() == ["question,path,passage", "a,zebra.txt,"]
-
-
 def test_measure_quality_and_reembed_commands(source: DataSource, models: dict[str, EmbeddingModel]) -> None:
     add_question(source, "zebra", "zebra.txt")
     out = StringIO()
@@ -300,7 +195,7 @@ def test_measure_quality_and_reembed_commands(source: DataSource, models: dict[s
     call_command("reembed", "library", "--drop", stdout=(out := StringIO()))
     Reembedding.objects.update(due_at=None)
     call_command("reembed", "library", "--wait", stdout=(out := StringIO()))
-    call_command("reembed", "library", "blind", "--no-gate", "An experiment.", "--wait", stdout=(out := StringIO()))
+    call_command("reembed", "library", "random", "--no-gate", "An experiment.", "--wait", stdout=(out := StringIO()))
     assert "Switched" in out.getvalue()
     assert Reembedding.objects.latest("pk").forced_because == "An experiment."
     for wrong in (("library", "unknown"), ("nowhere", "old"), ("library", "--cancel"), ("library", "old")):

@@ -1,0 +1,129 @@
+"""The admin's pages of organisations, memberships, roles, API keys and tokens."""
+
+from django.utils import timezone
+
+from accounts.models import User
+from orgs.models import ApiKey, Membership, Role
+from tests.admin.test_admin import browser
+from tests.support.factories import World, ingest_text
+
+
+def test_a_membership_accepts_only_roles_of_its_organisation(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    membership = Membership.objects.get(user=world.users["member"])
+    values = {
+        "user": membership.user_id,
+        "organization": world.home.pk,
+        "is_active": "on",
+        "roles": [world.abroad.roles.get(name="owner").pk],
+    }
+    reply = browser(superuser).post(f"/admin/orgs/membership/{membership.pk}/change/", values)
+    assert "Choose only what belongs" in reply.content.decode()
+
+
+def test_a_new_organisation_has_the_default_roles(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public", "query_history": "full"}
+    assert browser(superuser).post("/admin/orgs/organization/add/", values).status_code == 302
+    names = Role.objects.filter(organization__slug="new").values_list("name", flat=True)
+    assert sorted(names) == ["admin", "editor", "member", "owner"]
+
+
+def test_a_role_accepts_only_known_permissions(world: World) -> None:
+    client = browser(world.users["owner"])
+    values = {"organization": world.home.pk, "name": "librarian", "permissions": ["sources.ingest"]}
+    assert client.post("/admin/orgs/role/add/", values).status_code == 302
+    assert Role.objects.get(name="librarian").permissions == ["sources.ingest"]
+    assert client.post("/admin/orgs/role/add/", {**values, "name": "x", "permissions": ["all"]}).status_code == 200
+
+
+def test_managing_members_cannot_escalate_permissions(world: World) -> None:
+    people_role = Role.objects.create(organization=world.home, name="people", permissions=["members.manage"])
+    membership = Membership.objects.get(user=world.users["member"])
+    membership.roles.add(people_role)
+    client = browser(world.users["member"])
+    values = {"organization": world.home.pk, "name": "mighty", "permissions": ["sources.manage"]}
+    assert "roles whose permissions you hold yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
+    owner = world.home.roles.get(name="owner")
+    values = {"user": membership.user_id, "organization": world.home.pk, "is_active": "on", "roles": [owner.pk]}
+    reply = client.post(f"/admin/orgs/membership/{membership.pk}/change/", values)
+    assert "roles whose permissions you hold yourself" in reply.content.decode()
+    weaker = {"organization": world.home.pk, "name": "owner", "permissions": []}
+    assert client.post(f"/admin/orgs/role/{owner.pk}/change/", weaker).status_code == 200
+    assert Role.objects.get(pk=owner.pk).permissions
+    assert not membership.roles.filter(pk=owner.pk).exists()
+
+
+def test_tokens_have_no_page(world: World) -> None:
+    superuser = User.objects.create_superuser("root@home.example", "x")
+    assert browser(superuser).get("/admin/token_blacklist/outstandingtoken/").status_code == 404
+
+
+def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) -> None:
+    active, flagged, foreign = (
+        world.key("editor", "query", name="n8n"), world.key("member"),
+        world.key("foreigner", organization=world.abroad),
+    )  # fmt: skip
+    ApiKey.objects.filter(pk=flagged.key.pk).update(flagged_at=timezone.now())
+    client = browser(world.users["owner"])
+    page, detail = "/admin/orgs/apikey/", f"/admin/orgs/apikey/{active.key.pk}/change/"
+    text = client.get(page).content.decode() + client.get(detail).content.decode()
+    for shown in (active.key.prefix, "n8n", world.users["editor"].email, "flagged", "active"):
+        assert shown in text
+    for hidden in (active.secret[11:], active.key.hash, foreign.key.prefix):
+        assert hidden not in text
+    assert client.get(page + "add/").status_code == 403
+    assert client.post(detail, {"scopes": "manage"}).status_code == 403
+    assert client.post(f"/admin/orgs/apikey/{active.key.pk}/delete/", {"post": "yes"}).status_code == 403
+    action = {"action": "revoke", "_selected_action": [active.key.pk, foreign.key.pk]}
+    assert client.post(page, action).status_code == 302
+    assert list(ApiKey.objects.exclude(revoked_at=None)) == [active.key]
+    assert "revoked" in client.get(page).content.decode()
+
+
+def test_query_parameters_cannot_filter_by_a_keys_hash(world: World) -> None:
+    world.key("editor")
+    client = browser(world.users["owner"])
+    for query in ("hash__startswith=a", "user__password__startswith=p"):
+        assert client.get(f"/admin/orgs/apikey/?{query}").status_code in (302, 400)
+
+
+def test_owners_see_the_quota_but_only_superusers_change_it(world: World) -> None:
+    world.home.max_chunks = 1000
+    world.home.save()
+    values = {
+        "name": "Home",
+        "is_active": "on",
+        "default_visibility": "public",
+        "query_history": "full",
+        "max_chunks": 5000,
+    }
+    url = f"/admin/orgs/organization/{world.home.pk}/change/"
+    owner = browser(world.users["owner"])
+    assert "1000" in owner.get(url).content.decode()
+    owner.post(url, values)
+    world.home.refresh_from_db()
+    assert world.home.max_chunks == 1000
+    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    assert root.post(url, {**values, "slug": "home"}).status_code == 302
+    world.home.refresh_from_db()
+    assert world.home.max_chunks == 5000
+
+
+def test_storage_is_shown_and_warns_near_the_quota(world: World) -> None:
+    source = world.source("domestic")
+    ingest_text(source, "a", "Zebras.")
+    page = f"/admin/orgs/organization/{world.home.pk}/change/"
+    owner = browser(world.users["owner"])
+    world.home.max_chunks, world.home.max_bytes = 10, 7
+    world.home.save()
+    for url in (page, "/admin/orgs/organization/"):
+        text = owner.get(url).content.decode()
+        assert "1 of 10" in text
+        assert text.count("over-quota") == 1, "7 of 7 bytes, 1 of 10 chunks"
+    values = {"name": "Home", "is_active": "on", "default_visibility": "public", "max_bytes": 5000}
+    owner.post(page, values)
+    world.home.refresh_from_db()
+    assert world.home.max_bytes == 7
+    content = owner.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
+    assert "1 documents, 1 chunks, 7" in content
