@@ -29,7 +29,7 @@ from tests.support.provider_server import ProviderServer
 identity.run_process_as(identity.OWNER)
 
 
-# Files with the longest tests, longest first. They start first, so that no process is left with one of them at the end.
+# Files with the longest tests, longest first. They run first, so that no process still runs one of them at the end.
 SLOW_FILES = (
     "tests/system/chaos/test_exactly_once.py",
     "tests/ragsite/test_launch.py",
@@ -99,7 +99,7 @@ def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
 
 @pytest.fixture
 def provider() -> Iterator[ProviderServer]:
-    """A server on loopback that speaks the protocols of model providers."""
+    """A server on loopback with the APIs of model providers."""
     with ProviderServer().running() as server:
         yield server
 
@@ -171,7 +171,7 @@ def purge_queue() -> None:
 
 @pytest.fixture
 def eventually() -> Callable[..., object]:
-    """Wait until a condition is true; fail after a bounded time. Tests wait in no other way."""
+    """Wait until a condition is true; fail after a time limit. Tests use no other kind of waiting."""
 
     def wait(condition: Callable[[], object], *, seconds: float = 120) -> object:
         deadline = time.monotonic() + seconds

@@ -81,7 +81,7 @@ STORE_TABLES = "rag.models.content.pgvector_tables"
 STORE_TABLE_IMPORTERS = ("rag.providers.stores", "rag.models")
 STORE_IMPORTERS = ("rag.providers.stores", "rag.providers.registry")
 
-# Files whose name and place say what they are.
+# Files that need no docstring: their name and folder describe them.
 UNDOCUMENTED_NAMES = {"__init__.py", "apps.py"}
 
 MAX_SIBLINGS = 12
@@ -242,7 +242,7 @@ def test_every_file_has_a_docstring() -> None:
 
 
 def test_folders_are_small() -> None:
-    """A folder that one can take in at a glance. Files and packages count, not what the frameworks require."""
+    """Files and packages of a folder are counted, except those that a framework requires."""
     too_large = {}
     for folder in {module.file.parent for module in MODULES}:
         entries = [
@@ -255,12 +255,12 @@ def test_folders_are_small() -> None:
     assert too_large == {}
 
 
-def test_these_tests_notice_a_violation() -> None:
+def test_imports_names_and_layers_are_read_correctly() -> None:
     """The rules would pass silently if names or imports were read wrongly."""
     by_name = {module.name: module for module in MODULES}
     assert "rag.models.DataSource" in set(by_name["rag.services.access.access_watch"].imports())
     assert "ragsite.postgres.identity" in set(by_name["ragsite.middleware"].imports())
     assert layer_of("rag.models.DataSource") == layer_of("rag.models")
     assert module_of("rag.models.sources.DataSource") == "rag.models.sources"
-    assert module_of("rag.sweep_ingestion") is None, "the name of a Celery task is no module"
+    assert module_of("rag.sweep_ingestion") is None, "the name of a Celery task is not a module"
     assert "orgs.authentication.api_keys.ApiKeyAuthentication" in set(by_name["ragsite.settings.api"].dotted_strings())

@@ -160,7 +160,14 @@ def epub(chapters: Sequence[str], *, doctype: str = "<!DOCTYPE html>") -> bytes:
 
 
 def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", content: bytes | None = None) -> bytes:
-    """Pages of Latin text. `password`: encrypts the file (RC4, 40 bits). `kids`: reoffsets the page tree's content."""
+    """Create a PDF with pages of Latin text.
+
+    Args:
+        pages: The text of each page.
+        password: Encrypts the file (RC4, 40 bits).
+        kids: Replaces the page tree's references to pages.
+        content: Replaces the content of every page; it must be compressed.
+    """
     count = len(pages)
     objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>"]
     listed = kids or " ".join(f"{4 + 2 * number} 0 R" for number in range(count))
@@ -168,15 +175,15 @@ def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", co
     objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
     key = _pdf_key(password) if password is not None else b""
     for number, page in enumerate(pages):
-        own = 4 + 2 * number
+        object_number = 4 + 2 * number
         objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {own + 1} 0 R "
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {object_number + 1} 0 R "
             "/Resources << /Font << /F1 3 0 R >> >> >>".encode()
         )
         shown = "".join(f"({_pdf_escaped(line)}) Tj 0 -16 Td " for line in page.split("\n"))
         stream = content or f"BT /F1 12 Tf 72 720 Td {shown} ET".encode("latin-1")
         if key:
-            stream = _rc4(_md5(key + struct.pack("<I", own + 1)[:3] + b"\0\0")[:10], stream)
+            stream = _rc4(_md5(key + struct.pack("<I", object_number + 1)[:3] + b"\0\0")[:10], stream)
         extra = b" /Filter /FlateDecode" if content else b""
         objects.append(b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(stream), extra, stream))
     trailer = b""

@@ -36,8 +36,8 @@ class BucketServer:
                 status, content = store.answer(self.command, unquote(address.path), query, body)
                 if status == 200 and (byte_range := self.headers.get("Range")):  # bytes=0-8388607
                     first, _, last = byte_range.removeprefix("bytes=").partition("-")
-                    whole, part = len(content), content[int(first) : int(last) + 1 if last else None]
-                    content_range = f"bytes {first}-{int(first) + len(part) - 1}/{whole}"
+                    total, part = len(content), content[int(first) : int(last) + 1 if last else None]
+                    content_range = f"bytes {first}-{int(first) + len(part) - 1}/{total}"
                     self._reply(206, part, content_range)
                     return
                 self._reply(status, content)

@@ -134,8 +134,8 @@ class ProviderServer:
             reason = "tool_calls" if message.get("tool_calls") else "stop"
             choice = {"index": 0, "message": message, "finish_reason": reason}
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
-            return 200, {}, json.dumps(whole).encode()
+            completion = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+            return 200, {}, json.dumps(completion).encode()
         deltas = [{"content": word} for word in re.findall(r"\S+\s*", message["content"])]
         events = [
             {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]} for delta in deltas

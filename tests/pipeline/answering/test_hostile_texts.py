@@ -43,17 +43,17 @@ STEPS: list[Callable[[str], object]] = [
 
 @pytest.mark.parametrize("run", RUNS)
 def test_every_step_takes_linear_time(run: str) -> None:
-    """A chunk of 2,048 tokens may have more than 100,000 characters: long runs of one character are a token each."""
+    """A chunk of 2,048 tokens may have more than 100,000 characters, because long runs of a character are one token."""
     count_tokens("x")  # its vocabulary is read once
 
     def cpu_seconds(step: Callable[[str], object], length: int, attempt: int) -> float:
-        text = f"{attempt}{run * length}"[:length]  # another one in each attempt: nothing comes from a cache
+        text = f"{attempt}{run * length}"[:length]  # differs in each attempt, so that nothing is cached
         start = time.process_time()
         step(text)
         return time.process_time() - start
 
     for number, step in enumerate(STEPS):
-        # Other work on the machine may disturb one measurement; what grows with the square fails all three.
+        # Other processes may disturb one measurement. Quadratic time fails all three.
         assert any(
             cpu_seconds(step, LONG, attempt) < MAX_GROWTH * cpu_seconds(step, SHORT, attempt) + NOISE_SECONDS
             for attempt in range(3)

@@ -105,7 +105,7 @@ def test_ordinary_text_is_not_changed() -> None:
 
 @each_injection
 def test_hostile_passages_do_not_change_extractive_answers(injection: Injection) -> None:
-    """Whether they come before or after the honest one."""
+    """Whether they come before or after the honest passage."""
     honest, hostile = both(injection)
     alone = render_quotes(extract_quotes(QUESTION, [honest]))
     assert alone == HONEST
@@ -124,7 +124,7 @@ def ask_member(world: World, model: str = "") -> AnswerResult:
 
 @pytest.mark.django_db
 def test_citations_of_an_obedient_model_are_verified(world: World, language_model: ProviderServer) -> None:
-    """The model does what each document says. Citations other than of the honest passage are dropped and counted."""
+    """The model does what each document says. Only citations of the honest passage are kept; the others are counted."""
     source = world.source("library", visibility=Visibility.PUBLIC)
     ingest_text(source, "honest.md", HONEST, title="Yard")
     for number, injection in enumerate(INJECTIONS):

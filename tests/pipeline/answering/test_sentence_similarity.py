@@ -8,7 +8,7 @@ import pytest
 from rag.models import DataSource
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.pipeline.answering.extractive import extract_quotes
-from rag.pipeline.answering.sentence_similarity import sentence_similarity
+from rag.pipeline.answering.sentence_similarity import compare_sentences
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.late_interaction import token_similarities
 from rag.providers import registry
@@ -45,7 +45,7 @@ def test_each_token_of_a_text_has_its_stored_row() -> None:
 
 def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) -> None:
     (passage,) = passages
-    similarity = sentence_similarity(QUESTION, passages, passages)
+    similarity = compare_sentences(QUESTION, passages, passages)
     start = passage.start + passage.text.index("Every")
     sentence = similarity.score(passage.document_id, start, passage.end)
     whole = similarity.score(passage.document_id, passage.start, passage.end)
@@ -68,10 +68,8 @@ def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[
     """Without stored signatures, or if they belong to another title."""
     (passage,) = passages
     renamed = [dataclasses.replace(passage, title="Some quite different name of the house")]
-    assert (
-        sentence_similarity(QUESTION, renamed, renamed).score(passage.document_id, passage.start, passage.end) is None
-    )
+    assert compare_sentences(QUESTION, renamed, renamed).score(passage.document_id, passage.start, passage.end) is None
     ChunkTokenSignatures.objects.all().delete()
-    similarity = sentence_similarity(QUESTION, passages, passages)
+    similarity = compare_sentences(QUESTION, passages, passages)
     assert similarity.score(passage.document_id, passage.start, passage.end) is None
     assert extract_quotes(QUESTION, passages, similarity) == extract_quotes(QUESTION, passages)

@@ -1,4 +1,4 @@
-"""Chunking: what must hold for every text."""
+"""Chunking: properties that hold for every text."""
 
 import time
 from itertools import pairwise
@@ -18,17 +18,17 @@ _texts = st.one_of(_words, st.text(max_size=600), st.text("x", min_size=1, max_s
 
 
 @settings(deadline=None, max_examples=150)
-@given(text=_texts, size=st.integers(32, 200), part=st.integers(0, 50), markdown=st.booleans())
-def test_chunks_are_bounded_exact_and_whole(text: str, size: int, part: int, markdown: bool) -> None:
+@given(text=_texts, size=st.integers(32, 200), overlap_percent=st.integers(0, 50), markdown=st.booleans())
+def test_chunks_fit_their_size_and_cover_the_text(text: str, size: int, overlap_percent: int, markdown: bool) -> None:
     parsed = parse.parse_text(text, content_type="text/markdown" if markdown else "text/plain", path="")
-    drafts = list(chunk(parsed, ChunkingOptions(size=size, overlap=size * part // 100)))
+    drafts = list(chunk(parsed, ChunkingOptions(size=size, overlap=size * overlap_percent // 100)))
     covered = 0
     for position, draft in enumerate(drafts):
         assert draft.position == position
         assert draft.text == parsed.text[draft.start : draft.end]
         assert draft.text.strip()
         assert draft.tokens == count_tokens(draft.text) <= size
-        # Between two chunks lies nothing but white space; they come in reading order.
+        # Only white space lies between two chunks. Chunks come in reading order.
         assert not parsed.text[covered : draft.start].strip()
         assert position == 0 or draft.start > drafts[position - 1].start
         covered = max(covered, draft.end)
@@ -51,7 +51,7 @@ def test_paragraphs_are_kept_together() -> None:
     assert [draft.text for draft in drafts] == [paragraph.strip() for paragraph in paragraphs]
 
 
-def test_markdown_is_cut_at_its_headings_and_knows_them() -> None:
+def test_markdown_is_split_at_headings_and_chunks_have_them() -> None:
     sections = ["# Animals\n\n" + "Intro. " * 40, "## Zebras\n\n" + "Stripes. " * 40, "## Lions\n\n" + "Manes. " * 40]
     text = "\n\n".join([*sections, "# Plants\n\nOaks."])
     drafts = list(chunk(parse.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
@@ -60,13 +60,13 @@ def test_markdown_is_cut_at_its_headings_and_knows_them() -> None:
     assert paths["Animals", "Lions"].startswith("## Lions")
 
 
-def test_a_heading_without_much_under_it_stays_with_what_follows() -> None:
+def test_a_short_section_stays_with_the_next_one() -> None:
     text = "# Animals\n\nIntro.\n\n## Zebras\n\n" + "Stripes. " * 40
     drafts = list(chunk(parse.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
     assert [draft.headings for draft in drafts] == [("Animals",)]
 
 
-def test_what_looks_like_a_heading_in_code_is_none() -> None:
+def test_lines_of_code_are_no_headings() -> None:
     text = "# Real\n\n```\n# not a heading\n```\n\nText\r\n\r\nAlso real\r\n=========\r\n\r\nEnd."
     headings = parse.parse_text(text, content_type="text/markdown; charset=utf-8", path="").headings
     assert [(heading.title, heading.level) for heading in headings] == [("Real", 1), ("Also real", 1)]
@@ -75,7 +75,7 @@ def test_what_looks_like_a_heading_in_code_is_none() -> None:
 
 HOSTILE = {
     "one letter": "x",
-    "CJK without an end": "日本語の文章です",
+    "CJK without sentence ends": "日本語の文章です",
     "words": "word ",
     "line ends": "\n",
     "vertical tabs": "\v",
@@ -90,31 +90,31 @@ HOSTILE = {
     "fences": "```\n",
     "combining": "e\u0301",
     "emoji": "🦓",
-    "far apart": " " * 5000 + "x",
-    "dots far apart": "." * 5000 + "x",
+    "long white space": " " * 5000 + "x",
+    "long dots": "." * 5000 + "x",
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("content_type", ["text/plain", "text/markdown"])
-def test_hostile_texts_cost_time_in_proportion_to_their_length(name: str, content_type: str) -> None:
-    """Twice the text, about twice the time: no stretch makes a worker hang."""
+def test_hostile_texts_take_linear_time(name: str, content_type: str) -> None:
+    """Twice the text takes about twice the time, so no text makes a worker hang."""
 
     def seconds(length: int) -> float:
         text = (HOSTILE[name] * length)[:length] + "end"
-        begun = time.process_time()
+        started_at = time.process_time()
         drafts = list(chunk(parse.parse_text(text, content_type=content_type, path=""), ChunkingOptions(512, 50)))
         assert all(draft.tokens <= 512 for draft in drafts)
         assert drafts[-1].end == len(text)
-        return time.process_time() - begun
+        return time.process_time() - started_at
 
     seconds(1000)
-    # Other work on the machine may disturb one measurement; what grows with the square fails all three.
+    # Other processes may disturb one measurement. Quadratic time fails all three.
     assert any(seconds(60_000) < 6 * seconds(15_000) + 0.25 for _ in range(3))
 
 
-def test_a_line_that_gains_a_token_when_its_end_is_stripped_fits_still() -> None:
-    """ "<>();" with its line end is one token and without it two: a line of exactly the size once hung."""
+def test_a_line_with_more_tokens_without_its_line_end_fits() -> None:
+    """ "<>();" is one token with its line end and two without it. Such a line of exactly the size once hung."""
     assert (count_tokens("<>();\n"), count_tokens("<>();")) == (1, 2)
     text = "x" + " x" * 510 + "<>();\nnext line"
     drafts = list(chunk(parse.parse_text(text, content_type="", path="a.txt"), ChunkingOptions(512, 50)))
@@ -123,7 +123,7 @@ def test_a_line_that_gains_a_token_when_its_end_is_stripped_fits_still() -> None
 
 
 @pytest.mark.parametrize("sentences", range(20, 60, 3))
-def test_a_heading_does_not_stand_alone(sentences: int) -> None:
+def test_no_chunk_consists_of_a_heading_alone(sentences: int) -> None:
     text = "".join(
         f"# Shed {number}\n\nBicycles are parked here. {'It is dry. ' * sentences}\n\n" for number in range(3)
     )

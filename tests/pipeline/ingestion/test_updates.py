@@ -1,4 +1,4 @@
-"""A new version of a document: only what changed is embedded, and the result is the one of a first ingestion."""
+"""A new version of a document: only changes are embedded, and the result is that of a first ingestion."""
 
 import threading
 import uuid
@@ -37,14 +37,15 @@ def paragraphs(count: int) -> list[str]:
     return [f"# Part {number}\n\n" + f"Zebra number {number} drinks water. " * 60 for number in range(count)]
 
 
-def texts(provider: ProviderServer) -> list[str]:
-    found = [text for request in provider.requests for text in request["input"]]
+def take_embedded_texts(provider: ProviderServer) -> list[str]:
+    """The texts that the provider has embedded since the last call."""
+    texts = [text for request in provider.requests for text in request["input"]]
     provider.requests.clear()
-    return found
+    return texts
 
 
-def stored(path: str) -> list[tuple[Any, ...]]:
-    """Its chunks with their vectors, without ids."""
+def stored_chunks(path: str) -> list[tuple[Any, ...]]:
+    """The document's chunks with their vectors, without ids."""
     vectors = {row.chunk_id: tuple(row.embedding) for row in Embedding384.objects.filter(document__path=path)}
     chunks = Chunk.objects.filter(document__path=path).order_by("position")
     rows = chunks.values_list("pk", "position", "start", "end", "text", "headings", "tokens", "digest")
@@ -55,47 +56,47 @@ def test_an_edit_to_one_paragraph_embeds_only_its_chunks(source: DataSource, pro
     parts = paragraphs(12)
     ingest_text(source, "long.md", "\n\n".join(parts), title="Long")
     before = dict(Chunk.objects.values_list("digest", "pk"))
-    assert len(texts(provider)) == len(before) >= 12
+    assert len(take_embedded_texts(provider)) == len(before) >= 12
     parts[4] = parts[4].replace("Zebra", "Giraffe")
     assert ingest_text(source, "long.md", "\n\n".join(parts), title="Long").status == "updated"
-    embedded = texts(provider)
+    embedded = take_embedded_texts(provider)
     assert embedded
     assert all("Giraffe" in text for text in embedded)
     after = dict(Chunk.objects.values_list("digest", "pk"))
     kept = before.keys() & after.keys()
     assert len(kept) == len(before) - len(embedded)
-    assert all(before[each] == after[each] for each in kept), "their rows stay, and with them their ids"
+    assert all(before[digest] == after[digest] for digest in kept), "they keep their rows and ids"
 
 
-def test_text_before_the_others_moves_them_without_embedding_them(source: DataSource, provider: ProviderServer) -> None:
+def test_new_text_at_the_start_moves_chunks_without_embedding(source: DataSource, provider: ProviderServer) -> None:
     parts = paragraphs(6)
     ingest_text(source, "long.md", "\n\n".join(parts), title="Long")
-    texts(provider)
+    take_embedded_texts(provider)
     ingest_text(source, "long.md", "\n\n".join(["# New\n\n" + "A lion came. " * 80, *parts]), title="Long")
-    assert all("lion" in text for text in texts(provider))
+    assert all("lion" in text for text in take_embedded_texts(provider))
     document = Document.objects.get()
     for chunk in Chunk.objects.all():
         assert chunk.text == document.text[chunk.start : chunk.end]
     assert sorted(Chunk.objects.values_list("position", flat=True)) == list(range(document.chunk_count))
 
 
-def test_text_that_is_there_twice_is_embedded_once(source: DataSource, provider: ProviderServer) -> None:
+def test_repeated_text_is_embedded_once(source: DataSource, provider: ProviderServer) -> None:
     part = "# Same\n\n" + "The same words again. " * 90
     ingest_text(source, "twice.md", "\n\n".join([part] * 4), title="Twice")
-    embedded = texts(provider)
+    embedded = take_embedded_texts(provider)
     assert len(embedded) == len(set(embedded)) < Chunk.objects.count() == Embedding384.objects.count()
 
 
-def test_a_new_title_with_new_content_embeds_all_anew(source: DataSource, provider: ProviderServer) -> None:
-    """The title is a part of what is embedded."""
+def test_a_new_title_with_new_content_embeds_all_chunks(source: DataSource, provider: ProviderServer) -> None:
+    """The title is part of the embedded text."""
     parts = paragraphs(3)
     ingest_text(source, "long.md", "\n\n".join(parts), title="Old title")
-    texts(provider)
+    take_embedded_texts(provider)
     ingest_text(source, "long.md", "\n\n".join([*parts, "The end."]), title="New title")
-    assert len(texts(provider)) == Chunk.objects.count()
+    assert len(take_embedded_texts(provider)) == Chunk.objects.count()
 
 
-def test_small_documents_of_a_message_share_a_call(
+def test_small_documents_of_a_batch_share_a_request(
     source: DataSource, live_world: World, provider: ProviderServer
 ) -> None:
     submissions = [Submission(path=f"{number}", title=f"{number}", text=f"Zebra {number}.") for number in range(8)]
@@ -108,8 +109,8 @@ def test_small_documents_of_a_message_share_a_call(
     assert all(set(row.timings) == {"parsing", "embedding", "indexing"} for row in rows)
 
 
-def test_two_writers_of_one_path_end_with_the_version_of_one(source: DataSource, provider: ProviderServer) -> None:
-    """Whoever finds that the version is gone whose vectors were to be kept begins anew."""
+def test_concurrent_writers_of_a_path_end_with_one_version(source: DataSource, provider: ProviderServer) -> None:
+    """A writer starts again if the version whose vectors it wanted to keep was replaced."""
     parts = paragraphs(4)
     ingest_text(source, "x.md", "\n\n".join(parts), title="X")
     versions = ["\n\n".join([*parts, f"Ending {number}. " * 40]) for number in range(4)]
@@ -128,12 +129,12 @@ def test_two_writers_of_one_path_end_with_the_version_of_one(source: DataSource,
     for thread in threads:
         thread.join()
     assert Document.objects.get().text in versions
-    found = stored("x.md")
+    chunks_of_update = stored_chunks("x.md")
     ingest_text(source, "fresh.md", Document.objects.get(path="x.md").text, title="X")
-    assert found == stored("fresh.md")
+    assert chunks_of_update == stored_chunks("fresh.md")
 
 
-pieces = st.lists(
+sections = st.lists(
     st.sampled_from(["# One\n\n" + "alpha. " * 60, "# Two\n\n" + "gamma delta. " * 45, "plain text. " * 20, "\n\n"]),
     min_size=1,
     max_size=8,
@@ -141,14 +142,15 @@ pieces = st.lists(
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(versions=st.lists(pieces, min_size=2, max_size=4))
-def test_however_it_came_about_a_version_is_stored_alike(source: DataSource, versions: list[list[str]]) -> None:
+@given(versions=st.lists(sections, min_size=2, max_size=4))
+def test_a_version_is_stored_as_after_a_first_ingestion(source: DataSource, versions: list[list[str]]) -> None:
     path, options = str(uuid.uuid4()), ChunkingOptions(64, 16)
     for version in versions:
         text = "\n\n".join([*version, "end"])
-        for each in (path, "fresh-" + path) if version is versions[-1] else (path,):
-            submission = Submission(path=each, title="T", text=text)
+        paths = (path, "fresh-" + path) if version is versions[-1] else (path,)
+        for document_path in paths:
+            submission = Submission(path=document_path, title="T", text=text)
             prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
             with transaction.atomic():
                 index.index_documents({uuid7(): prepared}, source=source)
-    assert stored(path) == stored("fresh-" + path)
+    assert stored_chunks(path) == stored_chunks("fresh-" + path)

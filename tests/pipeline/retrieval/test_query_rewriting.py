@@ -1,4 +1,4 @@
-"""Follow-ups: which questions are, and what is added to them (measured by benchmarks/follow_ups.py)."""
+"""Follow-up questions: detecting, expanding and rewriting them (benchmarks/follow_ups.py measures the effect)."""
 
 import json
 
@@ -10,18 +10,18 @@ from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
 from tests.support.provider_server import ProviderServer
 
-SAID = [Message("user", "When does the pool open in summer?"), Message("assistant", "At seven.")]
-TURNS = [*SAID, Message("user", "And in winter?")]
+EARLIER_MESSAGES = [Message("user", "When does the pool open in summer?"), Message("assistant", "At seven.")]
+MESSAGES = [*EARLIER_MESSAGES, Message("user", "And in winter?")]
 
 
 @pytest.mark.parametrize(
     "question", ["And in winter?", "What about dogs?", "Can I take them there?", "Helmets too?", "Und im Winter?", "?"]
 )
-def test_what_says_too_little_alone(question: str) -> None:
+def test_questions_that_are_incomplete_alone_are_follow_ups(question: str) -> None:
     assert query_rewriting.is_follow_up(question)
 
 
-def test_most_of_our_own_follow_ups_are_known_and_hardly_a_question_that_stands_alone_is_taken_for_one() -> None:
+def test_most_follow_ups_and_hardly_any_standalone_questions_are_detected() -> None:
     dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
     detected = {
         is_standalone: [
@@ -35,8 +35,8 @@ def test_most_of_our_own_follow_ups_are_known_and_hardly_a_question_that_stands_
     assert sum(detected[True]) <= 2
 
 
-def test_words_of_the_titles_say_what_it_is_about() -> None:
-    earlier = query_rewriting.earlier_questions(TURNS)
+def test_a_follow_up_is_expanded_by_words_of_its_subject() -> None:
+    earlier = query_rewriting.earlier_questions(MESSAGES)
     assert earlier == "When does the pool open in summer?"
 
     def expanded(question: str, earlier_title: str, own_title: str = "Fish") -> str:
@@ -46,11 +46,11 @@ def test_words_of_the_titles_say_what_it_is_about() -> None:
     assert expanded("And in winter?", "p-17.md") == "And in winter? pool open summer"
     assert expanded("And the museum?", "The pool", "Museums") == "And the museum? open summer", "another subject"
     assert expanded("And the museum?", "p-17.md", "Museums") == "And the museum?"
-    assert query_rewriting.earlier_questions(TURNS[:1]) == ""
+    assert query_rewriting.earlier_questions(MESSAGES[:1]) == ""
 
 
 @pytest.mark.parametrize(
-    ("reply", "used"),
+    ("reply", "rewritten"),
     [
         ("When does the pool open in winter?", "When does the pool open in winter?"),
         ('"When is the pool open in winter?"\n', "When is the pool open in winter?"),
@@ -59,12 +59,12 @@ def test_words_of_the_titles_say_what_it_is_about() -> None:
         ("pool " * 200, ""),
     ],
 )
-def test_a_rewriting_is_one_line_about_the_conversation_or_none(
-    provider: ProviderServer, reply: str, used: str
+def test_only_one_line_about_the_conversation_is_used_as_rewritten_question(
+    provider: ProviderServer, reply: str, rewritten: str
 ) -> None:
     provider.replies = [reply]
     model = OpenAILanguageModel(name="test-model", base_url=provider.base_url, api_key="", timeout=5)
-    assert query_rewriting.rewrite("And in winter?", TURNS, model) == used
+    assert query_rewriting.rewrite("And in winter?", MESSAGES, model) == rewritten
     assert "When does the pool open in summer?" in provider.requests[0]["messages"][1]["content"]
     provider.fail(400)
-    assert query_rewriting.rewrite("And in winter?", TURNS, model) == ""
+    assert query_rewriting.rewrite("And in winter?", MESSAGES, model) == ""

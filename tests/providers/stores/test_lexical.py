@@ -231,13 +231,13 @@ def test_identifiers_are_found_by_name_and_by_part(world: World) -> None:
 def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World) -> None:
     source = world.source()
     write_document(source, ["zebra lion", "lion", "lion worda"])
-    whole, part, _ = Chunk.objects.order_by("position").values_list("pk", flat=True)
+    complete, partial, _ = Chunk.objects.order_by("position").values_list("pk", flat=True)
     query = lexical.build_query("the zebras, lions", [source.pk])
     zebra, lion = math.log(1 + 2.5 / 1.5), math.log(1 + 0.5 / 3.5)
-    scores = lexical.score(query, [whole, part])
-    assert scores[whole].coverage == pytest.approx(1.0)
-    assert scores[part].coverage == pytest.approx(lion / (zebra + lion))
-    assert lexical.score(lexical.build_query("the", [source.pk]), [whole])[whole] == lexical.LexicalScore(0.0, 0.0)
+    scores = lexical.score(query, [complete, partial])
+    assert scores[complete].coverage == pytest.approx(1.0)
+    assert scores[partial].coverage == pytest.approx(lion / (zebra + lion))
+    assert lexical.score(lexical.build_query("the", [source.pk]), [complete])[complete] == lexical.LexicalScore(0.0, 0.0)
 
 
 def test_common_terms_find_no_candidates_if_there_are_rarer_ones(

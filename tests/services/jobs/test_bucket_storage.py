@@ -32,7 +32,7 @@ def bucket(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketSer
 
 
 def test_a_bucket_stores_files_of_one_part_and_of_several(world: World, bucket: BucketServer, settings: Any) -> None:
-    """Through boto3, over HTTP: stored, read, deleted. 20 MB go in parts, of which one is in memory at a time."""
+    """Files are stored, read and deleted with boto3 over HTTP. 20 MB are sent in parts, one in memory at a time."""
     source = world.source()
     for size in (20, 20_000_000):
         content = bytes(range(256)) * (size // 256 + 1)

@@ -40,7 +40,7 @@ def test_chunks_without_terms_are_indexed_in_batches(source: DataSource, monkeyp
     for table in TABLES:
         table.objects.all().delete()
     assert found_paths(source, "zebra") == []
-    Chunk.objects.earliest("pk").save()  # its id stays the first, its place in the table becomes the last
+    Chunk.objects.earliest("pk").save()  # it keeps the first id and moves to the end of the table
     monkeypatch.setattr(bm25_index, "_BATCH_SIZE", 1)
     bm25_index.maintain()
     after = rows()

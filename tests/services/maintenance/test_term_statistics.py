@@ -18,7 +18,7 @@ def statistics() -> list[tuple[object, ...]]:
 
 
 def test_wrong_statistics_are_found_and_repaired(world: World) -> None:
-    """A wrong count, a missing one, and one of a term that no chunk has; only of the source that has them."""
+    """Wrong counts, missing counts, and counts of terms that no chunk has. Only the source with errors is repaired."""
     source, other = world.source(), world.source("other")
     ingest_text(source, "a", "Zebras run and lions sleep.")
     ingest_text(other, "a", "Lions.")

@@ -27,7 +27,7 @@ def library(world: World) -> DataSource:
     return source
 
 
-def ask(world: World, asker: str, *scopes: str, status: int = 200, **fields: Any) -> Any:
+def explain(world: World, asker: str, *scopes: str, status: int = 200, **fields: Any) -> Any:
     key = world.key(asker, *scopes).secret
     body = {"query": QUESTION, "topK": 1, **fields}
     reply = Client().post("/api/rag/explain", body, content_type="application/json", headers={"X-API-Key": key})
@@ -40,53 +40,53 @@ def document(path: str) -> str:
 
 
 def test_counts_of_each_step(world: World, library: DataSource) -> None:
-    found = ask(world, "admin", user="member@home.example")
-    assert found["funnel"] == {
+    trace = explain(world, "admin", user="member@home.example")
+    assert trace["funnel"] == {
         "sources": 1, "chunks": 3, "byMeaning": 3, "byWords": 2, "candidates": 3, "aboveThreshold": 3,
         "distinct": 2, "ranked": 1, "grounded": 1,
     }  # fmt: skip
-    assert (found["isMember"], found["isGroundable"], found["dataSources"]) == (True, True, [str(library.pk)])
-    (first,) = found["documents"]
+    assert (trace["isMember"], trace["isGroundable"], trace["dataSources"]) == (True, True, [str(library.pk)])
+    (first,) = trace["documents"]
     assert (first["countsForAnswer"], first["text"]) == (True, TEXTS[first["path"]])
-    near = ask(world, "admin", minScore=0.3)["funnel"]
-    assert (near["candidates"], near["aboveThreshold"]) == (3, 2)
-    narrow = ask(world, "admin", filters=[{"field": "tags", "value": "none"}])["funnel"]
-    assert (narrow["sources"], narrow["chunks"], narrow["candidates"]) == (1, 0, 0)
+    above_threshold = explain(world, "admin", minScore=0.3)["funnel"]
+    assert (above_threshold["candidates"], above_threshold["aboveThreshold"]) == (3, 2)
+    filtered = explain(world, "admin", filters=[{"field": "tags", "value": "none"}])["funnel"]
+    assert (filtered["sources"], filtered["chunks"], filtered["candidates"]) == (1, 0, 0)
 
 
 def test_outcome_of_a_document_in_each_step(world: World, library: DataSource) -> None:
-    outcomes = {path: ask(world, "admin", document=document(path))["document"] for path in TEXTS}
-    found = next(path for path, outcome in outcomes.items() if outcome["isFound"])
-    copy = ({"zebras.md", "copy.md"} - {found}).pop()
-    assert (outcomes[found]["stage"], outcomes[copy]["stage"], outcomes["tea.md"]["stage"]) == (
+    outcomes = {path: explain(world, "admin", document=document(path))["document"] for path in TEXTS}
+    original = next(path for path, outcome in outcomes.items() if outcome["isFound"])
+    copy = ({"zebras.md", "copy.md"} - {original}).pop()
+    assert (outcomes[original]["stage"], outcomes[copy]["stage"], outcomes["tea.md"]["stage"]) == (
         "grounded",
         "distinct",
         "ranked",
     )
     assert "repeats the text of a better one" in outcomes[copy]["reason"]
     assert "rank 2 after ranking; the search returns 1" in outcomes["tea.md"]["reason"]
-    assert ask(world, "admin", document=document("tea.md"), minScore=0.3)["document"]["stage"] == "aboveThreshold"
-    assert ask(world, "admin", document=document("tea.md"), topK=3)["document"]["stage"] == "grounded"
-    lexical = ask(world, "admin", document=document("tea.md"), mode="lexical")["document"]
+    assert explain(world, "admin", document=document("tea.md"), minScore=0.3)["document"]["stage"] == "aboveThreshold"
+    assert explain(world, "admin", document=document("tea.md"), topK=3)["document"]["stage"] == "grounded"
+    lexical = explain(world, "admin", document=document("tea.md"), mode="lexical")["document"]
     assert (lexical["stage"], lexical["isFound"]) == ("candidates", False)
     Document.objects.filter(path="tea.md").update(tags=["t"])
-    tagged = ask(world, "admin", document=document("zebras.md"), filters=[{"field": "tags", "value": "t"}])
+    tagged = explain(world, "admin", document=document("zebras.md"), filters=[{"field": "tags", "value": "t"}])
     assert tagged["document"]["stage"] == "chunks"
     DataSource.objects.update(visibility=Visibility.PERSONAL)
-    closed = ask(world, "admin", document=document("zebras.md"), user="member@home.example")
+    closed = explain(world, "admin", document=document("zebras.md"), user="member@home.example")
     assert (closed["document"]["stage"], closed["funnel"]["sources"]) == ("sources", 0)
-    assert ask(world, "admin", document="0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", status=404)
+    assert explain(world, "admin", document="0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", status=404)
 
 
 def test_callers_who_manage_no_source_are_refused(world: World, library: DataSource) -> None:
     for name in ("member", "editor"):
-        refused = ask(world, name, status=403)
+        refused = explain(world, name, status=403)
         assert "library" not in str(refused)
-    assert ask(world, "member", dataSources=["library"], status=403)["message"].startswith("You may see")
+    assert explain(world, "member", dataSources=["library"], status=403)["message"].startswith("You may see")
     DataSource.objects.update(visibility=Visibility.PERSONAL)
-    hidden = ask(world, "member", dataSources=["library"], status=404)
-    assert hidden["message"] == ask(world, "member", dataSources=["nothing"], status=404)["message"]
-    ask(world, "admin", "query", "ingest", status=403)
+    hidden = explain(world, "member", dataSources=["library"], status=404)
+    assert hidden["message"] == explain(world, "member", dataSources=["nothing"], status=404)["message"]
+    explain(world, "admin", "query", "ingest", status=403)
 
 
 def test_sources_that_the_caller_does_not_manage_stay_hidden(world: World, library: DataSource) -> None:
@@ -95,26 +95,28 @@ def test_sources_that_the_caller_does_not_manage_stay_hidden(world: World, libra
     ingest_text(abroad, "there.md", "Zebras sleep abroad.")
     add_member(user=world.users["member"], organization=world.abroad)
     add_member(user=world.users["admin"], organization=world.abroad)
-    found = ask(world, "admin", user="member@home.example", topK=10)
-    assert (found["funnel"]["sources"], found["funnel"]["chunks"]) == (1, 3)
+    trace = explain(world, "admin", user="member@home.example", topK=10)
+    assert (trace["funnel"]["sources"], trace["funnel"]["chunks"]) == (1, 3)
     for hidden in ("abroad", str(abroad.pk)):
-        assert hidden not in str(found)
-    ask(world, "admin", document=document("there.md"), status=404)
+        assert hidden not in str(trace)
+    explain(world, "admin", document=document("there.md"), status=404)
 
 
 def test_non_members_are_indistinguishable_from_unknown_users(world: World, library: DataSource) -> None:
-    foreign, unknown = (ask(world, "admin", user=email) for email in ("foreigner@abroad.example", "no@where.example"))
+    foreign, unknown = (
+        explain(world, "admin", user=email) for email in ("foreigner@abroad.example", "no@where.example")
+    )
     assert foreign == unknown
     assert (foreign["isMember"], set(foreign["funnel"].values()), foreign["documents"]) == (False, {0}, [])
 
 
 def test_managers_without_query_permission_see_no_text(world: World, library: DataSource) -> None:
     """Neither texts nor gaps are shown of sources that the caller, or the caller's API key, may not query."""
-    unread = ask(world, "admin", "manage")
+    unread = explain(world, "admin", "manage")
     assert [passage["text"] for passage in unread["documents"]] == [None]
     library.grants.create(user=world.users["member"])
     DataSource.objects.update(visibility=Visibility.PRIVATE)
-    found = ask(world, "admin", user="member@home.example", query="How do purple zebras sleep?")
-    assert found["funnel"]["ranked"] == 1
-    assert ([passage["text"] for passage in found["documents"]], found["gaps"]) == ([None], [])
-    assert "standing" not in str(found)
+    trace = explain(world, "admin", user="member@home.example", query="How do purple zebras sleep?")
+    assert trace["funnel"]["ranked"] == 1
+    assert ([passage["text"] for passage in trace["documents"]], trace["gaps"]) == ([None], [])
+    assert "standing" not in str(trace)

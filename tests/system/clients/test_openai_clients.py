@@ -74,8 +74,8 @@ def test_the_openai_client_reads_our_streams(
     assert first[sources]
     assert tokens
     assert [set(token) for token in tokens] == [{"text"}] * len(tokens)
-    whole = done[answer]
-    text = whole if isinstance(whole, str) else whole.get("message") or whole["text"]
+    final = done[answer]
+    text = final if isinstance(final, str) else final.get("message") or final["text"]
     assert "".join(token["text"] for token in tokens).strip() == text
 
 

@@ -12,7 +12,7 @@ _DEPENDENT_FIELDS = {
     "chunkOverlap",  # at most half of chunkSize
     "embeddingModel",  # must be the source's
     "rerankModel",  # must be configured
-    "model",  # likewise
+    "model",  # must be configured
     "organization",  # must be one of the caller's
     *("roles", "teams", "users"),  # must belong to that organisation and suit the visibility
     "slug",  # must be free
