@@ -123,7 +123,7 @@ def extract(text: str, shelf: Any) -> Extract:
     from benchmarks.eval.runner import modes
     from rag.pipeline.answering import extractive
     from rag.pipeline.answering.prompt import build_prompt
-    from rag.pipeline.answering.sentence_similarity import sentence_similarity
+    from rag.pipeline.answering.sentence_similarity import compare_sentences
     from rag.pipeline.grounding.calibration import mode_name
     from rag.pipeline.grounding.ground import assess_grounding
     from rag.pipeline.retrieval import retrieve
@@ -135,7 +135,7 @@ def extract(text: str, shelf: Any) -> Extract:
         context = build_prompt(text, relevant, max_tokens=_MAX_TOKENS)
     started = time.perf_counter()
     cited = extractive.extract_quotes(
-        text, context.numbered_passages, sentence_similarity(text, context.numbered_passages, context.passages)
+        text, context.numbered_passages, compare_sentences(text, context.numbered_passages, context.passages)
     )
     milliseconds = 1000 * (time.perf_counter() - started)
     return Extract(

@@ -21,17 +21,17 @@ class EmbeddedTexts:
     """The vectors of texts, and their token signatures.
 
     Attributes:
-        vectors: float16 (texts, dimensions), as they are stored.
-        signatures: Of each text; empty if the model's chunks have none.
+        vectors: Float16 (texts, dimensions), as they are stored.
+        signatures: The signatures of each text; empty if the model's chunks have no signatures.
     """
 
     vectors: HalfVectors
     signatures: Sequence[TokenSignatures]
 
-    def select(self, rows: Sequence[int]) -> "EmbeddedTexts":
+    def select(self, indexes: Sequence[int]) -> "EmbeddedTexts":
         """Return the texts at these indexes, in this order."""
-        signatures = [self.signatures[row] for row in rows] if self.signatures else ()
-        return EmbeddedTexts(self.vectors[np.array(rows, int)], signatures)
+        signatures = [self.signatures[index] for index in indexes] if self.signatures else ()
+        return EmbeddedTexts(self.vectors[np.array(indexes, int)], signatures)
 
 
 def embed_texts(
@@ -40,12 +40,13 @@ def embed_texts(
     """Embed texts of documents.
 
     Args:
-        texts: Without the model's prefix.
-        count: How many there are.
+        texts: The texts, without the model's prefix.
+        count: The number of texts.
+        model: The embedding model.
         on_batch: Called between batches with the number of texts done so far; an exception from it ends the work.
 
     Raises:
-        EmbeddingFailed: The model did not answer.
+        EmbeddingFailed: If the model did not answer.
     """
     vectors = np.empty((count, model.dimensions), np.float16)
     signatures: list[TokenSignatures] = []
@@ -76,10 +77,12 @@ def _embed_batch(
 
 
 def embed_token_signatures(texts: Sequence[str], model: EmbeddingModel) -> Sequence[TokenSignatures]:
-    """Return the signatures that `embed_texts` returns for these texts, without the vectors; empty if there are none.
+    """Return the signatures that `embed_texts` returns for these texts, without the vectors.
+
+    The result is empty if the model's chunks have no signatures.
 
     Raises:
-        EmbeddingFailed: The local model cannot be loaded.
+        EmbeddingFailed: If the local model cannot be loaded.
     """
     token_embedder = registry.token_embedder(model)
     if token_embedder is registry.embedder(model):
@@ -94,7 +97,7 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
         float32 (model.dimensions,), of length 1.
 
     Raises:
-        EmbeddingFailed: The model did not answer.
+        EmbeddingFailed: If the model did not answer.
     """
     prefixed, embedder = model.query_prefix + text, registry.embedder(model)
     if embedder is registry.token_embedder(model):
@@ -104,15 +107,15 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
 
 
 def question_token_vectors(text: str) -> TokenVectors:
-    """Return the token vectors of a query: free if the local model embedded the same text a moment ago.
+    """Return the token vectors of a query. This costs nothing if the local model has just embedded the same text.
 
     Raises:
-        EmbeddingFailed: The local model cannot be loaded.
+        EmbeddingFailed: If the local model cannot be loaded.
     """
     return _embed_locally(text)[1]
 
 
 @functools.lru_cache(maxsize=16)
 def _embed_locally(text: str) -> tuple[Vectors, TokenVectors]:
-    """Cached for the steps of one query: each uses another part of the same forward pass."""
+    """Embed a text with the local model. Cached, because the steps of a query use different parts of the result."""
     return registry.local_embedder().embed_with_token_vectors(text)

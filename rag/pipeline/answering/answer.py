@@ -33,7 +33,7 @@ from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 NO_ANSWER = "The sources do not contain the answer to this question."
 DEFAULT_PROMPT_TOKENS = 3000
-# The largest prompt that a client may request.
+# The largest prompt that a client may request, in tokens.
 MAX_PROMPT_TOKENS = 32_000
 _MAX_LISTED_GAPS = 10
 
@@ -41,17 +41,18 @@ _MAX_LISTED_GAPS = 10
 def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:
     """Stream a grounded answer.
 
-    If the sources do not support an answer, the text says so and has no citations (`options.strict`: raise).
+    If the sources do not support an answer, the text says so and has no citations; with `options.strict` an error is
+    raised instead.
 
     Raises:
-        NoResults: The search found no passage.
-        TemplateInvalid: The template is malformed.
-        ContextOverflow: Not even the best passage fits into the token budget.
-        GroundingFailed: `strict`, and the language model that judges groundability failed.
-        GenerationFailed: The language model failed.
-        InsufficientContext: `strict`, and the passages do not contain the answer.
-        NotGrounded: `strict`, and the passages do not support the generated answer.
-        RagError: Whatever `find_passages` raises.
+        NoResults: If the search found no passage.
+        TemplateInvalid: If the template is malformed.
+        ContextOverflow: If not even the best passage fits into the token budget.
+        GroundingFailed: If `options.strict`, and the language model that judges groundability failed.
+        GenerationFailed: If the language model failed.
+        InsufficientContext: If `options.strict`, and the passages do not contain the answer.
+        NotGrounded: If `options.strict`, and the passages do not support the generated answer.
+        RagError: If `find_passages` fails.
     """
     validate_template(options.template or DEFAULT_TEMPLATE)
     retrieval = find_passages(question, scopes)
@@ -74,9 +75,17 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
 def assess(question: Question, retrieval: Retrieval, options: AnswerOptions) -> tuple[Context, Grounding]:
     """Build the prompt from the passages that fit, and assess whether they contain the answer.
 
+    Args:
+        question: The question.
+        retrieval: The passages that the search returned.
+        options: The token budget, the prompt template, and whether failures are raised.
+
+    Returns:
+        The prompt with its passages, and the assessment of these passages.
+
     Raises:
-        ContextOverflow: Not even the best passage fits into the token budget.
-        GroundingFailed: `options.strict`, and the language model that judges groundability failed.
+        ContextOverflow: If not even the best passage fits into the token budget.
+        GroundingFailed: If `options.strict`, and the language model that judges groundability failed.
     """
     context = _build_context(question, retrieval.passages, options)
     return context, assess_grounding(question.text, context, mode=mode_name(question), strict=options.strict)
@@ -90,6 +99,7 @@ def _build_context(question: Question, passages: Sequence[Passage], options: Ans
 def _generate_answer(
     question: Question, context: Context, grounding: Grounding, options: AnswerOptions
 ) -> Generator[str, None, Answer]:
+    """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
     generation = prepare_generation(question.text, context, options.generation)
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
@@ -140,5 +150,5 @@ def _refuse(grounding: Grounding, warning: str, model: str = "") -> Answer:
 
 
 def describe_gaps(grounding: Grounding) -> str:
-    """Return the gaps as a sentence; empty if there are none."""
+    """Return a sentence that names the gaps; empty without gaps."""
     return f"Nothing was found about: {', '.join(grounding.gaps[:_MAX_LISTED_GAPS])}." if grounding.gaps else ""

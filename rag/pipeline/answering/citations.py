@@ -14,7 +14,7 @@ from rag.types import Citation, Passage
 _MIN_TOGETHER, _MIN_EACH = 0.5, 0.2
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W_]")
-# Markers before the first word belong to the first sentence after them, which is looked for in so much text.
+# Markers before the first word belong to the first sentence after them. This much text is searched for it.
 _LOOKAHEAD_CHARACTERS = 500
 # The end of a sentence after its markers, and the start of a list item.
 _SENTENCE_END = re.compile(r"\A[ \t]*[.!?。！？]+")
@@ -27,7 +27,7 @@ class CitedAnswer:
 
     Attributes:
         text: The answer without the dropped citations and the unsupported sentences.
-        citations: One for each statement and passage, in the order of the answer.
+        citations: The citations, one for each statement and passage, in the order of the answer.
         dropped: How many citations were dropped: no passage has that number, or the passage does not support the
             statement.
         unsupported_sentences: The sentences that lost all their citations.
@@ -43,7 +43,7 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
     """Verify the citations of a generated answer and quote the passages.
 
     Args:
-        answer: What the language model wrote, with citations such as [1] or [2, 3].
+        answer: The text of the language model, with citations such as [1] or [2, 3].
         passages: The numbered passages of the prompt; the first one is cited as [1].
     """
     lang = query_language(answer, [passage.lang for passage in passages])
@@ -78,7 +78,7 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
 
 
 def _split_statements(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (statement, text since the previous markers, markers after it); last the rest, without markers."""
+    """Yield (statement, text since the previous markers, markers after it), and at last the rest, without markers."""
     previous_end, statement = 0, ""
     for start, end in citation_markers.find_markers(answer):
         preceding, following = answer[previous_end:start], answer[end : end + _LOOKAHEAD_CHARACTERS]
@@ -117,7 +117,7 @@ class _CitedPassage:
         return _digits(self._passage.text_with_headings)
 
     def known_words(self, words: Sequence[str]) -> frozenset[str]:
-        """Return those of the words that the passage contains, compared by their stems."""
+        """Return the words that the passage contains, compared by their stems."""
         return frozenset(word for word in words if stem(word, self._passage.lang) in self._stems)
 
     def cite(self, statement: str, lang: str) -> Citation:
@@ -150,7 +150,7 @@ class _CitedPassage:
 def _find_supporting(statement: str, cited: Sequence[_CitedPassage], lang: str) -> list[_CitedPassage]:
     """Return the cited passages that support a statement.
 
-    None does, unless together they contain enough of its words and all of its numbers.
+    The result is empty unless the passages together contain enough of its words and all of its numbers.
     """
     words = [word for word in content_words(statement, lang) if not word.isdigit()]
     known_words = [passage.known_words(words) for passage in cited]

@@ -17,7 +17,7 @@ DECLINED = (
     "I don't have enough relevant information to answer this question confidently. "
     "Here are the most relevant sources I found:"
 )
-# Confidence is the mean cosine similarity of so many passages.
+# Confidence is the mean cosine similarity of the best passages, of at most this many.
 _CONFIDENCE_PASSAGES = 5
 _MAX_CONTEXT_TOKENS = 3000
 # The contract's template, word for word. Each chunk has its document's title above it, by which it is cited.
@@ -31,13 +31,13 @@ _TEMPLATE = "Context:\n{{ context }}\n\nQuestion: {{ query }}\n\nInstructions: "
 def answer_if_confident(
     question: Question, scopes: Sequence[SearchScope], generation: GenerationOptions
 ) -> AnswerEvents[ConfidentAnswer]:
-    """Stream an answer; if confidence is low, a fixed refusal.
+    """Stream an answer, or a fixed refusal if confidence is low.
 
     Raises:
-        InvalidRequest: The requested model is not offered.
-        ContextOverflow: Not even the best passage fits into the prompt.
-        GenerationFailed: The language model failed.
-        RagError: Whatever `find_passages` raises.
+        InvalidRequest: If the requested model is not offered.
+        ContextOverflow: If not even the best passage fits into the prompt.
+        GenerationFailed: If the language model failed.
+        RagError: If `find_passages` fails.
     """
     retrieval = find_passages(question, scopes)
     confidence = compute_confidence(retrieval.passages)

@@ -12,7 +12,7 @@ from .quote_selection import MAX_SENTENCE_CHARACTERS, select_candidates
 from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity
 
 EXTRACTIVE_MODEL = "extractive"
-# List items, rows or lines of code that are quoted after a lead-in such as "These are needed:".
+# How many list items, rows or lines of code are quoted after a lead-in such as "These are needed:".
 _MAX_LISTED_UNITS = 10
 _LISTED_KINDS = (UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE)
 
@@ -28,7 +28,7 @@ def extract_quotes(
     Args:
         query: The question.
         passages: The numbered passages of the prompt, best first. Only the best ones are quoted.
-        similarity: The similarity of their sentences to the question; without it, words alone decide.
+        similarity: The similarity of the passages' sentences to the question; without it, words alone decide.
 
     Returns:
         Quotes in reading order. A row is preceded by its table's header, a lead-in is followed by its list.
@@ -53,7 +53,7 @@ def extract_quotes(
 
 
 def render_quotes(quotes: Sequence[Citation], format_citation: CitationFormatter | None = None) -> str:
-    """Join quotes to one text, each followed by its citation: `A sentence. [1]`.
+    """Join quotes into one text, each followed by its citation: `A sentence. [1]`.
 
     Rows, items and code are on lines of their own. Bracketed numbers inside a quote are written (3), because [3] would
     be a citation.
@@ -71,7 +71,7 @@ def render_quotes(quotes: Sequence[Citation], format_citation: CitationFormatter
 def _with_related_units(
     candidate: QuoteCandidate, units: Sequence[TextUnit], passage_text: str
 ) -> list[tuple[int, TextUnit]]:
-    """Return the candidate with its index; with a row also its table's header, with a lead-in also its list."""
+    """Return the candidate with its index; for a row also its table's header, for a lead-in also its list."""
     related = {candidate.unit_index: candidate.unit}
     if candidate.unit.kind is UnitKind.ROW:
         header = next(index for index, unit in enumerate(units) if unit.block == candidate.unit.block)

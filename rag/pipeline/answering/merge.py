@@ -17,7 +17,7 @@ def merge_passages(passages: Sequence[Passage]) -> list[Passage]:
         passages: Chunks, best first.
 
     Returns:
-        Best first. A merged passage has the rank and scores of its best chunk. For each passage
+        The merged passages, best first. A merged passage has the rank and scores of its best chunk. For each passage
         `text == document_text[start:end]`, except for white space between merged chunks.
     """
     merged: list[Passage] = []
@@ -36,7 +36,7 @@ def find_pages(document_passages: Sequence[Passage], start: int, end: int) -> tu
         end: Character offset in the document, exclusive.
 
     Returns:
-        First and last page of the passage with the fewest pages that contains the range; None if there is none.
+        First and last page of the passage with the fewest pages that contains the range; None if no passage does.
     """
     containing = [
         passage for passage in document_passages if passage.first_page and passage.start <= start and end <= passage.end
@@ -50,6 +50,7 @@ def find_pages(document_passages: Sequence[Passage], start: int, end: int) -> tu
 
 
 def _merge_adjacent(passages: Sequence[Passage]) -> list[Passage]:
+    """Merge adjacent chunks into one passage each, in the order of the best chunk of each passage."""
     order = {id(passage): index for index, passage in enumerate(passages)}
     chains: list[list[Passage]] = []
     for passage in sorted(passages, key=lambda passage: (passage.document_id.int, passage.start, order[id(passage)])):
@@ -65,7 +66,7 @@ def _merge_adjacent(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def _is_next(passage: Passage, other: Passage) -> bool:
-    """Whether `other` is the next chunk of the same section. Their overlap must be the same text."""
+    """Return whether `other` is the next chunk of the same section. Their overlap must be the same text."""
     overlap = passage.end - other.start
     return (
         passage.document_id == other.document_id
@@ -82,6 +83,7 @@ def _is_next(passage: Passage, other: Passage) -> bool:
 
 
 def _merge_chain(chain: Sequence[Passage], best: Passage) -> Passage:
+    """Join the texts of consecutive chunks without their overlaps; the other fields are those of the best chunk."""
     first, last = chain[0], chain[-1]
     text = first.text
     for passage in chain[1:]:

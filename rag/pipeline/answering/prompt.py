@@ -45,14 +45,14 @@ def build_prompt(
 
     Args:
         query: The question.
-        passages: Best first.
+        passages: The passages, best first.
         max_tokens: Limit of the whole prompt, in tokens of `model`.
-        template: Empty for DEFAULT_TEMPLATE.
+        template: The prompt template; empty for DEFAULT_TEMPLATE.
         model: The language model whose tokenizer counts (rag.text.tokens).
 
     Raises:
-        ContextOverflow: Not even the best passage fits.
-        TemplateInvalid: The template is malformed.
+        ContextOverflow: If not even the best passage fits.
+        TemplateInvalid: If the template is malformed.
     """
     template = template or DEFAULT_TEMPLATE
     validate_template(template)
@@ -81,7 +81,7 @@ def build_prompt(
 
 
 def _estimate_count(query: str, passages: Sequence[Passage], max_tokens: int, template: str, model: str) -> int:
-    """Return how many passages fit if none are merged."""
+    """Return how many passages fit if no passages are merged."""
     uses = _count_uses(template)["context"]
     remaining_tokens = max_tokens - count_tokens(_fill(template, "", query), model)
     for index, passage in enumerate(passages):
@@ -95,7 +95,7 @@ def validate_template(template: str) -> None:
     """Check that a template contains both variables, at most five times each, and nothing else in {{ }}.
 
     Raises:
-        TemplateInvalid: The template is malformed.
+        TemplateInvalid: If the template is malformed.
     """
     parsed = _Template(template)
     names = set(parsed.get_identifiers())

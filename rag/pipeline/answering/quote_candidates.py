@@ -17,10 +17,10 @@ class QuoteCandidate:
 
     Attributes:
         passage_number: The passage's number in the prompt, from 1.
-        unit_index: Its index among the units of its passage.
-        unit: Its offsets are relative to the passage's text.
-        stems: The question's stems that it contains.
-        heading_stems: The question's stems that only the headings above it contain, or the question that it follows.
+        unit_index: The unit's index among the units of its passage.
+        unit: The unit. Its offsets are relative to the passage's text.
+        stems: The question's stems that the unit contains.
+        heading_stems: The question's other stems that the headings above the unit contain, or the question before it.
     """
 
     passage_number: int
@@ -34,7 +34,7 @@ class QuoteCandidate:
         return passages[self.passage_number - 1].text[self.unit.start : self.unit.end]
 
     def is_lead_in(self, passages: Sequence[Passage]) -> bool:
-        """Whether it is a heading or a question, which introduces an answer but is none."""
+        """Return whether the unit is a heading or a question, which introduces an answer but is not one."""
         return self.unit.kind is UnitKind.HEADING or self.text(passages).endswith(_QUESTION_ENDINGS)
 
 
@@ -45,8 +45,8 @@ def find_quote_candidates(
 
     Args:
         number: The passage's number in the prompt, from 1.
-        passage: Where to look.
-        units: What `rag.text.units.split_units` returned for its text.
+        passage: The passage.
+        units: The units of the passage's text (rag.text.units.split_units).
         question_words: The content words of the question.
     """
     question_stems = {stem(word, passage.lang) for word in question_words}

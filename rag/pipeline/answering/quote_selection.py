@@ -20,7 +20,7 @@ _MAX_SCORE_DIFFERENCE = 1.0
 _NEW_WORDS_WEIGHT = 2.0
 # Or it adds at least this share of the question's weighted words: it answers another part of the question.
 _MIN_NEW_WORDS = 1 / 3
-# Length of all selected sentences. The first one is selected whatever its length.
+# Maximum length of all selected sentences together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 300
 # Weight of a word in the headings above a sentence, relative to one in the sentence.
 _HEADING_WEIGHT = 0.5
@@ -32,9 +32,9 @@ def select_candidates(
     """Select the best candidate, and a few others that score similarly or add words of the question.
 
     Args:
-        candidates: In reading order.
+        candidates: The candidates, in reading order.
         passages: The numbered passages of the prompt.
-        similarity: The similarity of the candidates to the question; may be without scores.
+        similarity: The similarity of the candidates to the question; it may have no scores.
 
     Returns:
         The best candidate first; never empty if there are candidates.

@@ -44,7 +44,7 @@ _HEADINGS = re.compile(
 _SPEAKERS = re.compile(
     rf"^([ \t>*_-]*+)({_ROLE})([ \t](?:prompt|message))?([*_]{{0,3}}[ \t]?[:：])", re.IGNORECASE | re.MULTILINE
 )
-# Clients load images automatically, so that their URLs can leak the text beside them.
+# Clients load images automatically, so that their URLs can leak the text next to them.
 _IMAGES = re.compile(
     r"!\[(?P<alt>[^\[\]\n]{0,200})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,100}\])|<img\b[^<>]{0,500}>", re.IGNORECASE
 )
@@ -52,14 +52,14 @@ _CODE = re.compile(r"text/(x-(?!rst|tex)|javascript|css)|application/(json|xml|y
 
 
 def sanitize(text: str, content_type: str = "") -> str:
-    """Remove or rewrite what a language model may take for more than text. Runs in linear time.
+    """Remove or rewrite the parts of a text that a language model may take for more than text. Runs in linear time.
 
-    That is: control tokens, role names at the start of a line, invisible characters; and, except in code, citations and
-    the URLs of images.
+    These are control tokens, role names at the start of a line and invisible characters; except in code also citations
+    and the URLs of images.
 
     Args:
         text: A document's text.
-        content_type: Its MIME type. In code, `[1]` is an index and stays.
+        content_type: The document's MIME type. In code, `[1]` is an index and stays.
     """
     text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
     for token in _CONTROL_TOKENS:

@@ -15,11 +15,11 @@ from rag.pipeline.retrieval.late_interaction import MAX_QUERY_TOKENS, token_simi
 from rag.providers import registry
 from rag.text.embedded_text import embedded_text
 from rag.types import Passage
-from rag.types.token_vectors import TokenVectors
+from rag.types.token_vectors import TokenSignatures, TokenVectors
 
 logger = structlog.get_logger(__name__)
 
-# Sentences are quoted from so many passages, the best ones.
+# How many passages are quoted from, the best ones.
 MAX_PASSAGES = 5
 
 
@@ -28,9 +28,9 @@ class _ChunkTokens:
     """The tokens of a chunk.
 
     Attributes:
-        starts: Character offset of each token in the document, ascending.
-        ends: Character offset of each token's end in the document, ascending.
-        similarities: float32 of shape (tokens of the chunk, tokens of the question).
+        starts: The character offset of each token in the document, ascending.
+        ends: The character offset of each token's end in the document, ascending.
+        similarities: The similarities of the tokens, float32 of shape (tokens of the chunk, tokens of the question).
     """
 
     document_id: uuid.UUID
@@ -50,7 +50,7 @@ class SentenceSimilarity:
 
         Returns:
             The mean over the question's tokens of the best similarity to a token in that range, about -1…1; None if
-            no token vectors are stored for it.
+            no token signatures are stored for it.
         """
         best_similarities = []
         for chunk in self._chunks:
@@ -61,19 +61,19 @@ class SentenceSimilarity:
         return float(np.max(best_similarities, axis=0).mean()) if best_similarities else None
 
 
-def sentence_similarity(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
+def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
     """Compare the question with the stored token signatures of the best passages.
 
-    The local model embeds only the question; its tokenizer tells which stored row belongs to which characters.
+    The local model embeds only the question. Its tokenizer says which stored token belongs to which characters.
 
     Args:
         query: The question.
-        passages: Best first; each is a chunk or several merged ones.
+        passages: The passages, best first. Each is one chunk or several merged ones.
         chunks: The chunks that the passages consist of.
 
     Returns:
-        Without any score if token signatures are switched off, missing or cannot be read. That is no error: quotes are
-        then chosen by words only.
+        The similarities. They have no scores if token signatures are switched off, missing or cannot be read. That is
+        not an error: quotes are then chosen by words only.
     """
     used_chunks = [chunk for chunk in chunks if any(_contains(passage, chunk) for passage in passages[:MAX_PASSAGES])]
     if settings.RAG_TOKEN_SIGNATURES == "off" or not used_chunks:
@@ -88,20 +88,26 @@ def sentence_similarity(query: str, passages: Sequence[Passage], chunks: Sequenc
         return SentenceSimilarity()
     if not len(question_vectors):
         return SentenceSimilarity()
-    chunk_tokens = []
-    for chunk in used_chunks:
-        chunk_signatures = signatures.get(chunk.chunk_id)
-        token_rows = _token_rows(chunk)
-        if chunk_signatures is None or not token_rows:
-            continue
-        # Another number of rows means another text: the title or the prefix has changed since it was embedded.
-        if len(chunk_signatures) != 1 + max(row for _, _, row in token_rows):
-            continue
-        similarities = token_similarities(question_vectors, chunk_signatures)[[row for _, _, row in token_rows]]
-        starts = [chunk.start + start for start, _, _ in token_rows]
-        ends = [chunk.start + end for _, end, _ in token_rows]
-        chunk_tokens.append(_ChunkTokens(chunk.document_id, starts, ends, similarities))
-    return SentenceSimilarity(chunk_tokens)
+    compared = [
+        _compare_tokens(chunk, signatures[chunk.chunk_id], question_vectors)
+        for chunk in used_chunks
+        if chunk.chunk_id in signatures
+    ]
+    return SentenceSimilarity([tokens for tokens in compared if tokens])
+
+
+def _compare_tokens(chunk: Passage, signatures: TokenSignatures, question_vectors: TokenVectors) -> _ChunkTokens | None:
+    """Compare the tokens of a chunk with those of the question; None if the signatures do not fit the chunk's text."""
+    token_rows = _token_rows(chunk)
+    # Another number of rows means another text: the title or the prefix has changed since it was embedded.
+    if not token_rows or len(signatures) != 1 + max(row for _, _, row in token_rows):
+        return None
+    return _ChunkTokens(
+        chunk.document_id,
+        starts=[chunk.start + start for start, _, _ in token_rows],
+        ends=[chunk.start + end for _, end, _ in token_rows],
+        similarities=token_similarities(question_vectors, signatures)[[row for _, _, row in token_rows]],
+    )
 
 
 def _contains(passage: Passage, chunk: Passage) -> bool:

@@ -66,7 +66,7 @@ def select_curve(passages: Sequence[Passage], mode: str) -> Curve:
     """Return the curve stored for the first passage's embedding model and this mode, or else the default curve.
 
     Args:
-        passages: What the search returned.
+        passages: The passages that the search returned.
         mode: A key of RETRIEVAL_MODES; empty for the default curve.
     """
     if mode and passages:
@@ -90,7 +90,7 @@ def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Cu
         max_steps: The limit of Newton iterations.
 
     Raises:
-        ValueError: All samples are correct or all are wrong, or more evidence does not mean a higher probability.
+        ValueError: If all samples are correct or all are wrong, or more evidence does not mean a higher probability.
     """
     positives, negatives = int(is_correct.sum()), int((~is_correct).sum())
     if not positives or not negatives:
@@ -124,7 +124,7 @@ def cross_validate(evidence: Floats, is_correct: Booleans, groups: NDArray[np.in
         Predicted probabilities, shape (samples,).
 
     Raises:
-        ValueError: See `fit_curve`.
+        ValueError: If a curve cannot be fitted (`fit_curve`).
     """
     predicted = np.empty_like(evidence)
     for fold in range(folds):
@@ -146,21 +146,29 @@ def reliability_table(predicted: Floats, is_correct: Booleans, bins: int = 10) -
     return [[float(predicted[part].mean()), float(is_correct[part].mean()), float(len(part))] for part in parts]
 
 
-def calibration_error(rows: Sequence[Sequence[float]]) -> float:
+def calibration_error(reliability: Sequence[Sequence[float]]) -> float:
     """Return the expected calibration error (ECE) of a reliability table, 0…1."""
-    total = sum(count for _, _, count in rows)
-    return sum(count * abs(predicted - observed) for predicted, observed, count in rows) / total if total else 0.0
+    total = sum(count for _, _, count in reliability)
+    error = sum(count * abs(predicted - observed) for predicted, observed, count in reliability)
+    return error / total if total else 0.0
 
 
 def risk_coverage(predicted: Floats, is_correct: Booleans, points: int = 20) -> list[list[float]]:
-    """Return the risk-coverage curve: answer the most probable samples first.
+    """Return the risk-coverage curve: how many answers are wrong if only the most probable samples are answered.
+
+    Args:
+        predicted: Predicted probabilities, shape (samples,).
+        is_correct: Whether each sample is a correct result, shape (samples,).
+        points: The maximum number of points of the curve.
 
     Returns:
-        Points of [share of samples answered, share of those that are wrong], both at most 1.
+        Points of [coverage: share of samples answered, risk: share of the answered samples that are wrong].
     """
-    wrong = np.cumsum(~is_correct[np.argsort(-predicted, kind="stable")])
-    ends = np.unique(np.linspace(1, len(wrong), min(points, len(wrong)), dtype=int))
-    return [[float(end / len(wrong)), float(wrong[end - 1] / end)] for end in ends]
+    most_probable_first = np.argsort(-predicted, kind="stable")
+    wrong_counts = np.cumsum(~is_correct[most_probable_first])
+    total = len(wrong_counts)
+    answered_counts = np.unique(np.linspace(1, total, min(points, total), dtype=int))
+    return [[float(count / total), float(wrong_counts[count - 1] / count)] for count in answered_counts]
 
 
 def _logistic(values: Floats) -> Floats:

@@ -26,11 +26,11 @@ class Claim:
     Attributes:
         start: Character offset in the answer.
         end: Character offset in the answer, exclusive.
-        word_count: The number of its content words.
-        score: How well the context supports it, 0…1.
-        context_span: Start and end of the most similar sentence of the context; None if they share nothing.
-        unknown_names: Its names that the context does not contain.
-        unknown_numbers: Its numbers that the context does not contain.
+        word_count: The number of the sentence's content words.
+        score: How well the context supports the sentence, 0…1.
+        context_span: Start and end of the most similar sentence of the context; None if no sentence is similar.
+        unknown_names: The names of the sentence that the context does not contain.
+        unknown_numbers: The numbers of the sentence that the context does not contain.
     """
 
     start: int
@@ -58,13 +58,14 @@ def score_claims(answer: str, context: str, lang: str) -> list[Claim]:
     comparison = None if is_quoted else compare_tokens(answer, index)
     scored = [_score_claim(answer, span, index, comparison) for span in spans]
     claims = [claim for claim in scored if claim is not None]
-    # Phrases such as "Yes, of course." only count if there is nothing else.
+    # Phrases such as "Yes, of course." only count if the answer has no other sentence.
     return [claim for claim in claims if claim.word_count > 1] or claims
 
 
 def _score_claim(
     answer: str, span: tuple[int, int], context: ContextIndex, comparison: TokenComparison | None
 ) -> Claim | None:
+    """Score the sentence of the answer at this span; None if it contains no word."""
     start, end = span
     text, lang = answer[start:end], context.lang
     all_stems = [stem(word, lang) for word in split_words(text, lang)]

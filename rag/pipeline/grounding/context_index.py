@@ -13,7 +13,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class ContextIndex:
-    """A context and what is looked up in it. Everything is computed on first use."""
+    """A context with its words, numbers and sentences, which are computed on first use."""
 
     text: str
     lang: str
@@ -57,11 +57,11 @@ class ContextIndex:
         return _normalize(self.text)
 
     def contains_verbatim(self, sentence: str) -> bool:
-        """Whether the context contains the words of the sentence in the same order without gaps."""
+        """Return whether the context contains the words of the sentence in the same order without gaps."""
         return _normalize(sentence) in self._normalized_text
 
     def contains_name(self, name: Mention) -> bool:
-        """Whether the context contains all words of a name."""
+        """Return whether the context contains all words of a name."""
         return all(stem(word, self.lang) in self.stems for word in split_words(name.text, self.lang))
 
 

@@ -8,7 +8,7 @@ from rag.text.entities import find_names, find_numbers, normalized_numbers
 from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
 from rag.types import Passage
 
-# Parts with at most this between them are neighbours and form one phrase.
+# Parts with nothing but this between them are neighbours and form one phrase.
 _SEPARATOR = re.compile(r"[ \-/&]?\Z")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
@@ -18,11 +18,11 @@ class QueryPart:
     """A content word, name or number of a question.
 
     Attributes:
-        text: As it is written in the question.
-        start: Character offset in the question.
-        end: Character offset in the question, exclusive.
-        is_name: Whether it is a name, an identifier or a number, for which there is no synonym.
-        words: Its words as `rag.text.words.split_words` gives them.
+        text: The part as it is written in the question.
+        start: Character offset of the part in the question.
+        end: Character offset of the part's end in the question, exclusive.
+        is_name: Whether it is a name, an identifier or a number, which has no synonyms.
+        words: The words of the part (rag.text.words.split_words).
     """
 
     text: str
@@ -37,7 +37,7 @@ def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
 
     Args:
         query: The question.
-        lang: Its language, as documents declare it; empty for English.
+        lang: The question's language, as documents declare it; empty for English.
     """
     name_starts = {mention.start for mention in (*find_names(query), *find_numbers(query))}
     content = set(content_words(query, lang))
@@ -69,7 +69,10 @@ def find_covered_parts(parts: Sequence[QueryPart], passage: Passage) -> frozense
 
 
 def _min_words(part: QueryPart) -> float:
-    """All words must occur; half of the bigrams of a script without spaces, because some of them span two words."""
+    """Return how many words of a part a passage must contain: all; in a script without spaces half of the bigrams.
+
+    Some of these bigrams span two words.
+    """
     return len(part.words) / 2 if is_unspaced(part.text) else len(part.words)
 
 
@@ -80,8 +83,8 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
 
     Args:
         query: The question.
-        parts: What `extract_query_parts` returned for it.
-        covered_parts: For each passage, what `find_covered_parts` returned.
+        parts: The parts of the question (`extract_query_parts`).
+        covered_parts: The parts that each passage mentions (`find_covered_parts`).
 
     Returns:
         Phrases as they are written in the question.

@@ -23,7 +23,7 @@ WARNING = GroundingFailed.code
 # Minimum probability of a groundable question, and of a passage to answer from. The curve was fitted with as many
 # answerable as unanswerable questions; if two of three questions are answerable, its 1/3 means a probability of 1/2.
 _MIN_GROUNDABLE, _MIN_RELEVANT = 1 / 3, 0.1
-# Weight of the share of names and numbers. They count as terms, too.
+# Weight of the share of names and numbers. They also count as terms.
 _NAME_WEIGHT = 0.5
 
 _JUDGE = """\
@@ -45,7 +45,7 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
         strict: Raise instead of adding a warning.
 
     Raises:
-        GroundingFailed: `strict`, and the language model failed.
+        GroundingFailed: If `strict`, and the language model failed or did not reply with the requested JSON.
     """
     local = _assess_locally(query, context.passages, mode)
     model = registry.language_model() if settings.RAG_GROUNDING == "model" else None
@@ -63,14 +63,15 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
 def passage_evidence(query: str, passage: Passage) -> float:
     """Return how strongly a passage indicates that it contains the answer, about -1…5.
 
-    The sum of the share of the question's terms in it, its standout score, and the weighted share of the question's
-    names and numbers in it.
+    It is the sum of the share of the question's terms in the passage, the passage's standout score, and the weighted
+    share of the question's names and numbers in the passage.
     """
     parts = extract_query_parts(query, query_language(query, [passage.lang]))
     return _evidence(passage, parts, find_covered_parts(parts, passage))
 
 
 def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Grounding:
+    """Turn the evidence of each passage into a probability; the highest one is that of the question."""
     parts = extract_query_parts(query, query_language(query, [passage.lang for passage in passages]))
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
     curve = select_curve(passages, mode)
@@ -98,6 +99,7 @@ def _evidence(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[Q
 
 
 def _assess_with_model(model: LanguageModel, context: Context, local: Grounding) -> Grounding:
+    """Let the language model judge the prompt. The relevant passages are those of the local estimate."""
     try:
         reply = model.complete([Message("system", _JUDGE), Message("user", context.prompt)], temperature=0)
         verdict = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])

@@ -14,7 +14,7 @@ from .context_index import ContextIndex, distinct_stems
 
 logger = structlog.get_logger(__name__)
 
-# Limits of what is embedded: half a second on one core.
+# Limits of the embedded texts: embedding them takes half a second on one core.
 _MAX_ANSWER_CHARACTERS, _MAX_CONTEXT_CHARACTERS = 3_000, 12_000
 _MAX_ANSWER_TOKENS, _MAX_CONTEXT_TOKENS = 600, 2_400
 _MAX_PARAGRAPH_CHARACTERS = 2_000
@@ -22,10 +22,10 @@ _MAX_PARAGRAPH_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TokenComparison:
-    """For each token of an answer the most similar token of the context.
+    """The most similar token of the context for each token of an answer.
 
     Attributes:
-        similarities: Cosine similarity to that token, float32 of shape (answer tokens,).
+        similarities: The cosine similarity to the most similar token, float32 of shape (answer tokens,).
         offsets: Start and end of each token in the answer.
         context_offsets: For each token of the answer, the start of the most similar token in the context.
     """
@@ -50,7 +50,7 @@ def compare_tokens(answer: str, context: ContextIndex) -> TokenComparison | None
     """Embed the beginning of an answer and the best matching parts of its context with the local model.
 
     Returns:
-        None if either has no text, or the local model cannot be loaded.
+        The comparison; None if the answer or the context has no text, or the local model cannot be loaded.
     """
     answer = answer[:_MAX_ANSWER_CHARACTERS]
     parts = _select_parts(context, distinct_stems(answer, context.lang))
@@ -89,7 +89,7 @@ def _truncate(text: str, max_tokens: int, token_offsets: Callable[[str], list[tu
 def _select_parts(context: ContextIndex, answer_stems: frozenset[str]) -> list[tuple[int, int]]:
     """Return the parts of a context that are embedded, in order.
 
-    That is the whole context, or of a long one the paragraphs that share most stems with the answer.
+    A short context is embedded as a whole; of a long one the paragraphs that share most stems with the answer.
     """
     if len(context.text) <= _MAX_CONTEXT_CHARACTERS:
         return [(0, len(context.text))] if context.text.strip() else []

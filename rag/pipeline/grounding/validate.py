@@ -70,7 +70,7 @@ def _answer_score(claims: Sequence[Claim]) -> float:
 
 
 def find_supporting_passages(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    """Return the passages that support an answer without citations: for each sentence the one that shares most words.
+    """Return the passages that support an answer without citations: for each sentence the one with most of its words.
 
     Sentences that share less than half of their words with every passage are ignored.
     """

@@ -1,4 +1,4 @@
-"""Steps: stored chunks -> token signatures, for those that have none."""
+"""Steps: stored chunks without token signatures -> their token signatures."""
 
 import uuid
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ _MAX_CHUNKS_READ = 2_000
 
 
 def chunks_without_signatures(source: DataSource, *, after: uuid.UUID) -> tuple[list[uuid.UUID], uuid.UUID | None]:
-    """Look at the source's next chunks, in the order of their ids.
+    """Find chunks without signatures among the source's next chunks, in the order of their ids.
 
     Args:
-        source: Whose chunks.
-        after: The last chunk looked at before.
+        source: The data source.
+        after: The last chunk that the previous call examined.
 
     Returns:
-        The ids of those without signatures, and the last id looked at: None at the end of the source.
+        The ids of chunks without signatures, and the last examined id, which is None at the end of the source.
     """
     return registry.chunk_store().chunks_without_signatures(source.pk, after=after, limit=_MAX_CHUNKS_READ)
 
@@ -28,16 +28,18 @@ def add_signatures(source: DataSource, chunk_ids: Sequence[uuid.UUID]) -> int:
     """Compute the signatures of these chunks and write them.
 
     Returns:
-        How many were written: chunks of deleted documents, and chunks being deleted, are left out.
+        The number of chunks whose signatures were written, without chunks that are or are being deleted.
 
     Raises:
-        EmbeddingFailed: The local model cannot be loaded.
+        EmbeddingFailed: If the local model cannot be loaded.
     """
-    rows = Chunk.objects.filter(pk__in=chunk_ids, document__deleted_at=None)
-    chunks = list(rows.values_list("pk", "text", "headings", "document__title"))
+    live_chunks = Chunk.objects.filter(pk__in=chunk_ids, document__deleted_at=None)
+    chunks = list(live_chunks.values_list("pk", "text", "headings", "document__title"))
     texts = [embedded_text(text, headings, title) for _, text, headings, title in chunks]
     signatures = embed_token_signatures(texts, source.embedding_model)
     if not signatures:
         return 0
-    signatures_by_chunk = {chunk_id: rows for (chunk_id, *_), rows in zip(chunks, signatures, strict=True)}
+    signatures_by_chunk = {
+        chunk_id: chunk_signatures for (chunk_id, *_), chunk_signatures in zip(chunks, signatures, strict=True)
+    }
     return registry.chunk_store().add_signatures(signatures_by_chunk)

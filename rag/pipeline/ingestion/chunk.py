@@ -24,7 +24,7 @@ _MIN_SECTION_FILL = 1 / 8
 # A text with more characters per allowed token is split without counting its tokens.
 _MAX_CHARACTERS_PER_TOKEN = 16
 
-# Characters that are split into lines at a time.
+# How many characters are split into lines at a time.
 _BLOCK_CHARACTERS = 1024 * 1024
 
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -32,7 +32,7 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """text[start:end], which stays whole, with the white space after it. level: how good it is to split before it."""
+    """A part of the text that is not split, with the white space after it. `level`: how good a split before it is."""
 
     start: int
     end: int
@@ -48,8 +48,8 @@ def chunk(parsed: ParsedDocument, options: ChunkingOptions) -> Iterator[ChunkDra
         options: The size of a chunk and the overlap of neighbours, in OpenAI tokens.
 
     Yields:
-        Chunks in reading order, each with at most `options.size` tokens; none for a text of white space. Neighbours
-        share up to `options.overlap` tokens, in whole sentences or words, but never across a heading.
+        Chunks in reading order, each with at most `options.size` tokens. A text of white space has no chunks.
+        Neighbours share up to `options.overlap` tokens, in whole sentences or words, but never across a heading.
     """
     text = parsed.text
     remaining_units = _units(parsed, options.size)
@@ -160,7 +160,14 @@ def _words(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, in
 
 
 def _best_split(units: list[_Unit], first: int, size: int, used: int) -> int:
-    """Return the index of the unit before which the chunk of unit `first` ends. used: tokens of its overlap."""
+    """Return the index of the unit before which the chunk that begins with unit `first` ends.
+
+    Args:
+        units: The units of the text.
+        first: The index of the chunk's first unit.
+        size: The maximum number of tokens of the chunk.
+        used: The number of tokens that the overlap with the previous chunk has.
+    """
     best = first + 1
     best_level = -1
     filled = used + units[first].tokens

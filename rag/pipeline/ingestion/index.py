@@ -22,14 +22,14 @@ class OutdatedVersion(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Unchanged:
-    """A document whose content stays as it is. update: what else has changed and is saved; None if nothing is."""
+    """A document whose content stays as it is. `update`: its saved metadata; None if nothing was saved."""
 
     outcome: IndexOutcome
     update: MetadataUpdate | None = None
 
 
 def existing_paths(paths: Iterable[str], *, source: DataSource) -> set[str]:
-    """Return the paths that have a document already. Not final: nothing is locked."""
+    """Return the paths that have a document already. Nothing is locked, so this may change."""
     live = Document.objects.live().filter(source=source, path__in=list(paths))
     return set(live.values_list("path", flat=True))
 
@@ -42,15 +42,15 @@ def update_if_unchanged(
     Other writers of this path wait until the caller's transaction ends.
 
     Returns:
-        The outcome; None if the content has changed, and nothing was done.
+        The outcome; None if the content must be written again. Nothing was changed then.
 
     Raises:
-        UnknownSource: The source has been deleted.
+        UnknownSource: If the source has been deleted.
     """
     document = _lock_documents(source, [submission.path]).get(submission.path)
     if document is None:
         return _deleted_since(source, {submission.path: revision}).get(submission.path)
-    unchanged = _keep_content(document, submission, source, options, revision)
+    unchanged = _update_metadata_only(document, submission, source, options, revision)
     if unchanged is None:
         return None
     if unchanged.update:
@@ -59,33 +59,33 @@ def update_if_unchanged(
 
 
 def index_documents(
-    arrivals: Mapping[uuid.UUID, PreparedDocument], *, source: DataSource
+    prepared_documents: Mapping[uuid.UUID, PreparedDocument], *, source: DataSource
 ) -> dict[uuid.UUID, IndexOutcome]:
-    """Create the documents or replace their content. Chunks that they have already keep their rows and vectors.
+    """Create the documents or replace their content. Unchanged chunks keep their rows and vectors.
 
-    Other writers of these paths wait until the caller's transaction ends; towards the end all other writers of the
-    organization do. Call it once per transaction.
+    Other writers of these paths wait until the caller's transaction ends. When the quota is updated, near the end of
+    the transaction, all other writers of the organisation wait as well. Call it once per transaction.
 
     Args:
-        arrivals: By the revision that each document gets; no two have the same path.
-        source: Of all of them.
+        prepared_documents: New revision → the document that gets it. The paths of the documents differ.
+        source: The data source of all documents.
 
     Returns:
-        The outcome of each, by its revision.
+        New revision → outcome of its document.
 
     Raises:
-        IndexFull: The organization's quota is exceeded. One of the documents may be the cause.
-        OutdatedVersion: Likewise for one of the documents.
-        UnknownSource: The source has been deleted.
+        IndexFull: If the organisation's quota is exceeded. One of the documents may be the cause.
+        OutdatedVersion: If the stored version of a document has changed since it was chunked.
+        UnknownSource: If the source has been deleted.
     """
-    revisions = {prepared.chunked.submission.path: revision for revision, prepared in arrivals.items()}
+    revisions = {prepared.chunked.submission.path: revision for revision, prepared in prepared_documents.items()}
     stored = _lock_documents(source, revisions)
     deleted = _deleted_since(source, {path: revision for path, revision in revisions.items() if path not in stored})
     outcomes: dict[uuid.UUID, IndexOutcome] = {}
     versions: list[DocumentVersion] = []
     updates: list[MetadataUpdate] = []
     old_chunks = old_bytes = 0
-    for revision, prepared in arrivals.items():
+    for revision, prepared in prepared_documents.items():
         path = prepared.chunked.submission.path
         document = stored.get(path)
         if path in deleted:
@@ -118,9 +118,13 @@ def effective_hash(submission: Submission) -> str:
 def _check_unchanged(
     document: Document | None, chunked: ChunkedDocument, source: DataSource, revision: uuid.UUID
 ) -> _Unchanged | None:
-    """Return the outcome if no content is to be written, else None. Raises OutdatedVersion."""
+    """Return the outcome if no content has to be written, else None.
+
+    Raises:
+        OutdatedVersion: If the stored version has changed since the document was chunked.
+    """
     submission = chunked.submission
-    if document and (unchanged := _keep_content(document, submission, source, chunked.options, revision)):
+    if document and (unchanged := _update_metadata_only(document, submission, source, chunked.options, revision)):
         return unchanged
     if document is None and submission.force_reparse:  # deleted after the new parse was requested
         return _Unchanged(IndexOutcome("unchanged", None, 0))
@@ -129,10 +133,15 @@ def _check_unchanged(
     return None
 
 
-def _keep_content(
+def _update_metadata_only(
     document: Document, submission: Submission, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
 ) -> _Unchanged | None:
-    """Save the metadata of a document whose content is unchanged; None if the content has changed."""
+    """Save the new metadata of a document whose stored content can stay.
+
+    Returns:
+        The outcome; None if the content must be written again: it has changed, a reparse is forced (`force_reparse`),
+        or the chunking options or the parser differ from those of the stored version.
+    """
     outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
     if document.revision > revision:  # a later submission has been written already
         return _Unchanged(outcome)
@@ -143,7 +152,7 @@ def _keep_content(
     if document.content_hash != effective_hash(submission) or not (has_same_options and has_same_parser):
         return None
     old_title, old_lang = document.title, document.lang
-    # What was found in the content stays where the submission has no value of its own.
+    # Values that were found in the content stay unless the submission has its own value.
     submitted = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
     if "/" not in document.content_type:  # not a MIME type but a word of an earlier submission
         submitted.setdefault("content_type", parse.default_content_type("", submission.path))
@@ -157,7 +166,7 @@ def _keep_content(
 def _build_version(
     document: Document | None, prepared: PreparedDocument, source: DataSource, revision: uuid.UUID
 ) -> DocumentVersion:
-    """Set the document's values and describe its chunks. Writes nothing but a hint about a replaced original."""
+    """Set the document's values and describe its chunks. Only the release of a replaced original is written."""
     chunked = prepared.chunked
     submission, options = chunked.submission, chunked.options
     is_new = document is None
@@ -203,12 +212,15 @@ def _write(versions: Sequence[DocumentVersion], updates: Sequence[MetadataUpdate
 
 
 def _has_same_parser(stored_type: str, submitted_type: str) -> bool:
-    """Whether both MIME types are parsed alike. `documentation` and the like are no MIME types and decide nothing."""
+    """Return whether both MIME types have the same parser. A value such as `documentation` is not a MIME type: True."""
     return "/" not in submitted_type or "/" not in stored_type or submitted_type == stored_type
 
 
 def _lock_documents(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
-    """Return the live documents of these paths. Advisory locks: a document that does not exist has no row to lock."""
+    """Lock the paths, and return path → live document.
+
+    The locks are advisory locks, because a document that does not exist has no row to lock.
+    """
     source.lock_for_write()
     advisory_xact_locks(f"{source.pk}/{path}" for path in paths)
     live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")

@@ -1,4 +1,7 @@
-"""The slow steps of the ingestion pipeline, without a transaction: parse -> chunk -> embed. `index` follows in one."""
+"""The slow steps of the ingestion pipeline: parse -> chunk -> embed. They run outside of a transaction.
+
+The last step, `index`, runs in a transaction.
+"""
 
 import uuid
 from collections import Counter
@@ -22,10 +25,10 @@ class ChunkedDocument:
     """A parsed document, split into chunks and not embedded yet.
 
     Attributes:
-        digests: Of each chunk, of exactly what is embedded.
-        new_indexes: Indexes of the chunks that the stored version has no vector for.
+        digests: A digest of the embedded text of each chunk.
+        new_indexes: The indexes of the chunks that have no vector in the stored version.
         base_revision: The revision of the stored version whose vectors the other chunks keep, if there is one.
-        bytes: What the document counts in its organisation's quota.
+        bytes: The size that the organisation's quota counts for the document.
     """
 
     submission: Submission
@@ -42,7 +45,7 @@ class ChunkedDocument:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document ready to be written. embedded: its new chunks (`chunked.new_indexes`)."""
+    """A document that is ready to be written. `embedded` belongs to its new chunks (`chunked.new_indexes`)."""
 
     chunked: ChunkedDocument
     embedded: EmbeddedTexts
@@ -55,15 +58,15 @@ def prepare(
 
     Args:
         submission: The document as it was submitted.
-        source: Where it belongs.
-        options: The size of its chunks.
+        source: The data source of the document.
+        options: The size and overlap of its chunks.
         on_batch: Called between batches with the number of embedded chunks; an exception from it ends the work.
 
     Raises:
-        ParseFailed: The file cannot be parsed.
-        UnsupportedFormat: No parser reads this format.
-        IndexFull: The document exceeds the organisation's quota.
-        EmbeddingFailed: The embedding model did not answer.
+        ParseFailed: If the file cannot be parsed.
+        UnsupportedFormat: If no parser reads this format.
+        IndexFull: If the document exceeds the organisation's quota.
+        EmbeddingFailed: If the embedding model did not answer.
     """
     document = parse_and_chunk(submission, source=source, options=options)
     check_quota([document], source)
@@ -74,18 +77,18 @@ def prepare(
 def parse_and_chunk(
     submission: Submission, *, source: DataSource, options: ChunkingOptions, is_new: bool = False
 ) -> ChunkedDocument:
-    """Parse a document, split it into chunks and find those that have no vector yet.
+    """Parse a document, split it into chunks and find the chunks that have no vector yet.
 
     Args:
         submission: The document as it was submitted.
-        source: Where it belongs.
-        options: The size of its chunks.
-        is_new: The path had no document a moment ago, so that no stored version is looked up.
+        source: The data source of the document.
+        options: The size and overlap of its chunks.
+        is_new: Whether the path had no document a moment ago, so that no stored version is looked up.
 
     Raises:
-        ParseFailed: The file cannot be parsed.
-        UnsupportedFormat: No parser reads this format.
-        StorageFailed: The submitted file cannot be read.
+        ParseFailed: If the file cannot be parsed.
+        UnsupportedFormat: If no parser reads this format.
+        StorageFailed: If the submitted file cannot be read.
     """
     parsed = _parse(submission)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
@@ -112,6 +115,7 @@ def parse_and_chunk(
 
 
 def _new_indexes(digests: Sequence[uuid.UUID], embedded_digests: Counter[uuid.UUID]) -> list[int]:
+    """Return the indexes of the chunks without a vector. Each stored vector serves one chunk with its digest."""
     remaining = embedded_digests.copy()
     indexes = []
     for index, chunk_digest in enumerate(digests):
@@ -123,10 +127,10 @@ def _new_indexes(digests: Sequence[uuid.UUID], embedded_digests: Counter[uuid.UU
 
 
 def check_quota(documents: Sequence[ChunkedDocument], source: DataSource) -> None:
-    """Check the quota before documents are embedded. Not final: nothing is locked.
+    """Check the quota before documents are embedded. Nothing is locked, so the quota may still be exceeded later.
 
     Raises:
-        IndexFull: The documents exceed it.
+        IndexFull: If the documents exceed the quota.
     """
     sizes = {document.submission.path: (len(document.chunks), document.bytes) for document in documents}
     quota.check_quota_of_documents(source, sizes)
@@ -135,31 +139,31 @@ def check_quota(documents: Sequence[ChunkedDocument], source: DataSource) -> Non
 def embed_documents(
     documents: Sequence[ChunkedDocument], model: EmbeddingModel, *, on_batch: Callable[[int], None]
 ) -> list[PreparedDocument]:
-    """Embed the new chunks of all documents in the same batches: many small documents cost as few calls as one long.
+    """Embed the new chunks of all documents together, so that many small documents need as few calls as a long one.
 
     Equal texts are embedded once.
 
     Args:
-        documents: In any order, which the result has as well.
+        documents: The documents. The result has the same order.
         model: The embedding model of their source.
         on_batch: Called between batches with the number of embedded chunks; an exception from it ends the work.
 
     Raises:
-        EmbeddingFailed: The embedding model did not answer.
+        EmbeddingFailed: If the embedding model did not answer.
     """
-    rows_by_digest: dict[uuid.UUID, int] = {}
+    positions: dict[uuid.UUID, int] = {}  # digest → index of its chunk in unique_chunks
     unique_chunks: list[tuple[ChunkedDocument, int]] = []
     for document in documents:
         for index in document.new_indexes:
-            row = rows_by_digest.setdefault(document.digests[index], len(unique_chunks))
-            if row == len(unique_chunks):
+            position = positions.setdefault(document.digests[index], len(unique_chunks))
+            if position == len(unique_chunks):
                 unique_chunks.append((document, index))
     drafts = ((document.chunks[index], document.title) for document, index in unique_chunks)
     texts = (embedded_text(draft.text, draft.headings, title) for draft, title in drafts)
     embedded = embed_texts(texts, len(unique_chunks), model=model, on_batch=on_batch)
     return [
         PreparedDocument(
-            document, embedded.select([rows_by_digest[document.digests[index]] for index in document.new_indexes])
+            document, embedded.select([positions[document.digests[index]] for index in document.new_indexes])
         )
         for document in documents
     ]

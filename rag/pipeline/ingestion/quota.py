@@ -1,4 +1,4 @@
-"""The quota of an organization (Organization.max_chunks and max_bytes), and what it uses of it (Usage)."""
+"""The quota of an organisation (Organization.max_chunks and max_bytes), and how much of it is used (Usage)."""
 
 import uuid
 from collections.abc import Mapping
@@ -17,37 +17,37 @@ _OPEN_STATES = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class _Quota:
-    """None: unlimited."""
+    """The limits of an organisation; None means unlimited."""
 
     chunks: int | None
     bytes: int | None
 
 
 def document_size(text: str, original_id: uuid.UUID | None = None) -> int:
-    """Return what a document counts in the quota: the bytes of its text, in UTF-8, and of its uploaded file."""
+    """Return the size that the quota counts for a document: the bytes of its text in UTF-8 and of its uploaded file."""
     stored = Original.objects.filter(pk=original_id).values_list("size", flat=True).first() if original_id else None
     return (len(text) if text.isascii() else len(text.encode())) + (stored or 0)
 
 
 def check_not_full(organization_id: uuid.UUID) -> None:
-    """Check, before any work is done, that the organization may have another chunk. Not final: nothing is locked.
+    """Check, before any work is done, that the organisation may have another chunk. Nothing is locked.
 
     Raises:
-        IndexFull: It may not.
+        IndexFull: If the quota is used up.
     """
     check_quota(organization_id, chunks=1)
 
 
 def check_quota(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0) -> None:  # noqa: A002
-    """Check that the organization may store this much more now. Not final: nothing is locked.
+    """Check that the organisation may store this much more now. Nothing is locked, so this may change.
 
     Args:
-        organization_id: Whose quota.
-        chunks: The increase; a decrease is always allowed.
-        bytes: Likewise.
+        organization_id: The organisation.
+        chunks: The increase of the number of chunks; a decrease is always allowed.
+        bytes: The increase of the number of bytes; a decrease is always allowed.
 
     Raises:
-        IndexFull: It may not.
+        IndexFull: If the quota would be exceeded.
     """
     quota = _get_quota(organization_id)
     if quota.chunks is None and quota.bytes is None:
@@ -64,14 +64,14 @@ def check_quota(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0) 
 
 
 def check_quota_of_documents(source: DataSource, sizes: Mapping[str, tuple[int, int]]) -> None:
-    """Do the same for documents; what they replace is subtracted.
+    """Check that the organisation may store these documents in place of the versions that they replace.
 
     Args:
-        source: Of all of them.
-        sizes: Path -> (chunks, bytes).
+        source: The data source of all documents.
+        sizes: Path → (chunks, bytes).
 
     Raises:
-        IndexFull: The quota would be exceeded.
+        IndexFull: If the quota would be exceeded.
     """
     if _get_quota(source.organization_id) == _Quota(None, None):
         return
@@ -82,12 +82,12 @@ def check_quota_of_documents(source: DataSource, sizes: Mapping[str, tuple[int, 
 
 
 def check_quota_of_open_documents(organization_id: uuid.UUID) -> None:
-    """Check that all queued and running documents, those of the caller's transaction among them, fit in the quota.
+    """Check that all queued and running documents, including those of the caller's transaction, fit in the quota.
 
-    Exact: if bytes are limited, other callers and writers wait until the caller's transaction ends.
+    The check is exact: if bytes are limited, other callers and writers wait until the caller's transaction ends.
 
     Raises:
-        IndexFull: They do not fit.
+        IndexFull: If the documents do not fit.
     """
     max_bytes = _get_quota(organization_id).bytes
     if max_bytes is None:
@@ -100,18 +100,19 @@ def check_quota_of_open_documents(organization_id: uuid.UUID) -> None:
 
 
 def update_usage(organization_id: uuid.UUID, *, chunks: int, bytes: int) -> None:  # noqa: A002
-    """Count what the caller's transaction has added or removed.
+    """Add the chunks and bytes that the caller's transaction has written to the usage, or subtract deleted ones.
 
-    Call it once per transaction, last but for an outcome: the organization's other writers wait from here until the
-    transaction ends. Exact, because PostgreSQL checks the condition of an UPDATE again after waiting for a row.
+    Call it once per transaction, and as late as possible: the organisation's other writers wait from here until the
+    transaction ends. The check of the quota is exact, because PostgreSQL checks the condition of an UPDATE again after
+    waiting for a row.
 
     Args:
-        organization_id: Whose usage.
-        chunks: Negative for removed ones.
-        bytes: Likewise.
+        organization_id: The organisation.
+        chunks: The number of added chunks; negative for removed chunks.
+        bytes: The number of added bytes; negative for removed bytes.
 
     Raises:
-        IndexFull: The quota is exceeded, and the transaction must be rolled back.
+        IndexFull: If the quota is exceeded, and the transaction must be rolled back.
     """
     if not chunks and not bytes:
         return
@@ -135,7 +136,7 @@ def _create_usage(organization_id: uuid.UUID) -> None:
 
 
 def _open_bytes(organization_id: uuid.UUID) -> int:
-    """The bytes that queued and running documents will add: each without the version that it replaces."""
+    """Return how many bytes queued and running documents will add, less the bytes of the versions that they replace."""
     replaced = Document.objects.live().filter(source=OuterRef("job__source"), path=OuterRef("path")).values("bytes")
     size = TEXT_BYTES + Coalesce(F("original__size"), Value(0)) - Coalesce(Subquery(replaced[:1]), Value(0))
     documents = IngestionDocument.objects.filter(

@@ -1,6 +1,6 @@
 """Steps of a re-embedding: stored chunks -> vectors of a second model, and the deletion of a model's vectors.
 
-Each step goes through a source in the order of the chunks' ids, a bounded number at a time, and returns where to go on.
+Each step processes a bounded number of a source's chunks, in the order of their ids, and returns where to continue.
 """
 
 import uuid
@@ -29,10 +29,10 @@ def is_complete(source: DataSource, model: EmbeddingModel) -> bool:
 
 
 def next_chunks(source: DataSource, model: EmbeddingModel, *, after: uuid.UUID | None) -> list[StoredChunk]:
-    """Return the next chunks without a vector of the model: as many as its embedder takes in one call.
+    """Return the next chunks without a vector of the model, as many as its embedder takes in one call.
 
     Args:
-        source: Whose chunks.
+        source: The data source.
         model: The second model.
         after: The last chunk of the previous call; None at the beginning.
     """
@@ -44,10 +44,10 @@ def embed(chunks: Sequence[StoredChunk], model: EmbeddingModel) -> Vectors:
     """Embed the chunks as ingestion would embed them now.
 
     Returns:
-        float32 (len(chunks), model.dimensions).
+        The vectors, float32 of shape (len(chunks), model.dimensions).
 
     Raises:
-        EmbeddingFailed: The model did not answer.
+        EmbeddingFailed: If the model did not answer.
     """
     texts = [model.document_prefix + embedded_text(chunk.text, chunk.headings, chunk.title) for chunk in chunks]
     return registry.embedder(model).embed(texts)
@@ -57,10 +57,10 @@ def add_vectors(model: EmbeddingModel, chunks: Sequence[StoredChunk], vectors: V
     """Write the vectors of chunks that still exist, in the caller's transaction, which has locked their source.
 
     Documents that another transaction is writing are left to the next pass, so that neither waits for the other. The
-    others are locked: what searches filter by is copied from them and must not change before the commit.
+    other documents are locked, because the fields that searches filter by are copied from them.
 
     Returns:
-        How many vectors were written.
+        The number of written vectors.
     """
     documents = (
         Document.objects.live()
@@ -76,6 +76,6 @@ def delete_vectors(source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.U
     """Delete the model's vectors of the source's next chunks.
 
     Returns:
-        The last chunk looked at; None at the end of the source.
+        The last examined chunk; None at the end of the source.
     """
     return registry.chunk_store().delete_vectors(source_id, model, after=after, limit=_DELETE_BATCH_SIZE)

@@ -11,7 +11,7 @@ from rag.types import Hit, Mode, Question, SearchTrace
 from .embed_query import EmbeddedQuery
 from .fuse import fuse
 
-# How many candidates each scope contributes, by vector and by words, before the cut to top_k.
+# How many candidates the dense and the lexical search of each scope contribute, before the cut to top_k.
 MAX_CANDIDATES = 100
 WARNING = "EMBEDDING_FAILED"
 
@@ -21,18 +21,18 @@ def find_candidates(
 ) -> tuple[list[Hit], tuple[str, ...], SearchTrace]:
     """Search every scope and rank what was found.
 
-    A scope whose model failed is searched by words alone unless the mode is dense; there is a warning then.
+    A scope whose model failed is searched by words alone, with a warning, unless the mode is dense.
 
     Args:
-        question: What is searched for.
+        question: The question.
         queries: The question, embedded for each scope.
 
     Returns:
-        Hits, best first; warnings; and which candidates were found how.
+        The hits, best first; warnings; and the candidates that each search found.
 
     Raises:
-        EmbeddingFailed: All models failed, and the mode is not lexical.
-        IndexUnavailable: The store does not answer.
+        EmbeddingFailed: If all models failed, and the mode is not lexical.
+        IndexUnavailable: If the store does not answer.
     """
     mode = retrieval_mode(question)
     failures = [query.failure for query in queries if query.failure]

@@ -1,4 +1,4 @@
-"""Step: passages -> the same without those that repeat a better one."""
+"""Step: passages -> the same without passages that repeat a better one."""
 
 import functools
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from rag.types import Passage
 
 # Copies have about the same length and score: passages that differ more are not compared further.
 _MAX_LENGTH_DIFFERENCE, _MAX_SCORE_DIFFERENCE = 0.1, 0.05
-# A text repeats another one if it has no word of its own, and the other contains this share of its three-word runs.
+# A text repeats another one if the other contains all of its words and this share of its three-word runs.
 _MIN_SHARED_RUNS, _RUN_LENGTH = 0.9, 3
 # From this number of words on, a text means the same under any title.
 _MIN_WORDS_WITHOUT_TITLE = 30
@@ -49,7 +49,7 @@ def adds_nothing(passage: Passage, other: Passage) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _words_and_runs(text: str, lang: str) -> tuple[frozenset[str], frozenset[tuple[str, ...]], int]:
-    """The distinct words, the distinct runs of words, and the number of words."""
+    """Return the distinct words, the distinct runs of words, and the number of words."""
     text_words = split_words(text, lang)
     run_count = max(1, len(text_words) - _RUN_LENGTH + 1)
     runs = (tuple(text_words[start : start + _RUN_LENGTH]) for start in range(run_count))

@@ -20,8 +20,8 @@ class EmbeddedQuery:
     """A question in one scope.
 
     Attributes:
-        vector: float32 (dimensions,), of the scope's model; None if embedding failed.
-        failure: Why it failed.
+        vector: The vector of the scope's model, float32 of shape (dimensions,); None if embedding failed.
+        failure: Why embedding failed; None if it did not.
     """
 
     scope: SearchScope
@@ -34,8 +34,8 @@ def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[Embed
 
     A model that fails does not end the search: other scopes may have a model of another organisation.
     """
-    # Models belong to no organisation: reading them as the process does not set the caller's identity for the queries
-    # that follow.
+    # Models do not belong to an organisation. They are read with the identity of the process, so that the caller's
+    # identity is not set for the queries that follow.
     with identity.run_as(identity.of_process()):
         models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
     return [_embed_in_scope(question, scope, models[scope.model_id]) for scope in scopes]

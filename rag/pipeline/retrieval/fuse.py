@@ -16,8 +16,9 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates]) -> list[Hit]:
     """Rank the candidates of all scopes by the scores that the retrieval mode uses.
 
     Returns:
-        Best first, equal ones by their id. `relevance` is the cosine in dense mode, the BM25 score divided by the
-        highest in lexical mode, and otherwise the weighted sum of both, each scaled to 0...1.
+        The hits, best first; equally relevant ones in the order of their ids. `relevance` is the cosine in dense mode,
+        the BM25 score divided by the highest in lexical mode, and otherwise the weighted sum of both, each scaled to
+        0...1.
     """
     chunks = list(chain.from_iterable(candidates.chunks for candidates in candidates_by_scope))
     hits = [
@@ -28,6 +29,7 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates]) -> list[Hit]:
 
 
 def _relevances(mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Sequence[Candidates]) -> list[float]:
+    """Return the relevance of each chunk, in the order of the chunks (see `fuse`)."""
     lexical_scores = [chunk.lexical_score for chunk in chunks]
     if mode == Mode.DENSE:
         return [chunk.cosine for chunk in chunks]
@@ -47,7 +49,7 @@ def _relevances(mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Se
 
 
 def scale(values: Sequence[float]) -> list[float]:
-    """Scale so that the lowest value becomes 0 and the highest 1. Equal values become 1, or 0 if not positive."""
+    """Scale the values so that the lowest becomes 0 and the highest 1. Equal values become 1, or 0 if not positive."""
     lowest, highest = min(values, default=0.0), max(values, default=0.0)
     width = highest - lowest
     return [(value - lowest) / width if width else float(value > 0) for value in values]

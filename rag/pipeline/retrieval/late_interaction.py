@@ -27,11 +27,11 @@ def add_maxsim(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """Score the passages by late interaction.
 
     Returns:
-        The passages in the same order. Those without stored signatures have no scores, and so have all of them if the
-        local model, which a remote one may have been searched beside, fails.
+        The passages in the same order. A passage without stored signatures has no scores. If the local model fails, no
+        passage has scores.
 
     Raises:
-        IndexUnavailable: The store does not answer.
+        IndexUnavailable: If the store does not answer.
     """
     if settings.RAG_TOKEN_SIGNATURES == "off":
         return list(passages)
@@ -58,14 +58,15 @@ def _with_scores(passage: Passage, scores: tuple[float, float] | None) -> Passag
 def max_similarities(query: TokenVectors, passages: Sequence[TokenSignatures]) -> TokenVectors:
     """Return the best similarity of each query token to any token of each passage.
 
-    All passages in one matrix product: 50 of 150 tokens take 7 ms of CPU; one by one they took 390.
+    All passages are compared with one matrix product: 50 passages of 150 tokens take 7 ms of CPU time, and one by one
+    390 ms.
 
     Args:
-        query: (query tokens, dimensions).
-        passages: Each (tokens, dimensions / 8), none empty.
+        query: The query's token vectors, shape (query tokens, dimensions).
+        passages: The signatures of each passage, shape (tokens, dimensions / 8); no passage is empty.
 
     Returns:
-        float32 (passages, query tokens).
+        The similarities, float32 of shape (passages, query tokens).
     """
     starts = np.cumsum([0, *(len(passage) for passage in passages[:-1])])
     similarities = _scaled_similarities(query, np.concatenate(passages))
@@ -85,10 +86,10 @@ def weighted_maxsim(similarities: TokenVectors) -> TokenVectors:
     A token to which all passages are equally similar says nothing about any of them.
 
     Args:
-        similarities: (passages, query tokens), of `max_similarities`.
+        similarities: The result of `max_similarities`, shape (passages, query tokens).
 
     Returns:
-        float32 (passages,).
+        The scores, float32 of shape (passages,).
     """
     weights = similarities.std(axis=0) + np.float32(1e-3)
     scores: TokenVectors = similarities @ weights / weights.sum()
@@ -96,7 +97,7 @@ def weighted_maxsim(similarities: TokenVectors) -> TokenVectors:
 
 
 def _scaled_similarities(query: TokenVectors, signatures: TokenSignatures) -> TokenVectors:
-    """Similarities times the square root of the dimensions: the signs as -1 and 1 are vectors of that length."""
+    """Return similarities times the square root of the dimensions, the length of a vector of signs (-1 or 1)."""
     bits = np.unpackbits(signatures, axis=1, count=query.shape[1]).astype(np.float32)
     similarities: TokenVectors = 2 * (bits @ query.T) - query.sum(axis=1)
     return similarities

@@ -6,7 +6,8 @@ from typing import Any
 from rag.models import Chunk
 from rag.types import Hit, Passage
 
-# Column -> field of the passage. Plain values: creating three model instances per chunk costs more than the query.
+# Column → field of the passage. Plain values are read: creating three model instances per chunk costs more than the
+# query.
 _COLUMNS = {
     "document_id": "document_id",
     "source_id": "source_id",
@@ -35,10 +36,10 @@ def read_passages(hits: Sequence[Hit]) -> list[Passage]:
     """Return the hits with their texts and documents, in the same order. Chunks deleted meanwhile are left out."""
     # order_by(): the model's ordering would join three more tables. The condition on the document is checked here:
     # as long as PostgreSQL has no statistics, it would read all documents for it first.
-    rows = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits]).order_by()
+    chunks = Chunk.objects.filter(pk__in=[hit.chunk_id for hit in hits]).order_by()
     values_by_chunk = {
         chunk_id: dict(zip(_COLUMNS.values(), values, strict=True))
-        for chunk_id, deleted_at, *values in rows.values_list("pk", "document__deleted_at", *_COLUMNS)
+        for chunk_id, deleted_at, *values in chunks.values_list("pk", "document__deleted_at", *_COLUMNS)
         if deleted_at is None
     }
     existing = [(hit, values_by_chunk[hit.chunk_id]) for hit in hits if hit.chunk_id in values_by_chunk]

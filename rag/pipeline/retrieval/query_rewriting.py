@@ -15,9 +15,9 @@ logger = structlog.get_logger(__name__)
 # A question with no more content words is a follow-up; the second limit is for questions with a pronoun. Measured by
 # `python -m benchmarks.follow_ups`.
 _MAX_WORDS, _MAX_WORDS_WITH_PRONOUN = 2, 3
-# So short that a language model decides whether it is one.
+# A language model decides whether a question with at most this many content words is a follow-up.
 _MAX_WORDS_IN_DOUBT = 5
-# Of several languages together: the language of two words cannot be detected.
+# Words of several languages together, because the language of two words cannot be detected.
 _CONJUNCTION_WORDS = """
 and or but also then what-about how-about what-if und oder aber auch et ou mais aussi y e pero también ma anche mas
 também en maar ook
@@ -30,7 +30,7 @@ ele ela eles elas isso isto
 """
 _CONJUNCTIONS, _PRONOUNS = frozenset(_CONJUNCTION_WORDS.split()), frozenset(_PRONOUN_WORDS.split())
 _FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
-# What a language model receives of the conversation.
+# How many messages of the conversation, and characters of each, a language model receives.
 _MAX_MESSAGES, _MAX_CHARACTERS = 6, 500
 _MAX_EARLIER_QUESTIONS = 3
 
@@ -66,15 +66,15 @@ def earlier_questions(messages: Sequence[Message]) -> str:
 def expand(question: str, earlier: str, *, earlier_title: str, own_title: str) -> str:
     """Add the subject of the earlier questions to the question.
 
-    The subject is those of their content words that occur in the title of the best passage for them; all of them if
-    none does. If the question names a new subject ("And the museum?"), the other words are added instead: what was
-    asked about the earlier subject is asked about the new one.
+    The subject consists of their content words that occur in the title of the best passage for them, or of all their
+    content words if no word occurs in it. If the question names a new subject ("And the museum?"), the other words are
+    added instead: what was asked about the earlier subject is asked about the new one.
 
     Args:
-        question: The follow-up.
+        question: The follow-up question.
         earlier: The earlier questions.
-        earlier_title: Title of the best passage for them.
-        own_title: Title of the best passage for the question alone.
+        earlier_title: The title of the best passage for the earlier questions.
+        own_title: The title of the best passage for the question alone.
     """
     earlier_words = list(dict.fromkeys(_content_words(earlier)))
     subject = [word for word in earlier_words if stem(word) in _stems(earlier_title)]
@@ -90,7 +90,7 @@ def rewrite(question: str, messages: Sequence[Message], model: LanguageModel) ->
     """Let a language model rewrite the question so that it is understood without the conversation.
 
     Returns:
-        The question; empty if the model fails, or answers with anything but one line about the conversation.
+        The rewritten question; empty if the model fails, or does not answer with one line about the conversation.
     """
     history = messages[-_MAX_MESSAGES - 1 : -1]
     conversation = "\n".join(f"{message.role}: {message.content[:_MAX_CHARACTERS]}" for message in history)
@@ -120,5 +120,5 @@ def _has_pronoun(question: str) -> bool:
 
 
 def _content_words(text: str) -> list[str]:
-    """The words of a text without the function words of any language."""
+    """Return the words of a text without the function words of any language."""
     return [word for word in split_words(text) if word not in _FUNCTION_WORDS]

@@ -17,19 +17,19 @@ WARNING = "RERANK_FAILED"
 
 
 def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passage], tuple[str, ...]]:
-    """Sort the first 50 passages by the reranker's relevance; the others stay behind them.
+    """Sort the first 50 passages by the reranker's relevance; the others stay after them.
 
     If the default reranker fails, the order stays as it is and there is a warning.
 
     Args:
-        question: Its `rerank_model` is the reranker; empty for the default one.
-        passages: Best first, with the scores of late interaction.
+        question: The question. Its `rerank_model` names the reranker; empty for the default one.
+        passages: The passages, best first, with the scores of late interaction.
 
     Returns:
         The passages by descending relevance, and warnings.
 
     Raises:
-        RerankFailed: The reranker that the question names failed.
+        RerankFailed: If the reranker that the question names failed.
     """
     candidates, others = passages[:MAX_RERANKED], passages[MAX_RERANKED:]
     try:
@@ -43,12 +43,14 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
         dataclasses.replace(passage, relevance=relevance)
         for passage, relevance in zip(candidates, relevances, strict=True)
     ]
-    ranked = sorted(scored, key=lambda passage: -passage.relevance)  # stable: equal ones keep their order
+    ranked = sorted(
+        scored, key=lambda passage: -passage.relevance
+    )  # stable: equally relevant passages keep their order
     return [*ranked, *_scale_below(ranked, others)], ()
 
 
 def _scale_below(ranked: Sequence[Passage], others: Sequence[Passage]) -> list[Passage]:
-    """Scale the relevances of the others to be no higher than the lowest of the ranked, in the same order."""
+    """Scale the relevances of the other passages so that they are not above the lowest of the ranked ones."""
     if not others:
         return []
     factor = ranked[-1].relevance / max(others[0].relevance, 1e-9)

@@ -22,13 +22,13 @@ _MAX_ATTEMPTS = 10
 def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieval:
     """Find the best passages of the scopes.
 
-    A document may be replaced between finding its chunks and reading them. Its old chunks are gone then, and the search
-    is repeated to find the new ones: a reader sees the old version or the new one, never neither.
+    A document may be replaced between finding its chunks and reading them. Its old chunks no longer exist then, and the
+    search is repeated to find the new ones. So every result contains the old version or the new one.
 
     Raises:
-        EmbeddingFailed: No embedding model answers, and the mode is not lexical.
-        IndexUnavailable: The store does not answer.
-        RerankFailed: The reranker that the question names does not answer.
+        EmbeddingFailed: If no embedding model answers, and the mode is not lexical.
+        IndexUnavailable: If the store does not answer.
+        RerankFailed: If the reranker that the question names does not answer.
     """
     limit = max(question.top_k, MAX_RERANKED) if question.rerank else question.top_k
     removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
@@ -55,15 +55,25 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
 
 
 def _read_best(hits: Sequence[Hit], limit: int, *, removes_copies: bool) -> tuple[list[Passage], bool]:
-    """Read the best passages, `limit` at most. The second value: whether all chunks that were read still exist."""
+    """Read the passages of the best hits.
+
+    Args:
+        hits: The hits, best first.
+        limit: The maximum number of passages.
+        removes_copies: Leave out passages that repeat a better one, and read further hits in their place.
+
+    Returns:
+        The passages, and whether all chunks of the hits still exist.
+    """
     if not removes_copies:
         passages = read_passages(hits[:limit])
         return passages, len(passages) == len(hits[:limit])
     passages, is_complete = [], True
     for start in range(0, len(hits), limit):
-        page = read_passages(hits[start : start + limit])
-        is_complete = is_complete and len(page) == len(hits[start : start + limit])
-        passages = deduplicate([*passages, *page])
+        batch = hits[start : start + limit]
+        batch_passages = read_passages(batch)
+        is_complete = is_complete and len(batch_passages) == len(batch)
+        passages = deduplicate([*passages, *batch_passages])
         if len(passages) >= limit:
             break
     return passages[:limit], is_complete

@@ -1,4 +1,4 @@
-"""Step: passages -> the same with their standout scores: how far each exceeds the other candidates."""
+"""Step: passages -> the same with their standout scores, which say how far each exceeds the other candidates."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rag.types import Passage
 
 # Cosine and weighted MaxSim of the local model between a question and a text that is only about a similar topic. They
-# count as so many candidates, so that a few passages, or a single one, have something to be compared with.
+# count as several candidates, so that even a single passage is compared with something.
 _PRIOR_COSINE, _PRIOR_MAXSIM = 0.30, 0.33
 _PRIOR_COUNT = 5
 # MaxSim weighs most (docs/decisions/0027-grounding.md). Where it is missing, the cosine has more weight.
@@ -19,7 +19,7 @@ def add_standout_scores(passages: Sequence[Passage], count: int | None = None) -
 
     Args:
         passages: All candidates.
-        count: How many to return, from the first; None for all.
+        count: The number of passages to return, from the first; None for all.
     """
     mean_cosine = _mean([passage.score for passage in passages], _PRIOR_COSINE)
     maxsims = [maxsim for passage in passages if (maxsim := _best_maxsim(passage)) is not None]
@@ -47,7 +47,7 @@ def _best_maxsim(passage: Passage) -> float | None:
 
 
 def _excess(value: float, mean: float) -> float:
-    """1 for the highest possible similarity, 0 for the mean."""
+    """Return how far the value exceeds the mean: 1 for the highest possible similarity, 0 for the mean."""
     return (value - mean) / (1 - mean)
 
 
