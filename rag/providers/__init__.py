@@ -1,1 +1,1 @@
-"""What the product asks of the outside: embedding models, vector stores. A short file each, behind base.py."""
+"""Adapters of embedding models, language models, rerankers and chunk stores, behind the protocols of base.py."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rag.types import Message, Passage
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
-# float32 (texts, dimensions), or (dimensions,) of one text.
+# float32 of shape (texts, dimensions), or (dimensions,) for one text.
 Vectors = NDArray[np.float32]
-# The same as they are stored.
+# The same vectors as they are stored, in half precision.
 HalfVectors = NDArray[np.float16]
 
 
@@ -22,7 +22,7 @@ class Embedder(Protocol):
     """Embeds texts.
 
     Attributes:
-        dimensions: Length of a vector.
+        dimensions: The length of a vector.
         batch_size: How many texts to embed in one call.
     """
 
@@ -30,13 +30,13 @@ class Embedder(Protocol):
     batch_size: int
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts of any length; none is truncated.
+        """Embed texts of any length. No text is truncated.
 
         Returns:
-            float32 (len(texts), dimensions), each row of length 1, in the order of the texts.
+            The vectors, float32 of shape (len(texts), dimensions), each of length 1, in the order of the texts.
 
         Raises:
-            EmbeddingFailed: The model did not answer.
+            EmbeddingFailed: If the model did not answer.
         """
         ...
 
@@ -48,10 +48,11 @@ class TokenEmbedder(Embedder, Protocol):
         """Embed texts, and return the signatures of their distinct tokens from the same forward pass.
 
         Returns:
-            What `embed` returns; and for each text uint8 (tokens, 48), without punctuation.
+            The vectors that `embed` returns; and the signatures of each text, uint8 of shape (tokens, 48), without
+            punctuation.
 
         Raises:
-            EmbeddingFailed: The model cannot be loaded.
+            EmbeddingFailed: If the model cannot be loaded.
         """
         ...
 
@@ -59,10 +60,11 @@ class TokenEmbedder(Embedder, Protocol):
         """Embed one text, and return the vectors of all its tokens from the same forward pass.
 
         Returns:
-            float32 (dimensions,) and float32 (tokens, dimensions), each row of length 1.
+            The vector of the text, float32 of shape (dimensions,), and those of its tokens, float32 of shape (tokens,
+            dimensions), each of length 1.
 
         Raises:
-            EmbeddingFailed: The model cannot be loaded.
+            EmbeddingFailed: If the model cannot be loaded.
         """
         ...
 
@@ -77,24 +79,24 @@ class LanguageModel(Protocol):
 
         Args:
             messages: The conversation, oldest first.
-            temperature: None for the endpoint's default.
+            temperature: The sampling temperature; None for the endpoint's default.
 
         Raises:
-            GenerationFailed: The model did not answer in time, or without a text.
+            GenerationFailed: If the model did not answer in time, or without a text.
         """
         ...
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        """Yield the text in parts as they arrive, and an empty string about every second while none arrives.
+        """Yield the text in parts as they arrive, and an empty string about every second while no part arrives.
 
         Closing the iterator ends the request to the endpoint.
 
         Args:
             messages: The conversation, oldest first.
-            temperature: None for the endpoint's default.
+            temperature: The sampling temperature; None for the endpoint's default.
 
         Raises:
-            GenerationFailed: The model did not answer, or its answer broke off.
+            GenerationFailed: If the model did not answer, or its answer broke off.
         """
         ...
 
@@ -105,9 +107,9 @@ class Reranker(Protocol):
     name: str
 
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        """Return the relevance of each passage, 0...1, in their order.
+        """Return the relevance of each passage, 0…1, in the order of the passages.
 
         Raises:
-            RerankFailed: The reranker did not answer.
+            RerankFailed: If the reranker did not answer.
         """
         ...

@@ -22,14 +22,14 @@ from rag.models import Original
 from rag.models.content.originals import storage_path
 
 READ_BYTES = 256 * 1024
-# The libraries of S3-compatible storages: their exceptions have no common class.
+# The libraries of S3-compatible storages, whose exceptions have no common class.
 _BUCKET_LIBRARIES = ("botocore.", "boto3.", "s3transfer.", "urllib3.")
 _MAX_COPY_AGE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """What was written. size: in bytes. sha256: in hexadecimal."""
+    """A written file: its size in bytes and its SHA-256 in hexadecimal."""
 
     size: int
     sha256: str
@@ -39,13 +39,13 @@ def write(name: str, content: IO[bytes], *, max_bytes: int) -> StoredFile:
     """Store the content under a new name.
 
     Args:
-        name: Must not exist.
-        content: Read from its current position to its end.
-        max_bytes: The most that it may have.
+        name: The name of the file, which must not exist.
+        content: The content, which is read from its current position to its end.
+        max_bytes: The maximum size of the content.
 
     Raises:
-        DocumentTooLarge: It has more. A part of it may have been stored.
-        StorageFailed: The storage does not answer, or the name exists. Likewise.
+        DocumentTooLarge: If the content is larger. A part of it may have been stored.
+        StorageFailed: If the storage does not answer, or the name exists. A part of the content may have been stored.
     """
     counted = _HashingReader(content, max_bytes)
     with _translated():
@@ -56,10 +56,10 @@ def write(name: str, content: IO[bytes], *, max_bytes: int) -> StoredFile:
 
 
 def delete(name: str) -> None:
-    """Delete a file; do nothing if it does not exist.
+    """Delete a file, or do nothing if it does not exist.
 
     Raises:
-        StorageFailed: The storage does not answer.
+        StorageFailed: If the storage does not answer.
     """
     with _translated():
         default_storage.delete(name)
@@ -69,7 +69,7 @@ def open_original(original: Original) -> "File[bytes]":
     """Open a file for reading; the caller closes it.
 
     Raises:
-        StorageFailed: The file is missing, or the storage does not answer.
+        StorageFailed: If the file is missing, or the storage does not answer.
     """
     with _translated():
         file: File[bytes] = default_storage.open(storage_path(original))
@@ -79,10 +79,10 @@ def open_original(original: Original) -> "File[bytes]":
 
 @contextlib.contextmanager
 def local_copy(original: Original) -> Iterator[Path]:
-    """Yield a local path of the file, for reading: the storage's own, or a copy that is deleted after the block.
+    """Yield a local path to read the file from: the storage's own, or a copy that is deleted after the block.
 
     Raises:
-        StorageFailed: The storage does not answer; or, not retryable, the file is not what was stored.
+        StorageFailed: If the storage does not answer, or the file differs from what was stored, which is not retryable.
     """
     try:
         path = Path(default_storage.path(storage_path(original)))
@@ -126,7 +126,7 @@ def _download(original: Original, copy: IO[bytes]) -> None:
 
 
 class _HashingReader(File):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Counts and hashes what is read. It cannot seek: bytes that a storage read twice would count twice."""
+    """Counts and hashes the bytes that are read. It cannot seek: bytes that are read twice would count twice."""
 
     def __init__(self, content: IO[bytes], max_bytes: int) -> None:
         super().__init__(content, "content")

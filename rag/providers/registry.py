@@ -1,4 +1,4 @@
-"""Creates the provider of each kind that a model's row or the settings name."""
+"""Creates the providers that the settings or an embedding model configure."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ from .stores.base import ChunkStore
 from .stores.pgvector.store import PgVectorStore
 
 _RERANK_TIMEOUT_SECONDS = 10.0
-# The endpoint's health is requested at most this often.
+# The endpoint's health is requested at most once in this time.
 _HEALTH_CACHE_SECONDS = 5
 
 
@@ -37,7 +37,7 @@ def embedder(model: EmbeddingModel) -> Embedder:
 
 
 def token_embedder(model: EmbeddingModel) -> TokenEmbedder | None:
-    """Return what embeds the tokens of this model's chunks; None if they have no signatures (RAG_TOKEN_SIGNATURES)."""
+    """Return the embedder of the model's tokens; None if its chunks have no signatures (RAG_TOKEN_SIGNATURES)."""
     is_local = model.provider == EmbeddingModel.Provider.LOCAL
     has_signatures = settings.RAG_TOKEN_SIGNATURES == "all" or (is_local and settings.RAG_TOKEN_SIGNATURES == "local")
     return local_embedder() if has_signatures else None
@@ -66,11 +66,11 @@ def language_model(name: str = "", *, timeout: float | None = None) -> LanguageM
     """Return the configured language model, or another one of its endpoint; None if none is configured.
 
     Args:
-        name: One of LLM_MODELS; empty for LLM_MODEL.
-        timeout: In seconds, instead of LLM_TIMEOUT.
+        name: The name of the model, one of LLM_MODELS; empty for LLM_MODEL.
+        timeout: The timeout in seconds; None for LLM_TIMEOUT.
 
     Raises:
-        InvalidRequest: The name is not one of LLM_MODELS.
+        InvalidRequest: If the name is not one of LLM_MODELS.
     """
     if not settings.LLM_MODEL:
         return None
@@ -118,10 +118,10 @@ def reranker(name: str = "") -> Reranker:
     """Return a reranker.
 
     Args:
-        name: Its name; empty for the configured endpoint's, or else the built-in one.
+        name: The name of the reranker; empty for the one of the configured endpoint, or else the built-in one.
 
     Raises:
-        InvalidRequest: No reranker has this name.
+        InvalidRequest: If no reranker has this name.
     """
     name = name or settings.RAG_RERANK_MODEL or LocalReranker.name
     if name == LocalReranker.name:

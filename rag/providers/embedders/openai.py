@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's embeddings API: OpenAI, Ollama, vLLM, LM Studio, TEI, a gateway."""
+"""Embeds with any endpoint that has OpenAI's embeddings API: OpenAI, Ollama, vLLM, LM Studio, TEI, a gateway."""
 
 import functools
 import json
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class OpenAIEmbedder:
     """Embeds with an endpoint, and retries after short pauses: rate limits, lost connections and server errors.
 
-    Timeouts are not retried, nor are failures whose Retry-After is more than 5 seconds: the error has `retry_after`.
+    Timeouts are not retried. Failures whose Retry-After is more than 5 seconds are not retried either; the error has
+    `retry_after`.
     """
 
     batch_size = 128
@@ -33,7 +34,7 @@ class OpenAIEmbedder:
     def __init__(
         self, *, model: str, dimensions: int, base_url: str, api_key_variable: str, timeout: float, max_retries: int
     ) -> None:
-        """timeout: seconds for one attempt. max_retries: attempts after the first."""
+        """Configure the endpoint. `timeout` is in seconds, for one attempt; at most `max_retries` attempts follow."""
         self.dimensions = dimensions
         self._model = model
         self._base_url = base_url
@@ -55,7 +56,7 @@ class OpenAIEmbedder:
             try:
                 return self._request(texts)
             except EmbeddingFailed as error:
-                # Half a second, one, two …, up to half longer.
+                # The pauses are 0.5 s, 1 s, 2 s …, each up to 50 % longer.
                 pause = error.retry_after
                 pause = 0.5 * 2**attempt * random.uniform(1, 1.5) if pause is None else pause
                 if not error.is_retryable or error.is_timeout or pause > _MAX_PAUSE_WITHIN_CALL_SECONDS:
@@ -69,12 +70,12 @@ class OpenAIEmbedder:
 
         try:
             # Most servers reject empty inputs, and many do not know base64, the client library's default.
-            # Raw: the client library would validate every number of every vector, which costs more than all the rest.
+            # The raw response is read, because the client library would validate every number of every vector.
             reply = self._client.embeddings.with_raw_response.create(
                 model=self._model, input=[text or " " for text in texts], encoding_format="float"
             )
-            rows = sorted(json.loads(reply.content)["data"], key=lambda row: row["index"])
-            vectors = np.array([row["embedding"] for row in rows], np.float32)
+            entries = sorted(json.loads(reply.content)["data"], key=lambda entry: entry["index"])
+            vectors = np.array([entry["embedding"] for entry in entries], np.float32)
         except openai.APIError as error:
             raise translate_error(error, self._model, EmbeddingFailed) from error
         except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -96,5 +97,5 @@ class OpenAIEmbedder:
                 raise EmbeddingFailed(
                     f"Set {self._api_key_variable} to the API key of {self._model}.", is_retryable=False
                 )
-        guarded = bool(self._base_url)  # set by an administrator in a row; otherwise by the operator
+        guarded = bool(self._base_url)  # an administrator has set it in the model's row; otherwise the operator has
         return open_client(api_key=key, base_url=self._base_url, guarded=guarded, timeout=self._timeout, max_retries=0)

@@ -1,6 +1,6 @@
 """Reads responses of external services within limits.
 
-They may be slow, endless, redirect, or contain text that cannot be stored.
+A response may be slow or endless, redirect, or contain text that cannot be stored.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import httpx2
 
 from . import outbound
 
-# Of one response, and of one line of a stream.
+# Maximum size of a response, and of a line of a stream.
 MAX_BYTES = 8 * 1024 * 1024
 MAX_LINE_BYTES = 1024 * 1024
 
@@ -24,7 +24,7 @@ class BoundedClient(httpx2.Client):
     """
 
     def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
-        """guarded: refuse to connect to private networks (rag.providers.http.outbound)."""
+        """Create a client. If `guarded`, it refuses to connect to private networks (rag.providers.http.outbound)."""
         self._guarded = guarded
         super().__init__(timeout=timeout, follow_redirects=False)
 
@@ -46,11 +46,11 @@ def read_until(deadline: float, parts: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the parts as they arrive.
 
     Args:
-        deadline: A value of time.monotonic().
-        parts: Of a response's body.
+        deadline: The time of time.monotonic() at which to stop.
+        parts: The parts of a response's body.
 
     Raises:
-        TimeoutError: The deadline has passed.
+        TimeoutError: If the deadline has passed.
     """
     for part in parts:
         if time.monotonic() > deadline:
@@ -62,7 +62,7 @@ def read_all(parts: Iterable[bytes]) -> bytes:
     """Return the whole body.
 
     Raises:
-        ResponseTooLarge: It has more than MAX_BYTES.
+        ResponseTooLarge: If the body has more than MAX_BYTES bytes.
     """
     content = bytearray()
     for part in parts:
@@ -73,10 +73,10 @@ def read_all(parts: Iterable[bytes]) -> bytes:
 
 
 async def read_events(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield the data of server-sent events of one line each, as JSON is sent.
+    """Yield the data of server-sent events that have one line each, as events with JSON do.
 
     Raises:
-        ResponseTooLarge: A line has more than MAX_LINE_BYTES.
+        ResponseTooLarge: If a line has more than MAX_LINE_BYTES bytes.
     """
     buffer = bytearray()
     async for part in parts:

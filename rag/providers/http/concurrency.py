@@ -1,4 +1,4 @@
-"""Limits how many requests of a process wait for a model at a time: one that hangs must not occupy every thread."""
+"""Limits how many requests of a process wait for a model, so that a hanging model cannot occupy all threads."""
 
 import contextlib
 import threading
@@ -18,14 +18,14 @@ class ConcurrencyLimiter:
 
     @contextlib.contextmanager
     def slot(self, model: str, failure: type[ProviderFailed]) -> Iterator[None]:
-        """Count a call for the block.
+        """Count a call while the block runs.
 
         Args:
             model: The model's name, for the message.
             failure: The exception to raise.
 
         Raises:
-            ProviderFailed: As `failure`, if RAG_MAX_MODEL_CALLS calls are in progress already.
+            ProviderFailed: If RAG_MAX_MODEL_CALLS calls are in progress already; its class is `failure`.
         """
         with self._lock:
             if self._count >= settings.RAG_MAX_MODEL_CALLS:

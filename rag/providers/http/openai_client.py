@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Failure = TypeVar("Failure", bound=ProviderFailed)
 
 
-# 502, 503 and 504 are about the server; 500 may be about one text that it cannot process.
+# The statuses 502, 503 and 504 concern the server; 500 may concern a single text that it cannot process.
 _INTERNAL_ERROR = 500
 # Local servers need no key, but the client library requires one.
 NO_KEY = "none"
@@ -27,10 +27,10 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
     """Create a client that follows no redirects.
 
     Args:
-        api_key: Empty for none.
-        base_url: Empty for OpenAI's own.
+        api_key: The API key; empty if the endpoint needs none.
+        base_url: The endpoint; empty for OpenAI's own.
         guarded: Refuse private networks, because the operator did not set the address (rag.providers.http.outbound).
-        **options: Of openai.OpenAI.
+        **options: Further options of openai.OpenAI.
     """
     import openai  # seconds of import, paid only where it is used
 
@@ -39,7 +39,7 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
 
 
 def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai.AsyncOpenAI":
-    """Create an asynchronous client that follows no redirects, likewise."""
+    """Create an asynchronous client that follows no redirects. The arguments are those of `open_client`."""
     import openai
 
     http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=options.get("timeout"))
@@ -52,7 +52,7 @@ def translate_error(error: "openai.APIError", model: str, failure: type[Failure]
     The provider's message is dropped: it may quote the request.
 
     Args:
-        error: What the library raised.
+        error: The exception of the library.
         model: The model's name, for the message.
         failure: The class of the result.
     """
@@ -74,7 +74,7 @@ def translate_error(error: "openai.APIError", model: str, failure: type[Failure]
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return failure(f"{model} does not accept the API key.", is_retryable=False)
         case openai.NotFoundError():
-            return failure(f"The endpoint knows no model named {model}.", is_retryable=False)
+            return failure(f"The endpoint does not know a model named {model}.", is_retryable=False)
         case openai.APIStatusError() if error.status_code in (408, 409):
             return failure(f"{model} did not get to the request ({error.status_code}).", retry_after=wait)
         case openai.APIStatusError():

@@ -1,4 +1,4 @@
-"""Refuses connections to private networks at addresses that rows of the database name (server-side request forgery).
+"""Refuses connections to private networks, if the address comes from the database (server-side request forgery).
 
 The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS. The address is checked while connecting, and the checked
 address is the one connected to, so that DNS rebinding does not help. With a proxy (HTTPS_PROXY) the proxy decides.
@@ -17,14 +17,14 @@ import httpx2
 from django.conf import settings
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-# In a public range, but a service for machines of the cloud: Azure's.
+# Azure's service for its machines, whose address is in a public range.
 _CLOUD_SERVICES = {ipaddress.ip_address("168.63.129.16")}
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _IPV4_WITHIN_IPV6 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class ForbiddenAddress(httpx2.ConnectError):
-    """The host has a private address. The message says which, and what to do."""
+    """The host has a private address. The message names the host and says what to do."""
 
     def __init__(self, host: str) -> None:
         super().__init__(
@@ -33,10 +33,10 @@ class ForbiddenAddress(httpx2.ConnectError):
 
 
 def check_allowed(url: str) -> None:
-    """Check the URL's host, as it resolves now. An unknown name passes.
+    """Check the addresses to which the URL's host resolves now. An unknown host passes.
 
     Raises:
-        ForbiddenAddress: It has a private address.
+        ForbiddenAddress: If the host has a private address.
     """
     parts = urlsplit(url)
     with contextlib.suppress(OSError, ValueError):
@@ -44,7 +44,12 @@ def check_allowed(url: str) -> None:
 
 
 def _resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of the host. Raises ForbiddenAddress if one is refused, OSError for an unknown name."""
+    """Return the addresses of the host.
+
+    Raises:
+        ForbiddenAddress: If one of the addresses is refused.
+        OSError: If the host is unknown.
+    """
     entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries)
     if not all(_is_allowed(host, ipaddress.ip_address(address.partition("%")[0])) for address in addresses):
@@ -61,7 +66,7 @@ def _is_allowed(host: str, address: Address) -> bool:
 
 
 def _unwrap(address: Address) -> Address:
-    """The IPv4 address inside an IPv6 address that only wraps it."""
+    """Return the IPv4 address inside an IPv6 address that only wraps it."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _IPV4_WITHIN_IPV6:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import openai
 
 _RETRIES = 2
-# The most calls of the model, and of tools, in one run.
+# Maximum number of calls of the model, and of tools, in one run.
 MAX_TURNS = 8
 MAX_TOOL_CALLS = 16
 
 
 class AgentLoop:
-    """One model of one endpoint. A run ends within `timeout` seconds."""
+    """Runs a model of an endpoint with tools. A run ends within `timeout` seconds."""
 
     def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float) -> None:
         self.name = name
@@ -40,14 +40,14 @@ class AgentLoop:
         Args:
             instructions: The system prompt.
             text: The user's message.
-            tools: What the model may call.
+            tools: The tools that the model may call.
 
         Returns:
             The final answer, never empty.
 
         Raises:
-            GenerationFailed: The model did not answer in time, or not in text.
-            Exception: What a tool raises, except for InvalidRequest, which goes to the model as an error.
+            GenerationFailed: If the model did not answer in time, or answered without a text.
+            Exception: If a tool raises it. An InvalidRequest is not raised: the model receives it as an error.
         """
         import agents  # takes seconds to import
         import openai
@@ -106,7 +106,7 @@ class AgentLoop:
 
 
 class _ToolCalls:
-    """Calls the tools of one run, one at a time, in a thread: Django's database layer refuses to work in an event loop.
+    """Calls the tools of one run, one at a time, in a thread, because Django's database layer needs one.
 
     Attributes:
         failure: The exception of a tool that ended the run.
@@ -139,7 +139,7 @@ class _ToolCalls:
         return json.dumps(result)
 
     def close(self) -> None:
-        """Return at once, without waiting for a call that is still running."""
+        """Release the thread without waiting for a call that is still running."""
         self._thread.submit(connections.close_all)
         self._thread.shutdown(wait=False)
 

@@ -16,10 +16,10 @@ def iterate_async(generate: Callable[[], AsyncIterator[str]]) -> Iterator[str]:
     socket synchronously could not be cancelled.
 
     Args:
-        generate: Creates the generator. Its exceptions are raised here.
+        generate: A function that creates the generator. The generator's exceptions are raised here.
 
     Yields:
-        Its values as they arrive, and "" after each second without one.
+        The generator's values as they arrive, and "" after each second without a value.
     """
     running = _RunningGenerator(generate)
     thread = threading.Thread(target=running.run, name="language-model", daemon=True)
@@ -44,7 +44,7 @@ class _RunningGenerator:
             runner.get_loop().run_until_complete(self._task)
 
     def next(self) -> str | None:
-        """Return the next value, "" if there is none for a second, None at the end."""
+        """Return the next value; "" if no value arrives for a second, None at the end."""
         try:
             value = self._values.get(timeout=POLL_SECONDS)
         except queue.Empty:

@@ -1,4 +1,4 @@
-"""Any endpoint with OpenAI's chat completions API: OpenAI, OpenRouter, a Gemini gateway, Ollama, vLLM."""
+"""Generates with any endpoint that has OpenAI's chat completions API: OpenAI, OpenRouter, a gateway, Ollama, vLLM."""
 
 import asyncio
 import contextlib
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     import openai
 
 _MAX_ATTEMPTS = 3
-# Of one answer: more than models generate.
+# Maximum length of an answer, which is more than models generate.
 _MAX_CHARACTERS = 1_000_000
 Reply = TypeVar("Reply")
 
 
 class OpenAILanguageModel:
-    """One model of one endpoint. A call ends within `timeout` seconds."""
+    """Generates with a model of an endpoint. A call ends within `timeout` seconds."""
 
     def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float) -> None:
         self.name = name
@@ -84,7 +84,7 @@ class OpenAILanguageModel:
     async def _start_stream(
         self, client: "openai.AsyncOpenAI", messages: Sequence[Message], temperature: float | None
     ) -> Any:
-        """Open the stream, with retries. There are none later: text that was passed on cannot be taken back."""
+        """Open the stream, with retries. Later nothing is retried: text that was passed on cannot be taken back."""
         import openai
 
         deadline = time.monotonic() + self._timeout
@@ -106,7 +106,11 @@ class OpenAILanguageModel:
         return request if temperature is None else {**request, "temperature": temperature}
 
     def _retry(self, deadline: float, call: Callable[[], Reply]) -> Reply:
-        """Return the call's result; retry temporary failures while there is time. Raises GenerationFailed."""
+        """Return the call's result, and retry temporary failures while there is time.
+
+        Raises:
+            GenerationFailed: If the last attempt failed.
+        """
         import openai
 
         for attempt in range(_MAX_ATTEMPTS):
@@ -118,7 +122,11 @@ class OpenAILanguageModel:
         raise AssertionError  # the last attempt returns or raises
 
     def _pause(self, error: "openai.APIError", attempt: int, deadline: float) -> float:
-        """Return the seconds until the next attempt. Raises GenerationFailed if there is none."""
+        """Return the seconds until the next attempt.
+
+        Raises:
+            GenerationFailed: If there is no further attempt.
+        """
         failure = translate_error(error, self.name, GenerationFailed)
         pause = _retry_after(error) or 0.25 * 2**attempt * random.uniform(1, 1.5)
         if not failure.is_retryable or attempt == _MAX_ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
@@ -144,7 +152,7 @@ class OpenAILanguageModel:
         return open_client(api_key=self._api_key, base_url=self._base_url, max_retries=0)
 
     def _async_client(self) -> "openai.AsyncOpenAI":
-        """Create a client for one stream: its connection is closed with it."""
+        """Create a client for one stream. Closing the client closes its connection."""
         return open_async_client(api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout)
 
 
@@ -165,7 +173,7 @@ def is_reachable(base_url: str, api_key: str) -> bool:
 
 
 def _parse_delta(data: bytes) -> str:
-    """Return the text of one event of a stream; many have none."""
+    """Return the text of one event of a stream; empty for an event without text."""
     event = json.loads(data)
     if "error" in event:
         raise ValueError

@@ -17,7 +17,7 @@ from rag.providers.http import bounded
 from rag.types import Passage
 
 _MAX_CHARACTERS = 8_000
-# What TEI accepts in one request unless its operator allows more.
+# Maximum number of texts that TEI accepts in one request, unless its operator allows more.
 _MAX_TEI_TEXTS = 32
 
 
@@ -28,11 +28,11 @@ class CohereReranker:
         """Configure an endpoint.
 
         Args:
-            name: The model.
-            base_url: With the version, for example https://api.cohere.com/v2.
-            api_key: Empty for none.
-            timeout: In seconds, for all requests together.
-            is_tei: The endpoint is TEI.
+            name: The name of the model.
+            base_url: The address with the version, for example https://api.cohere.com/v2.
+            api_key: The API key; empty if the endpoint needs none.
+            timeout: The timeout in seconds, for all requests together.
+            is_tei: Whether the endpoint is TEI.
         """
         self.name = name
         self._address = base_url.rstrip("/") + "/rerank"
@@ -58,10 +58,10 @@ class CohereReranker:
             raise RerankFailed(f"{self.name} answered with something that cannot be read.") from error
 
     def _requests(self, query: str, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Return the bodies of the requests.
+        """Yield the bodies of the requests.
 
-        None limits the number of results, which are all needed: that field is top_n or top_k, and Voyage rejects
-        unknown fields.
+        The number of results is not limited, because all are needed. The field for it is top_n or top_k, and Voyage
+        rejects unknown fields.
         """
         if not self._is_tei:
             yield {"model": self.name, "query": query, "documents": texts}
@@ -75,10 +75,10 @@ class CohereReranker:
             response.raise_for_status()
             reply = json.loads(bounded.read_all(bounded.read_until(deadline, response.iter_bytes())))
         if self._is_tei:
-            scores = {int(row["index"]): float(row["score"]) for row in reply}
+            scores = {int(result["index"]): float(result["score"]) for result in reply}
             return [scores[index] for index in range(len(request["texts"]))]
-        rows = reply["data" if "data" in reply else "results"]  # Voyage's key, and everyone else's
-        scores = {int(row["index"]): float(row["relevance_score"]) for row in rows}
+        results = reply["data" if "data" in reply else "results"]  # Voyage's key, or the key of all others
+        scores = {int(result["index"]): float(result["relevance_score"]) for result in results}
         return [scores[index] for index in range(len(request["documents"]))]
 
     @functools.cached_property
@@ -87,7 +87,7 @@ class CohereReranker:
 
 
 def _to_probabilities(scores: Sequence[float]) -> list[float]:
-    """Return scores of 0...1 in the same order. Some servers return logits: then their logistic function."""
+    """Return scores of 0…1 in the same order. Logits, which some servers return, go through the logistic function."""
     if not all(math.isfinite(score) for score in scores):
         raise ValueError
     if all(0 <= score <= 1 for score in scores):

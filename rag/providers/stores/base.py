@@ -1,4 +1,4 @@
-"""What a chunk store must do: keep the chunks of documents in its index, and search them by meaning and by words.
+"""The protocol of a chunk store, which indexes the chunks of documents and searches them by vector and by words.
 
 `rag.pipeline` and `rag.services` use a store through this protocol alone; `rag.providers.registry.chunk_store` returns
 the one in use. tests/providers/stores/test_conformance.py defines what a store must pass.
@@ -21,12 +21,12 @@ class DocumentVersion:
     """The chunks that a saved document is to consist of.
 
     Attributes:
-        document: Saved already, with the values of this version.
-        chunks: All of them, in their order.
-        digests: Of each chunk, of exactly what is embedded (rag.text.embedded_text.digest).
-        new_indexes: Indexes of the chunks that are new. The others are among `embedded_digests`, and keep their row.
-        vectors: float16 (len(new_indexes), dimensions), of length 1.
-        signatures: Token signatures of the new chunks, or empty: chunks may have none.
+        document: The document. It is saved already, with the values of this version.
+        chunks: All chunks, in their order.
+        digests: The digest of each chunk's embedded text (rag.text.embedded_text.digest).
+        new_indexes: The indexes of the new chunks. The other chunks are among `embedded_digests`, and keep their row.
+        vectors: The vectors of the new chunks, float16 of shape (len(new_indexes), dimensions), of length 1.
+        signatures: The token signatures of the new chunks; empty if the model's chunks have no signatures.
         is_new: Whether the document had no chunks before.
         has_new_title: Whether its chunks were stored under another title.
     """
@@ -43,7 +43,7 @@ class DocumentVersion:
 
 @dataclass(frozen=True, slots=True)
 class MetadataUpdate:
-    """A saved document whose content is unchanged, but not its type, language, tags, date or title."""
+    """A saved document with the same content, but with another type, language, tags, date or title."""
 
     document: Document
     has_new_title: bool = False
@@ -55,7 +55,8 @@ class ScopeQuery:
     """A query in one scope.
 
     Attributes:
-        vector: float32 (dimensions,), of length 1, of the scope's model. None searches by words alone.
+        vector: The vector of the scope's model, float32 of shape (dimensions,), of length 1; None to search by
+            words alone.
     """
 
     scope: SearchScope
@@ -67,9 +68,9 @@ class Candidate:
     """A chunk with both of its scores.
 
     Attributes:
-        cosine: -1...1; 0 without a query vector.
-        lexical_score: BM25, 0 if it has none of the query's words.
-        coverage: 0...1, the share of the query's words that it has, each weighted by its IDF.
+        cosine: The cosine similarity, -1…1; 0 without a query vector.
+        lexical_score: The BM25 score; 0 if the chunk contains no word of the query.
+        coverage: The share of the query's words that the chunk contains, each weighted by its IDF, 0…1.
     """
 
     chunk_id: uuid.UUID
@@ -80,12 +81,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a search found in one scope.
+    """The chunks that a search found in one scope.
 
     Attributes:
         chunks: The union of both searches without duplicates: first the nearest by vector, then the others.
-        dense_ids: Found by vector, nearest first.
-        lexical_ids: Found by words, best first.
+        dense_ids: The ids found by vector, nearest first.
+        lexical_ids: The ids found by words, best first.
     """
 
     chunks: tuple[Candidate, ...]
@@ -95,7 +96,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk as it was embedded. title: of its document."""
+    """A chunk as it was embedded, with the title of its document."""
 
     id: uuid.UUID
     document_id: uuid.UUID
@@ -109,8 +110,8 @@ class VectorIndex:
     """An approximate-nearest-neighbour index, built or not.
 
     Attributes:
-        row_count: About how many vectors there are now.
-        inserted_count: How many were ever inserted, since the database's statistics began.
+        row_count: About how many vectors the table has now.
+        inserted_count: How many vectors were inserted since the database's statistics began.
     """
 
     dimensions: int
@@ -120,7 +121,7 @@ class VectorIndex:
 
 
 class ChunkStore(Protocol):
-    """The index of chunks: vectors, terms and token signatures, with what searches filter by.
+    """The index of chunks: vectors, terms and token signatures, together with the fields that searches filter by.
 
     Writes take part in the caller's database transaction: readers see the old chunks of a document or the new ones,
     never a mixture. The caller prevents concurrent writes to the same document. `write` and `update_metadata` update
@@ -140,21 +141,21 @@ class ChunkStore(Protocol):
         ...
 
     def write(self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel) -> None:
-        """Make each document consist of its version's chunks and no others, with vectors, terms and signatures."""
+        """Replace the chunks of each document by those of its version, with vectors, terms and signatures."""
         ...
 
     def update_metadata(self, updates: Sequence[MetadataUpdate]) -> None:
-        """Copy what searches filter by from the documents; index new titles and languages in their chunks' terms."""
+        """Copy the filter fields from the documents, and index new titles and languages in their chunks' terms."""
         ...
 
     def delete_document_chunks(self, document_ids: Sequence[uuid.UUID], *, limit: int) -> int:
-        """Delete up to `limit` chunks of these documents; return how many. Fewer than `limit`: none is left."""
+        """Delete up to `limit` chunks of these documents, and return how many. If it is fewer, no chunk is left."""
         ...
 
     def delete_source_chunks(self, source_id: uuid.UUID, *, limit: int) -> int:
-        """Delete up to `limit` chunks of the source; return how many.
+        """Delete up to `limit` chunks of the source, and return how many.
 
-        Fewer than `limit`: nothing of the source is left in the store, its statistics included.
+        If it is fewer, nothing of the source is left in the store; its statistics are deleted as well.
         """
         ...
 
@@ -163,17 +164,17 @@ class ChunkStore(Protocol):
     def search(self, text: str, queries: Sequence[ScopeQuery], *, mode: Mode, limit: int) -> list[Candidates]:
         """Find up to `limit` chunks per scope by vector, and as many by words; score each by both.
 
-        The IDF of a word comes from the sources of all scopes together and no others, so lexical scores of different
-        scopes are comparable; cosines of different models are not. Equal scores are ordered by chunk id.
+        The IDF of a word is computed over the sources of all scopes, and no other sources. So lexical scores of
+        different scopes are comparable; cosines of different models are not. Equal scores are ordered by chunk id.
 
         Args:
             text: The query.
-            queries: One per scope; the result has the same order.
-            mode: DENSE finds candidates by vector alone, LEXICAL by words alone. Both scores are returned in any case.
-            limit: Per scope and kind of search. A scope with fewer matching chunks returns them all.
+            queries: One query per scope. The result has the same order.
+            mode: How candidates are found: DENSE by vector alone, LEXICAL by words alone. They always have both scores.
+            limit: The maximum number of candidates per scope and kind of search.
 
         Raises:
-            IndexUnavailable: The store does not answer.
+            IndexUnavailable: If the store does not answer.
         """
         ...
 
@@ -184,25 +185,25 @@ class ChunkStore(Protocol):
     # --- Token signatures (late interaction)
 
     def token_signatures(self, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, TokenSignatures]:
-        """Return the signatures of those of the chunks that have any.
+        """Return chunk id → signatures, without chunks that have no signatures.
 
         Raises:
-            IndexUnavailable: The store does not answer.
+            IndexUnavailable: If the store does not answer.
         """
         ...
 
     def chunks_without_signatures(
         self, source_id: uuid.UUID, *, after: uuid.UUID, limit: int
     ) -> tuple[list[uuid.UUID], uuid.UUID | None]:
-        """Look at the source's next `limit` chunks, in the order of their ids, from after this one.
+        """Find chunks without signatures among the `limit` chunks after this one, in the order of their ids.
 
         Returns:
-            The ids of those without signatures, and the last id looked at: None at the end of the source.
+            The ids of chunks without signatures, and the last examined id, which is None at the end of the source.
         """
         ...
 
     def add_signatures(self, signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:
-        """Write the signatures of chunks that have none; return how many were written.
+        """Write the signatures of chunks that have no signatures, and return for how many chunks.
 
         Leaves out chunks that do not exist any more or that another transaction is deleting.
         """
@@ -211,7 +212,7 @@ class ChunkStore(Protocol):
     # --- Vectors of a second model (re-embedding)
 
     def count_chunks_without_vector(self, source_id: uuid.UUID, model: EmbeddingModel) -> int:
-        """Return how many chunks of the source's documents, deleted documents aside, have no vector of the model."""
+        """Return how many chunks of the source have no vector of the model, without chunks of deleted documents."""
         ...
 
     def has_all_vectors(self, source_id: uuid.UUID, model: EmbeddingModel) -> bool:
@@ -221,7 +222,7 @@ class ChunkStore(Protocol):
     def chunks_without_vector(
         self, source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.UUID | None, limit: int
     ) -> list[StoredChunk]:
-        """Return the source's next chunks without a vector of the model, by their ids, from after this one."""
+        """Return the source's next chunks after this one that have no vector of the model, ordered by their ids."""
         ...
 
     def add_vectors(
@@ -232,13 +233,13 @@ class ChunkStore(Protocol):
         *,
         model: EmbeddingModel,
     ) -> int:
-        """Write the vectors of those chunks that still exist and belong to these documents; return how many.
+        """Write the vectors of the chunks that still exist and belong to these documents, and return how many.
 
         Args:
-            chunks: Of `chunks_without_vector`.
-            chunk_vectors: float32 (len(chunks), dimensions).
-            documents: Locked by the caller, with their source and FILTER_FIELDS, which are copied.
-            model: Whose vectors they are.
+            chunks: Chunks that `chunks_without_vector` returned.
+            chunk_vectors: The vectors of the chunks, float32 of shape (len(chunks), dimensions).
+            documents: The documents, which the caller has locked. Their source and FILTER_FIELDS are copied.
+            model: The embedding model of the vectors.
         """
         ...
 
@@ -248,7 +249,7 @@ class ChunkStore(Protocol):
         """Delete the model's vectors of the source's next `limit` chunks, in the order of their ids.
 
         Returns:
-            The last chunk looked at; None at the end of the source.
+            The last examined chunk; None at the end of the source.
         """
         ...
 
@@ -261,11 +262,11 @@ class ChunkStore(Protocol):
         ...
 
     def add_missing_terms(self, document_ids: Sequence[uuid.UUID], *, limit: int) -> None:
-        """Index by words up to `limit` chunks of these documents that are not yet. The caller has locked them."""
+        """Index by words up to `limit` chunks that are not indexed yet. The caller has locked the documents."""
         ...
 
     def count_wrong_statistics(self, source_id: uuid.UUID) -> int:
-        """Return how many of the source's term statistics differ from its chunks. Correct while others write."""
+        """Return how many of the source's term statistics differ from its chunks. Others may write at the same time."""
         ...
 
     def repair_statistics(self, source_id: uuid.UUID) -> None:
@@ -277,7 +278,7 @@ class ChunkStore(Protocol):
         ...
 
     def build_vector_index(self, dimensions: int) -> bool:
-        """Build the index while others read and write; return False if another process is building it."""
+        """Build the index while others read and write. Return False if another process is building it."""
         ...
 
     def drop_vector_index(self, dimensions: int) -> None:

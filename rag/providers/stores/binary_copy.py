@@ -6,12 +6,15 @@ from django.db import connection, transaction
 
 
 def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
-    """Copy rows into a table.
+    """Insert rows into a table with COPY … FORMAT BINARY.
+
+    The table must not have row-level security: PostgreSQL refuses COPY then (see `copy_with_rls`).
 
     Args:
-        table: Its name.
-        columns: Name -> type. For a column of another type, `bytea`: the rows have the bytes of its binary format.
-        rows: Values in the order of the columns.
+        table: The name of the table.
+        columns: Name of each column → PostgreSQL type that psycopg can write in binary format. For a column of any
+            other type, such as a vector, give `bytea`; its values are then the bytes of the type's binary format.
+        rows: The rows. Each has its values in the order of the columns.
     """
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)") as stream:
@@ -21,9 +24,9 @@ def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]
 
 
 def copy_with_rls(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
-    """Do the same for a table with row-level security, which PostgreSQL does not COPY into.
+    """Insert rows as `copy` does, but into a table with row-level security, which PostgreSQL does not COPY into.
 
-    The rows go through a temporary table, which the session keeps, empty between transactions.
+    The rows are copied into a temporary table first. The session keeps that table, empty between transactions.
     """
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
     staging = f"pg_temp.staging_{table}"

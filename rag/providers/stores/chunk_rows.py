@@ -1,4 +1,4 @@
-"""The rows of chunks, a core model, as every store writes them: texts and places stay in PostgreSQL."""
+"""Writes the rows of the model Chunk for every store: texts and offsets are always in PostgreSQL."""
 
 import json
 import uuid
@@ -20,19 +20,19 @@ _COLUMNS = {
 
 
 def match_kept_rows(
-    version: DocumentVersion, rows: Iterable[tuple[uuid.UUID, uuid.UUID | None]]
+    version: DocumentVersion, embedded_chunks: Iterable[tuple[uuid.UUID, uuid.UUID | None]]
 ) -> dict[int, uuid.UUID]:
-    """Return which row each chunk keeps that is not new.
+    """Return the stored row that each unchanged chunk keeps.
 
     Args:
         version: The document's next version.
-        rows: (id, digest) of the document's embedded chunks, in their order.
+        embedded_chunks: The document's embedded chunks as (id, digest), in their order.
 
     Returns:
-        Index of the chunk -> id of its row.
+        Index of the chunk → id of its row.
     """
     free_ids: dict[uuid.UUID, list[uuid.UUID]] = {}
-    for chunk_id, digest in rows:
+    for chunk_id, digest in embedded_chunks:
         if digest:
             free_ids.setdefault(digest, []).append(chunk_id)
     new_indexes = set(version.new_indexes)
@@ -40,7 +40,7 @@ def match_kept_rows(
 
 
 def insert_new(versions: Iterable[tuple[DocumentVersion, Sequence[uuid.UUID]]]) -> None:
-    """Insert the new chunks of each version with these ids, in the order of `new_indexes`."""
+    """Insert the new chunks of each version. The ids have the order of its `new_indexes`."""
     copy_with_rls(Chunk._meta.db_table, _COLUMNS, (row for version, ids in versions for row in _rows(version, ids)))
 
 

@@ -24,13 +24,13 @@ def search(vector: Vectors, scope: SearchScope, limit: int, *, exact_limit: int)
     The application, not the planner, chooses between exact and approximate search.
 
     Args:
-        vector: float32 (dimensions,), of length 1.
-        scope: Where to search.
-        limit: How many chunks; fewer are returned only if the scope has fewer.
-        exact_limit: Scopes with at most this many chunks are compared one by one.
+        vector: The query's vector, float32 of shape (dimensions,), of length 1.
+        scope: The scope to search.
+        limit: The number of chunks. Fewer are returned only if the scope has fewer.
+        exact_limit: The chunks of a scope with at most this many chunks are compared one by one.
 
     Returns:
-        Chunk id -> cosine, nearest first.
+        Chunk id → cosine, nearest first.
     """
     table, literal = table_name(len(vector)), HalfVector(vector).to_text()
     where, values = _where(scope)
@@ -44,7 +44,7 @@ def search(vector: Vectors, scope: SearchScope, limit: int, *, exact_limit: int)
 
 
 def cosines(vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, float]:
-    """Return the cosine of each of these chunks that has a vector of the model."""
+    """Return chunk id → cosine, without chunks that have no vector of the model."""
     if not chunk_ids:
         return {}
     where = "chunk_id = ANY((SELECT %s::uuid[])::uuid[]) AND model_id = %s"
@@ -55,7 +55,7 @@ def cosines(vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]
 def _is_large(table: str, scope: SearchScope, where: str, values: Sequence[SqlValue], exact_limit: int) -> bool:
     """Return whether the scope has more chunks than are compared one by one.
 
-    Without filters the term statistics answer: counting 20,000 rows takes as long as half a search.
+    Without filters the number is read from the term statistics: counting 20,000 rows takes as long as half a search.
     """
     if scope.filters == Filters():
         statistics = SourceConfig._meta.db_table
@@ -72,7 +72,8 @@ def _is_large(table: str, scope: SearchScope, where: str, values: Sequence[SqlVa
 def _search_exactly(
     table: str, vector: str, where: str, values: Sequence[SqlValue], limit: int
 ) -> dict[uuid.UUID, float]:
-    """`+ 0` keeps the planner off the HNSW index, which would miss matches of a narrow scope."""
+    """Compare the vector with every vector that meets the condition."""
+    # `+ 0` keeps the planner from using the HNSW index, which would miss matches of a narrow scope.
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT chunk_id, (embedding <=> %s::halfvec) + 0 AS distance FROM {table} WHERE {where} "
@@ -85,6 +86,7 @@ def _search_exactly(
 def _search_index(
     table: str, vector: str, where: str, values: Sequence[SqlValue], limit: int
 ) -> dict[uuid.UUID, float]:
+    """Search with the HNSW index, which may miss matches and returns fewer than `limit` in a narrow scope."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL enable_sort = off; "
@@ -98,12 +100,17 @@ def _search_index(
             "SELECT chunk_id, distance FROM nearest ORDER BY distance + 0, chunk_id LIMIT %s",
             [vector, *values, vector, max(_MIN_FETCHED, 2 * limit), limit],
         )
-        transaction.set_rollback(True)  # of the SETs, which would outlive this block in a longer transaction
+        transaction.set_rollback(
+            True
+        )  # undoes the SETs, which would otherwise last until the end of a longer transaction
         return {chunk_id: 1.0 - distance for chunk_id, distance in cursor.fetchall()}
 
 
 def _where(scope: SearchScope) -> tuple[str, list[SqlValue]]:
-    """SQL over a table of vectors, and its values. Ids are sent as one array: a long IN list costs planning time."""
+    """Return an SQL condition on a table of vectors, and its values.
+
+    Ids are sent as one array, because planning takes long for a long IN list.
+    """
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", "model_id = %s", NOT_DELETED]
     values: list[SqlValue] = [list(scope.source_ids), scope.model_id]
     for condition, value in sql_conditions(scope.filters):

@@ -12,9 +12,9 @@ SqlValue = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[st
 
 # The vectors of a deleted document stay until it is purged. PostgreSQL reads these ids once and hashes them.
 NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
-# Looking up more documents one by one takes longer than reading a table of 100,000 chunks.
+# Maximum number of documents to look up one by one. More take longer than reading a table of 100,000 chunks.
 _MAX_TAGGED_DOCUMENTS = 2_000
-# Lookup -> SQL, with the column's name to be filled in.
+# Lookup → SQL, into which the name of the column is filled.
 _SQL = {
     "overlap": "{} && %s::text[]",
     "in": "{} = ANY(%s)",
@@ -24,7 +24,7 @@ _SQL = {
 
 
 def sql_conditions(filters: Filters) -> list[tuple[str, SqlValue]]:
-    """Return SQL conditions with their values, all of which must hold; none without filters."""
+    """Return the SQL conditions of the filters with their values. All of them must hold."""
     return [(_SQL[condition.lookup].format(condition.field), condition.value) for condition in filters.conditions]
 
 
@@ -32,14 +32,14 @@ def documents_with_tags(scope: SearchScope) -> list[uuid.UUID] | None:
     """Look up the documents of the scope's sources that have one of its tags, by an index.
 
     Returns:
-        Their ids; None if the scope has no tags, or so many documents have one that looking them up does not pay.
+        The ids of the documents; None if the scope has no tags, or too many documents have one of its tags.
     """
     tags = list(scope.filters.tags)
     if not tags:
         return None
     documents = Document.objects.filter(source__in=scope.source_ids, tags__overlap=tags).order_by()
-    # PostgreSQL would not use the index under the caller's RLS policies: its operator is not leakproof. The ids only
-    # narrow the search, and RLS protects what is read by them.
+    # PostgreSQL would not use the index under the caller's RLS policies, because the index's operator is not leakproof.
+    # The ids only narrow the search; the caller's RLS policies apply to the search itself.
     with identity.run_as(identity.WORKER):
         ids = list(documents.values_list("pk", flat=True)[: _MAX_TAGGED_DOCUMENTS + 1])
     return ids if len(ids) <= _MAX_TAGGED_DOCUMENTS else None

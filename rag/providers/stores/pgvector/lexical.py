@@ -15,8 +15,8 @@ from rag.types import Filters, SearchScope
 from .filter_sql import NOT_DELETED, SqlValue, documents_with_tags, sql_conditions
 from .stemming import split_words, stemmer
 
-# Above the limit of exact search, candidates are looked up by words in the order of their document frequency, until so
-# many chunks may have one of them.
+# Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
+# most this document frequency together.
 _MAX_LOOKED_UP_CHUNKS = 5_000
 
 
@@ -25,10 +25,10 @@ class QueryTerm:
     """A word of the query.
 
     Attributes:
-        terms: Its stems, one per text search configuration in scope.
-        count: How often it occurs in the query.
-        chunk_count: Its document frequency: how many chunks have it.
-        idf: Inverse document frequency, as BM25 has it.
+        terms: The stems of the word, one per text search configuration in scope.
+        count: How often the word occurs in the query.
+        chunk_count: The document frequency: how many chunks contain the word.
+        idf: The inverse document frequency of BM25.
     """
 
     terms: frozenset[int]
@@ -39,7 +39,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
-    """A query for the sources that it was built for, which have `chunk_count` chunks together."""
+    """A query for the sources that it was built for. Together they have `chunk_count` chunks."""
 
     words: tuple[QueryTerm, ...]
     chunk_count: int
@@ -55,7 +55,12 @@ class LexicalQuery:
 
 @dataclass(frozen=True, slots=True)
 class LexicalScore:
-    """How well a chunk matches. score: BM25, 0 for no word. coverage: 0...1, the share of the words, by their IDF."""
+    """How well a chunk matches a query.
+
+    Attributes:
+        score: The BM25 score; 0 if the chunk contains no word of the query.
+        coverage: The share of the query's words that the chunk contains, each weighted by its IDF, 0…1.
+    """
 
     score: float
     coverage: float
@@ -87,29 +92,34 @@ def build_query(text: str, source_ids: Sequence[uuid.UUID]) -> LexicalQuery:
 
 
 def search(query: LexicalQuery, scope: SearchScope, limit: int, *, exact_limit: int) -> list[uuid.UUID]:
-    """Find the chunks of the scope with the highest BM25 scores, best first: only chunks that have a word of the query.
+    """Find the chunks of the scope with the highest BM25 scores, best first. Each contains a word of the query.
 
     Args:
-        query: Of `build_query`.
-        scope: Where to search.
-        limit: How many chunks.
-        exact_limit: With more chunks in scope, candidates are looked up by the query's rarest words first.
+        query: The result of `build_query`.
+        scope: The scope to search.
+        limit: The maximum number of chunks.
+        exact_limit: If the sources of all scopes of the query together have more chunks (`query.chunk_count`), only
+            chunks that contain one of the query's rarest words are scored.
     """
     if not any(word.chunk_count for word in query.words):
         return []
     where, values = _where(scope)
     if query.chunk_count > exact_limit:
-        # The documents that match a filter may have none of the rarest words.
+        # With a filter all words are used: the matching documents may not contain the rarest words.
         terms = list(query.weights) if scope.filters != Filters() else _rarest_terms(query)
         where, values = f"terms && %s::int[] AND {where}", [terms, *values]
+    # `<#>` is the negative inner product: the BM25 score with the sign changed. `+ 0` keeps the planner from using an
+    # index on the vectors for the order.
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT chunk_id, distance FROM (SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance "
             f"FROM rag_chunkterms WHERE {where} ORDER BY distance, chunk_id LIMIT %s) AS best "
-            # Terms have no row-level security, which would make their index useless; chunks have it.
+            # rag_chunkterms has no row-level security, because PostgreSQL could not use its index then. The join with
+            # rag_chunk, which has row-level security, removes chunks that the caller may not read.
             "WHERE EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) ORDER BY distance, chunk_id",
             [_vector(query), *values, limit],
         )
+        # A distance of 0 means that the chunk contains no word of the query.
         return [chunk_id for chunk_id, distance in cursor.fetchall() if distance < 0]
 
 
@@ -124,11 +134,11 @@ def score(query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID
             "FROM rag_chunkterms WHERE chunk_id = ANY((SELECT %s::uuid[])::uuid[])",
             [_vector(query), list(query.weights), list(chunk_ids)],
         )
-        rows = cursor.fetchall()
+        matches = cursor.fetchall()
     total_idf = sum(word.idf for word in query.words)
     scores = {
         chunk_id: LexicalScore(bm25, _matched_idf(query, terms) / total_idf if total_idf else 0.0)
-        for chunk_id, bm25, terms in rows
+        for chunk_id, bm25, terms in matches
     }
     return {chunk_id: scores.get(chunk_id, LexicalScore(0.0, 0.0)) for chunk_id in chunk_ids}
 
@@ -138,7 +148,7 @@ def _matched_idf(query: LexicalQuery, terms: Sequence[int]) -> float:
 
 
 def _config_counts(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
-    """How many chunks of the sources each text search configuration has stemmed."""
+    """Return text search configuration → number of the sources' chunks that it has stemmed."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT config, sum(chunks) FROM {SourceConfig._meta.db_table} "
@@ -149,7 +159,10 @@ def _config_counts(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
 
 
 def _query_config(text: str, configs: dict[str, int]) -> str:
-    """Whose stop words are dropped: the query's language if it can be detected and is in scope; else the commonest."""
+    """Return the text search configuration whose stop words are dropped from the query.
+
+    It is the one of the query's language if that is detected and in scope, else the most frequent one.
+    """
     if len(configs) > 1 and (lang := languages.detect_language(text)):
         config = languages.text_search_config(lang)
         if config in configs:
@@ -169,7 +182,7 @@ def _chunks_with_terms(source_ids: Sequence[uuid.UUID], terms: Sequence[int]) ->
 
 
 def _rarest_terms(query: LexicalQuery) -> list[int]:
-    """The terms that candidates are looked up by: a common word decides little where there is a rarer one."""
+    """Return the terms by which candidates are looked up. A common word matters little if a rarer one occurs."""
     terms, remaining = list[int](), _MAX_LOOKED_UP_CHUNKS
     for word in sorted(
         (word for word in query.words if word.chunk_count), key=lambda word: (word.chunk_count, sorted(word.terms))
@@ -182,13 +195,13 @@ def _rarest_terms(query: LexicalQuery) -> list[int]:
 
 
 def _vector(query: LexicalQuery) -> str:
-    """The query as pgvector's text format of a sparse vector: indexes from 1, ascending."""
+    """Return the query in pgvector's text format of a sparse vector, with ascending indexes from 1."""
     pairs = ",".join(f"{term + 1}:{weight:.9g}" for term, weight in query.weights.items())
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
 
 
 def _where(scope: SearchScope) -> tuple[str, list[SqlValue]]:
-    """SQL over the table of terms, and its values. The document has what filters look at."""
+    """Return an SQL condition on the table of terms, and its values. Filters are conditions on the document."""
     parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", NOT_DELETED]
     values: list[SqlValue] = [list(scope.source_ids)]
     conditions = sql_conditions(scope.filters)

@@ -1,8 +1,8 @@
 """Text -> terms: words and the parts of identifiers, stemmed by PostgreSQL and hashed to numbers.
 
-Why not the stemmer of rag/text/words.py: terms must be stemmed as PostgreSQL's dictionaries do, stop words included,
-for every language that it has (words.py has Snowball's algorithms and its own stop words), and their results are
-cached and stored. words.py works without a database, on single sentences, with other rules for apostrophes.
+The stemmer of rag/text/words.py is not used, because terms must be stemmed as PostgreSQL's dictionaries stem, stop
+words included, for every language of PostgreSQL, and the results are cached and stored. words.py uses Snowball's
+algorithms and its own stop words, without a database, on single sentences, with other rules for apostrophes.
 """
 
 import functools
@@ -23,9 +23,9 @@ _TOKEN = re.compile(rf"{LETTERS}(?:_+{LETTERS})*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
 _IS_CODE = re.compile(r"[\d_]")
 _IS_IDENTIFIER = re.compile(r"_|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
-# A longer token is no word; its beginning still distinguishes it.
+# A longer token is not a word; it is cut, because its beginning is enough to distinguish it.
 _MAX_LETTERS = 64
-# Of a run of characters in a script without spaces.
+# Maximum length of a run of characters in a script without spaces.
 _MAX_UNSPACED_CHARACTERS = 20_000
 _MAX_CACHED_WORDS = 100_000
 # PostgreSQL's token types (ts_token_type): words of ASCII letters, and of any letters.
@@ -48,11 +48,11 @@ class Stemmer:
         Words that are not cached are stemmed by one query per configuration and kind of word for all texts together.
 
         Args:
-            texts: Any number.
+            texts: The texts.
             configs: The text search configuration of each text.
 
         Returns:
-            Per text: its terms in order, each as often as it occurs, without stop words.
+            The terms of each text, in order and with repetitions, without stop words.
         """
         words_by_text = [split_words(text) for text in texts]
         words_by_config: dict[str, set[str]] = {config: set() for config in configs}
@@ -65,7 +65,7 @@ class Stemmer:
         ]
 
     def terms_of_words(self, words: Iterable[str], config: str) -> Mapping[str, int | None]:
-        """Return the term of each word, None for a stop word. The mapping has other cached words as well."""
+        """Return word → term; None for a stop word. The mapping also contains other cached words."""
         cache = self._terms.get(config)
         if cache is None or len(cache) > _MAX_CACHED_WORDS:
             cache = self._terms[config] = {}
@@ -90,7 +90,7 @@ class Stemmer:
         return stems
 
     def _dictionary(self, config: str, token_type: int) -> str:
-        """The dictionary for this token type: in a Russian text, English words are stemmed as English."""
+        """Return the dictionary for this token type: in a Russian text, English words are stemmed as English."""
         with self._lock:
             if not self._dictionaries:
                 with connection.cursor() as cursor:

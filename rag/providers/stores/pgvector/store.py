@@ -1,4 +1,4 @@
-"""The chunk store in PostgreSQL with pgvector. Each topic has its module; this class composes them."""
+"""The chunk store in PostgreSQL with pgvector. The class combines the modules of this package."""
 
 import contextlib
 import uuid
@@ -33,7 +33,7 @@ class PgVectorStore:
     dimensions = tuple(EMBEDDING_TABLES)
 
     def __init__(self, *, exact_limit: int) -> None:
-        """exact_limit: scopes with at most this many chunks are searched exactly, without an index."""
+        """Create the store. Up to `exact_limit` chunks are searched exactly, without an index."""
         self._exact_limit = exact_limit
 
     # --- Writing

@@ -1,10 +1,10 @@
-"""Checks the term statistics against the rows of chunks, of which they must always be the sums (terms.py)."""
+"""Checks the term statistics, which must always be the sums over the rows of chunks (terms.py)."""
 
 import uuid
 
 from django.db import connection
 
-# (table, its column, the rows that it counts)
+# (table of the statistics, its column, SQL of the rows that it counts)
 _STATISTICS = (
     ("rag_sourceterm", "term", "rag_chunkterms, unnest(terms) AS term"),
     ("rag_sourceconfig", "config", "rag_chunkterms"),
@@ -21,7 +21,7 @@ _DIFFERENCES = (
 def count_wrong(source_id: uuid.UUID) -> int:
     """Return how many counts of the source are wrong.
 
-    Correct while others write: one statement reads rows and counts, and one transaction writes both.
+    The result is correct even while others write: one statement reads rows and counts, and one transaction writes both.
     """
     queries = " UNION ALL ".join(
         f"SELECT count(*) FROM ({_differences(*statistics)}) AS wrong" for statistics in _STATISTICS

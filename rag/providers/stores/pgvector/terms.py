@@ -20,12 +20,12 @@ from ragsite.postgres.locks import advisory_xact_locks
 from .filter_sql import SqlValue
 from .stemming import stemmer
 
-# BM25's parameters, and the average length of a chunk in terms. It is a constant, so that what is stored of a chunk
-# depends on that chunk alone: the size of chunks is bounded anyway.
+# BM25's parameters, and the average length of a chunk in terms. It is a constant, so that the stored weights
+# of a chunk depend on that chunk alone. The size of chunks is bounded anyway.
 _K1, _B, _AVERAGE_LENGTH = 1.2, 0.75, 120
-# pgvector allows 16,000 elements in a sparse vector. Only a chunk of nothing but different words has more.
+# pgvector allows 16,000 elements in a sparse vector. Only a chunk that consists of different words has more.
 _MAX_TERMS = 10_000
-# Chunks in memory at a time, and chunks counted by one statement.
+# How many chunks are in memory at a time, and how many are counted by one statement.
 _WRITE_BATCH, _COUNT_BATCH = 1_000, 10_000
 
 _COLUMNS = {
@@ -36,27 +36,29 @@ _WITHOUT_TERMS = ~Exists(ChunkTerms.objects.filter(chunk=OuterRef("pk")))
 
 
 def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = (), limit: int | None = None) -> None:
-    """Make the terms of these documents those of their chunks, in the caller's transaction.
+    """Write the missing terms of these documents' chunks and delete outdated terms, in the caller's transaction.
 
-    Chunks without terms get them, and terms of chunks that no longer exist are deleted. Existing terms are kept unless
-    the document's language has changed or it is to be rebuilt.
+    Terms of chunks that no longer exist are deleted. Existing terms are kept unless the document's language has changed
+    or the document is to be rebuilt.
 
-    Call it once per transaction and towards its end: other writers of the same sources wait from when this begins to
-    count until the transaction ends. Reading and stemming happen before that, except for documents to rebuild. The
-    caller keeps other writers of these documents waiting.
+    Call it once per transaction and towards its end: other writers of the same sources wait from the moment when this
+    begins to count until the transaction ends. Reading and stemming happen before that, except for documents to
+    rebuild. The caller keeps other writers of these documents waiting.
 
     Args:
         document_ids: The documents.
-        rebuild: Those of them whose terms are all computed anew: their title has changed.
-        limit: Of the chunks without terms, only so many, by their ids; the others are left to another call.
+        rebuild: The documents whose terms are all computed again, because their title has changed.
+        limit: The maximum number of chunks without terms that are indexed, in the order of their ids; None for all.
     """
     if not document_ids:
         return
     documents = Document.objects.filter(pk__in=list(document_ids))
-    rows = list(documents.values_list("pk", "source_id", "lang"))
-    source_ids = [source_id for _, source_id, _ in rows]
-    # English where the language is unknown: such a text is often code, or too short to tell.
-    configs = {document_id: languages.text_search_config(lang or "english") for document_id, _, lang in rows}
+    sources_and_langs = list(documents.values_list("pk", "source_id", "lang"))
+    source_ids = [source_id for _, source_id, _ in sources_and_langs]
+    # A text whose language is unknown counts as English: it is often code, or too short to detect the language.
+    configs = {
+        document_id: languages.text_search_config(lang or "english") for document_id, _, lang in sources_and_langs
+    }
     added = _add_missing({key: configs[key] for key in configs.keys() - set(rebuild)}, limit)
     _lock(set(source_ids))
     _delete(
@@ -70,20 +72,20 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
 
 
 def delete(chunk_ids: Sequence[uuid.UUID]) -> None:
-    """Delete the terms of chunks that the caller is about to delete. Once per transaction."""
+    """Delete the terms of chunks that the caller is about to delete. Call it once per transaction."""
     source_ids = ChunkTerms.objects.filter(pk__in=list(chunk_ids)).values_list("source_id", flat=True)
     _lock(set(source_ids))
     _delete("chunk_id = ANY(%s)", [list(chunk_ids)])
 
 
 def delete_statistics(source_id: uuid.UUID) -> None:
-    """Delete what is left of the statistics of a source that has no chunks any more."""
+    """Delete the remaining statistics of a source that has no chunks any more."""
     for table in (SourceTerm, SourceConfig):
         table.objects.filter(source=source_id).delete()
 
 
 def chunks_without_terms(source_id: uuid.UUID) -> QuerySet[Chunk]:
-    """Return the source's chunks without terms: not those of deleted documents, which no search finds."""
+    """Return the source's chunks without terms, except chunks of deleted documents, which no search finds."""
     return Chunk.objects.filter(_WITHOUT_TERMS, source=source_id, document__deleted_at=None)
 
 
@@ -95,7 +97,7 @@ def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
 
 
 def lock(source_id: uuid.UUID) -> None:
-    """Wait for the source's statistics and keep other writers of them waiting until the transaction ends."""
+    """Lock the source's statistics: other writers of them wait until the transaction ends."""
     _lock({source_id})
 
 
@@ -121,13 +123,13 @@ def _delete(where: str, values: Sequence[SqlValue]) -> None:
 
 
 def _add_missing(configs: Mapping[uuid.UUID, str], limit: int | None) -> list[uuid.UUID]:
-    """Write the terms of chunks of these documents that have none; return their ids. They are not counted yet."""
+    """Write the missing terms of these documents' chunks, and return the chunks' ids. They are not counted yet."""
     added: list[uuid.UUID] = []
     chunks = Chunk.objects.filter(_WITHOUT_TERMS, document__in=list(configs))
-    chunks = chunks.order_by() if limit is None else chunks.order_by("pk")  # callers with a limit go on by id
+    chunks = chunks.order_by() if limit is None else chunks.order_by("pk")  # callers with a limit continue by id
     values = chunks.values_list("pk", "source_id", "document_id", "text", "headings", "document__title")
-    rows = values[:limit].iterator(_WRITE_BATCH)
-    while batch := list(itertools.islice(rows, _WRITE_BATCH)):
+    remaining = values[:limit].iterator(_WRITE_BATCH)
+    while batch := list(itertools.islice(remaining, _WRITE_BATCH)):
         keys = [
             (chunk_id, source_id, document_id, configs[document_id]) for chunk_id, source_id, document_id, *_ in batch
         ]
@@ -144,7 +146,7 @@ def _add_missing(configs: Mapping[uuid.UUID, str], limit: int | None) -> list[uu
 
 
 def _count(chunk_ids: Sequence[uuid.UUID]) -> None:
-    """Add the terms of new rows to the statistics."""
+    """Add the terms of newly written chunks to the statistics."""
     with connection.cursor() as cursor:
         for table, column, rows in (
             ("rag_sourceconfig", "config", "rag_chunkterms"),
@@ -160,7 +162,7 @@ def _count(chunk_ids: Sequence[uuid.UUID]) -> None:
 
 
 def _array_bytes(terms: Sequence[int]) -> bytes:
-    """PostgreSQL's binary format of int4[]: each element after its length."""
+    """Return the terms in PostgreSQL's binary format of int4[], in which the length precedes each element."""
     header = struct.pack(">iii", 1 if terms else 0, 0, 23) + (struct.pack(">ii", len(terms), 1) if terms else b"")
     pairs = np.empty((len(terms), 2), ">i4")
     pairs[:, 0], pairs[:, 1] = 4, terms
@@ -168,6 +170,6 @@ def _array_bytes(terms: Sequence[int]) -> bytes:
 
 
 def _sparse_bytes(terms: Sequence[int], weights: Sequence[float]) -> bytes:
-    """Pgvector's binary format of a sparse vector."""
+    """Return the weights of the terms in pgvector's binary format of a sparse vector."""
     header = struct.pack(">iii", TERM_DIMENSIONS, len(terms), 0)
     return header + np.array(terms, ">i4").tobytes() + np.array(weights, ">f4").tobytes()

@@ -21,7 +21,7 @@ from ragsite.postgres.models import uuid7
 
 from . import token_signatures
 
-# Column -> its type in binary COPY. A vector is sent as the bytes of pgvector's own binary format.
+# Column → its type in binary COPY. A vector is sent as the bytes of pgvector's own binary format.
 _COLUMNS = {
     "chunk_id": "uuid", "source_id": "uuid", "document_id": "uuid", "model_id": "uuid", "source_type": "text",
     "content_type": "text", "lang": "text", "tags": "text[]", "date": "timestamptz", "embedding": "bytea",
@@ -43,8 +43,8 @@ def replace(versions: Sequence[DocumentVersion], model: EmbeddingModel) -> None:
     """Write the chunks of each version with their vectors and signatures, and delete the document's other chunks."""
     for version in versions:
         if not version.is_new:
-            rows = embedded_chunks(version.document, model).values_list("pk", "digest")
-            kept_rows = chunk_rows.match_kept_rows(version, rows)
+            embedded = embedded_chunks(version.document, model).values_list("pk", "digest")
+            kept_rows = chunk_rows.match_kept_rows(version, embedded)
             _delete_others(version.document, kept_rows.values())
             chunk_rows.move_kept(version.chunks, kept_rows)
     if not any(version.new_indexes for version in versions):
@@ -87,7 +87,7 @@ def _filter_values(document: Document) -> dict[str, object]:
 
 
 def update_filters(document: Document) -> None:
-    """Copy what searches filter by from the document to its vectors, of every model."""
+    """Copy the fields that searches filter by from the document to its vectors of every model."""
     values = _filter_values(document)
     for table in EMBEDDING_TABLES.values():
         table.objects.filter(document=document).exclude(**values).update(**values)
@@ -99,7 +99,7 @@ def update_filters(document: Document) -> None:
 def chunks_without_vector(source_id: uuid.UUID, model: EmbeddingModel) -> QuerySet[Chunk]:
     """Return the source's chunks that need a vector of the model.
 
-    Chunks of deleted documents need none: no search returns them.
+    Chunks of deleted documents do not need one, because no search returns them.
     """
     vectors = EMBEDDING_TABLES[model.dimensions].objects.filter(chunk=OuterRef("pk"), model=model)
     return Chunk.objects.filter(~Exists(vectors), source=source_id, document__deleted_at=None)
@@ -108,24 +108,24 @@ def chunks_without_vector(source_id: uuid.UUID, model: EmbeddingModel) -> QueryS
 def next_without_vector(
     source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.UUID | None, limit: int
 ) -> list[StoredChunk]:
-    """Return the next of `chunks_without_vector`, in the order of their ids, from after this one."""
+    """Return the next chunks of `chunks_without_vector` after this one, in the order of their ids."""
     queryset = chunks_without_vector(source_id, model)
     if after:
         queryset = queryset.filter(pk__gt=after)
-    rows = queryset.order_by("pk").values_list("pk", "document_id", "text", "headings", "document__title")[:limit]
+    values = queryset.order_by("pk").values_list("pk", "document_id", "text", "headings", "document__title")[:limit]
     return [
-        StoredChunk(pk, document_id, text, tuple(headings), title) for pk, document_id, text, headings, title in rows
+        StoredChunk(pk, document_id, text, tuple(headings), title) for pk, document_id, text, headings, title in values
     ]
 
 
 def add(chunks: Sequence[StoredChunk], vectors: Vectors, documents: Sequence[Document], model: EmbeddingModel) -> int:
-    """Insert the vectors of the chunks that still exist in these documents; return how many."""
+    """Insert the vectors of the chunks that still exist in these documents, and return how many."""
     documents_by_id = {document.pk: document for document in documents}
     existing = Chunk.objects.filter(pk__in=[chunk.id for chunk in chunks], document__in=list(documents_by_id))
     existing_ids = set(existing.values_list("pk", flat=True))
     # Any: the tables' base class has no vector column, whose type depends on the dimensions.
     table: Any = EMBEDDING_TABLES[model.dimensions]
-    rows = [
+    new_vectors = [
         table(
             chunk_id=chunk.id,
             model_id=model.pk,
@@ -137,14 +137,14 @@ def add(chunks: Sequence[StoredChunk], vectors: Vectors, documents: Sequence[Doc
         for chunk, vector in zip(chunks, vectors, strict=True)
         if chunk.id in existing_ids
     ]
-    table.objects.bulk_create(rows, ignore_conflicts=True)
-    return len(rows)
+    table.objects.bulk_create(new_vectors, ignore_conflicts=True)
+    return len(new_vectors)
 
 
 def delete_next(
     source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.UUID | None, limit: int
 ) -> uuid.UUID | None:
-    """Delete the model's vectors of the source's next chunks; return the last chunk looked at, None at the end."""
+    """Delete the model's vectors of the source's next chunks. Return the last examined chunk; None at the end."""
     chunks = Chunk.objects.filter(source=source_id)
     if after:
         chunks = chunks.filter(pk__gt=after)
