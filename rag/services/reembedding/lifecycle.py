@@ -1,8 +1,8 @@
 """Re-embedding: moving a data source to another embedding model without downtime.
 
 A re-embedding is started, switched, rolled back, dropped or cancelled here; a worker does the work
-(rag.services.reembedding.worker). The functions do not check permissions: callers have found the source, or the row,
-among those that the user may MANAGE.
+(rag.services.reembedding.worker). The functions do not check permissions: callers have found the source, or the
+re-embedding, among those that the user may MANAGE.
 """
 
 import datetime
@@ -29,9 +29,9 @@ GRACE_PERIOD = datetime.timedelta(minutes=5)
 
 def get_current(source: DataSource) -> Reembedding | None:
     """Return the source's re-embedding that is open or still has old vectors, to roll back to or to remove."""
-    rows = source.reembeddings.select_related("from_model", "to_model", "old_quality", "new_quality", "source")
-    rows = rows.select_related("source__embedding_model", "started_by", "clearing")
-    return rows.filter(_is_open()).first() or rows.filter(state=State.SWITCHED).first()
+    reembeddings = source.reembeddings.select_related("from_model", "to_model", "old_quality", "new_quality", "source")
+    reembeddings = reembeddings.select_related("source__embedding_model", "started_by", "clearing")
+    return reembeddings.filter(_is_open()).first() or reembeddings.filter(state=State.SWITCHED).first()
 
 
 def start(
@@ -47,9 +47,9 @@ def start(
     Args:
         source: The data source.
         model: The new embedding model.
-        by: Who starts it, for the record.
+        by: The user who starts it, for the record.
         switches_automatically: Switch as soon as the vectors are complete, if the quality gate allows it.
-        forced_because: Why the quality gate is overruled; empty if it is not.
+        forced_because: Why the quality gate is overruled; empty if it applies.
 
     Returns:
         The new re-embedding.
@@ -69,14 +69,14 @@ def start(
         )
 
 
-def roll_back(row: Reembedding, *, by: User | None = None) -> Reembedding:
+def roll_back(reembedding: Reembedding, *, by: User | None = None) -> Reembedding:
     """Start a re-embedding back to the old model.
 
     Only chunks that were added since the switch have to be embedded. Then it switches by itself, without the gate.
 
     Args:
-        row: The re-embedding that is rolled back. It must be switched.
-        by: Who starts it, for the record.
+        reembedding: The re-embedding that is rolled back. It must be switched.
+        by: The user who starts it, for the record.
 
     Returns:
         The re-embedding in the other direction.
@@ -86,18 +86,18 @@ def roll_back(row: Reembedding, *, by: User | None = None) -> Reembedding:
         UnknownSource: If the source was deleted in the meantime.
     """
     with transaction.atomic():
-        source = _lock(row.source)
-        if not source.reembeddings.filter(pk=row.pk, state=State.SWITCHED).exists():
+        source = _lock(reembedding.source)
+        if not source.reembeddings.filter(pk=reembedding.pk, state=State.SWITCHED).exists():
             raise _invalid("There are no old vectors to roll back to.")
-        return _create(source, row.from_model, by=by, switches_automatically=True, undoes=row)
+        return _create(source, reembedding.from_model, by=by, switches_automatically=True, undoes=reembedding)
 
 
-def switch(row: Reembedding, *, forced_because: str = "") -> bool:
+def switch(reembedding: Reembedding, *, forced_because: str = "") -> bool:
     """Search the source with the new model from now on.
 
     Args:
-        row: A re-embedding that is ready.
-        forced_because: Why the quality gate is overruled; empty if it is not.
+        reembedding: A re-embedding that is ready.
+        forced_because: Why the quality gate is overruled; empty if it applies.
 
     Returns:
         False if chunks were added in the meantime: they are embedded first, then it switches by itself.
@@ -107,9 +107,9 @@ def switch(row: Reembedding, *, forced_because: str = "") -> bool:
         UnknownSource: If the source was deleted in the meantime.
     """
     forced_because = forced_because.strip()
-    if row.state != State.READY:
+    if reembedding.state != State.READY:
         raise _invalid("It is not ready to be switched.")
-    if not forced_because and (reason := check_quality_gate(row)):
+    if not forced_because and (reason := check_quality_gate(reembedding)):
         raise _invalid(reason)
     values = {
         "state": State.BUILDING,
@@ -117,17 +117,17 @@ def switch(row: Reembedding, *, forced_because: str = "") -> bool:
         "position": None,
         "forced_because": forced_because,
     }
-    if not Reembedding.objects.filter(pk=row.pk, state=State.READY).update(**values):
+    if not Reembedding.objects.filter(pk=reembedding.pk, state=State.READY).update(**values):
         raise _invalid("The re-embedding was changed by somebody else at the same time. Reload, and try again.")
-    row.refresh_from_db(fields=list(values))
-    if switch_if_complete(row):
+    reembedding.refresh_from_db(fields=list(values))
+    if switch_if_complete(reembedding):
         return True
     _notify_worker()
     return False
 
 
 @transaction.atomic
-def switch_if_complete(row: Reembedding) -> bool:
+def switch_if_complete(reembedding: Reembedding) -> bool:
     """Switch the source to the new model if no chunk lacks a vector of it.
 
     Every transaction that writes chunks locks the source's row (DataSource.lock_for_write). It has either committed
@@ -138,107 +138,114 @@ def switch_if_complete(row: Reembedding) -> bool:
         Whether the source was switched.
 
     Raises:
-        UnknownSource: If the source was deleted, or has another model than the one that this row starts from.
+        UnknownSource: If the source was deleted, or has another model than the one that the re-embedding starts from.
     """
-    if not reembed.is_complete(row.source, row.to_model):  # first without a lock, so that writers do not wait
+    if not reembed.is_complete(
+        reembedding.source, reembedding.to_model
+    ):  # first without a lock, so that writers do not wait
         return False
-    source = DataSource.objects.select_for_update().filter(pk=row.source_id, deleted_at=None).first()
-    if source is None or source.embedding_model_id != row.from_model_id:
+    source = DataSource.objects.select_for_update().filter(pk=reembedding.source_id, deleted_at=None).first()
+    if source is None or source.embedding_model_id != reembedding.from_model_id:
         raise UnknownSource
-    open_row = Reembedding.objects.filter(pk=row.pk, state=State.BUILDING)
-    if not reembed.is_complete(source, row.to_model):
+    open_reembedding = Reembedding.objects.filter(pk=reembedding.pk, state=State.BUILDING)
+    if not reembed.is_complete(source, reembedding.to_model):
         return False
     now = timezone.now()
-    if not open_row.update(state=State.SWITCHED, switched_at=now, finished_at=now, due_at=None, error=""):
+    if not open_reembedding.update(state=State.SWITCHED, switched_at=now, finished_at=now, due_at=None, error=""):
         return False
-    if row.undoes_id:
-        Reembedding.objects.filter(pk=row.undoes_id).update(state=State.ROLLED_BACK)
-    source.embedding_model_id = row.to_model_id
+    if reembedding.undoes_id:
+        Reembedding.objects.filter(pk=reembedding.undoes_id).update(state=State.ROLLED_BACK)
+    source.embedding_model_id = reembedding.to_model_id
     source.save(update_fields=["embedding_model", "updated_at"])
-    logger.info("reembedding_switched", source=str(source.pk), model=row.to_model.name, forced=bool(row.forced_because))
+    logger.info(
+        "reembedding_switched",
+        source=str(source.pk),
+        model=reembedding.to_model.name,
+        forced=bool(reembedding.forced_because),
+    )
     return True
 
 
-def drop(row: Reembedding) -> None:
+def drop(reembedding: Reembedding) -> None:
     """Remove the vectors of the old model in the background. The re-embedding can then no longer be rolled back.
 
     Raises:
         InvalidRequest: If there are no old vectors, or another re-embedding is open.
         UnknownSource: If the source was deleted in the meantime.
     """
-    if row.switched_at is None:
+    if reembedding.switched_at is None:
         raise _invalid("There are no old vectors to drop.")
     with transaction.atomic():
-        source = _lock(row.source)
+        source = _lock(reembedding.source)
         if source.reembeddings.filter(_is_open()).exists():
             raise _invalid("Another re-embedding of this source is open: cancel it first.")
-        values = {"state": State.DROPPED, "clearing": row.from_model, "position": None, "outages": 0}
-        switched = source.reembeddings.filter(pk=row.pk, state=State.SWITCHED)
-        if not switched.update(**values, due_at=row.switched_at + GRACE_PERIOD):
+        values = {"state": State.DROPPED, "clearing": reembedding.from_model, "position": None, "outages": 0}
+        switched = source.reembeddings.filter(pk=reembedding.pk, state=State.SWITCHED)
+        if not switched.update(**values, due_at=reembedding.switched_at + GRACE_PERIOD):
             raise _invalid("There are no old vectors to drop.")
     _notify_worker()
 
 
-def cancel(row: Reembedding) -> None:
+def cancel(reembedding: Reembedding) -> None:
     """Cancel an open re-embedding. The vectors that it has built are removed in the background.
 
     A cancelled rollback removes nothing: the old vectors are still needed for another one.
 
     Raises:
-        InvalidRequest: If it is not open.
+        InvalidRequest: If the re-embedding is not open.
     """
     now = timezone.now()
     values = {"state": State.CANCELLED, "finished_at": now, "position": None, "outages": 0, "due_at": None, "error": ""}
-    open_row = Reembedding.objects.filter(pk=row.pk, state__in=Reembedding.OPEN_STATES)
-    if not open_row.update(**values, clearing=None if row.undoes_id else row.to_model):
+    open_reembedding = Reembedding.objects.filter(pk=reembedding.pk, state__in=Reembedding.OPEN_STATES)
+    if not open_reembedding.update(**values, clearing=None if reembedding.undoes_id else reembedding.to_model):
         raise _invalid("This re-embedding has ended already.")
     _notify_worker()
 
 
-def resume(row: Reembedding) -> None:
-    """Continue after a failure, or measure again for the quality gate: missing vectors are built first.
+def resume(reembedding: Reembedding) -> None:
+    """Continue after a failure, or measure again for the quality gate. Missing vectors are built first.
 
     Raises:
-        InvalidRequest: If it has neither failed nor is ready.
+        InvalidRequest: If the re-embedding has neither failed nor is ready.
     """
     values = {"state": State.BUILDING, "position": None, "outages": 0, "due_at": None, "error": ""}
-    waiting = Reembedding.objects.filter(pk=row.pk, state__in=[State.FAILED, State.READY])
+    waiting = Reembedding.objects.filter(pk=reembedding.pk, state__in=[State.FAILED, State.READY])
     if not waiting.update(**values, measured_at=None, old_quality=None, new_quality=None):
         raise _invalid("There is nothing to resume.")
     _notify_worker()
 
 
-def check_quality_gate(row: Reembedding) -> str:
-    """Return why the quality gate refuses the switch; empty if it does not.
+def check_quality_gate(reembedding: Reembedding) -> str:
+    """Return why the quality gate refuses the switch; empty if it allows the switch.
 
     The gate compares nDCG@10 of both models on the source's golden questions, with NDCG_TOLERANCE. It
     does not apply to rollbacks, to sources without golden questions, and if it was overruled.
     """
-    if row.undoes_id or row.forced_because:
+    if reembedding.undoes_id or reembedding.forced_because:
         return ""
-    old, new = row.old_quality, row.new_quality
+    old, new = reembedding.old_quality, reembedding.new_quality
     if old is None or new is None:
-        if quality.active_questions(row.source).exists():
+        if quality.active_questions(reembedding.source).exists():
             return "The golden questions of the source were not measured with both models. Measure again."
         return ""
     tolerance = quality.NDCG_TOLERANCE
     if new.ndcg_at_10 >= old.ndcg_at_10 - tolerance:
         return ""
     return (
-        f"{row.to_model} is worse on the golden questions: nDCG@10 is {new.ndcg_at_10:.3f}, and {old.ndcg_at_10:.3f} "
-        f"with {row.from_model} (tolerance {tolerance:g})."
+        f"{reembedding.to_model} is worse on the golden questions: nDCG@10 is {new.ndcg_at_10:.3f}, and "
+        f"{old.ndcg_at_10:.3f} with {reembedding.from_model} (tolerance {tolerance:g})."
     )
 
 
 def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
-    """Create the row and notify a worker, inside the caller's transaction, which has locked the source."""
+    """Create the re-embedding and notify a worker, inside the caller's transaction, which has locked the source."""
     if source.reembeddings.filter(_is_open()).exists():
         raise _invalid("Another re-embedding of this source is open, or its vectors are still being removed.")
-    row = Reembedding.objects.create(
+    reembedding = Reembedding.objects.create(
         source=source, from_model=source.embedding_model, to_model=model, started_by=by, **values
     )
     _notify_worker()
-    return row
+    return reembedding
 
 
 def _is_open() -> Q:
@@ -246,9 +253,9 @@ def _is_open() -> Q:
 
 
 def _lock(source: DataSource) -> DataSource:
-    """Lock the source for the caller's transaction. no_key: transactions that write documents do not have to wait."""
-    rows: QuerySet[DataSource] = DataSource.objects.select_for_update(of=("self",), no_key=True)
-    locked = rows.select_related("embedding_model").filter(pk=source.pk, deleted_at=None).first()
+    """Lock the source for the caller's transaction. Transactions that write documents do not have to wait (no_key)."""
+    sources: QuerySet[DataSource] = DataSource.objects.select_for_update(of=("self",), no_key=True)
+    locked = sources.select_related("embedding_model").filter(pk=source.pk, deleted_at=None).first()
     if locked is None:
         raise UnknownSource
     return locked
