@@ -10,7 +10,7 @@ import structlog
 from rag.pipeline.answering.answer import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.extractive import EXTRACTIVE_MODEL as EXTRACTIVE
 from rag.pipeline.answering.extractive import extract_quotes, render_quotes
-from rag.pipeline.answering.sentence_similarity import sentence_similarity
+from rag.pipeline.answering.sentence_similarity import compare_sentences
 from rag.pipeline.grounding.calibration import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages
@@ -24,7 +24,7 @@ logger = structlog.get_logger(__name__)
 
 NOTHING_FOUND = "The sources contain nothing that answers this question."
 
-# The cosine similarity that a text selected by the user is given: that of an average passage.
+# The cosine similarity of a text selected by the user, which is not searched for: that of an average passage.
 _SELECTED_TEXT_SCORE = 0.4
 
 INSTRUCTIONS = """\
@@ -39,19 +39,19 @@ Answer in plain sentences, without naming chunks or repeating these instructions
 
 
 def respond(question: Question, selection: queries.SourceSelection, selected_text: str = "") -> AgentReply:
-    """Answer a question from the selected sources. Without any source, the reply says that nothing was found.
+    """Answer a question from the selected sources. If there are none, the reply says that nothing was found.
 
     Args:
-        question: Its `top_k` and `min_score` limit all searches of this run.
-        selection: Who asks, and which sources to search.
+        question: The question. Its `top_k` and `min_score` limit all searches of this run.
+        selection: The caller, and the sources to search.
         selected_text: Text selected by the user; it comes first in the context.
 
     Raises:
-        GenerationFailed: The language model failed.
-        GroundingFailed: The language model that judges groundability failed.
-        EmbeddingFailed: The question could not be embedded.
-        IndexUnavailable: The chunk store failed.
-        AccessEnded: The caller lost access during the run.
+        GenerationFailed: If the language model failed.
+        GroundingFailed: If the language model that judges groundability failed.
+        EmbeddingFailed: If the question could not be embedded.
+        IndexUnavailable: If the chunk store failed.
+        AccessEnded: If the caller lost access during the run.
     """
     started = time.monotonic()
     model = registry.agent_loop()
@@ -68,7 +68,7 @@ def respond(question: Question, selection: queries.SourceSelection, selected_tex
     grounding = assess_grounding(question.text, context, mode=mode_name(question), strict=True)
     if model is None and grounding.is_groundable:
         relevant = grounding.relevant
-        similarity = sentence_similarity(question.text, relevant, relevant)
+        similarity = compare_sentences(question.text, relevant, relevant)
         text = render_quotes(extract_quotes(question.text, relevant, similarity))
     if text and context.passages:
         reply = _validated_reply(text, context, grounding, toolbox, model=model.name if model else EXTRACTIVE)

@@ -48,9 +48,9 @@ class Toolbox:
         """Create the tools.
 
         Args:
-            question: No call can exceed its `top_k` or go below its `min_score`.
-            selection: Who asks, and which sources to search.
-            token_budget: Limit of all texts that the tools return together, in OpenAI tokens; None for no limit.
+            question: The question. No call can exceed its `top_k` or go below its `min_score`.
+            selection: The caller, and the sources to search.
+            token_budget: The limit of all returned texts together, in OpenAI tokens; None for no limit.
         """
         self._question = question
         self._selection = selection
@@ -83,7 +83,7 @@ class Toolbox:
         ]
 
     def retrieve(self, arguments: Mapping[str, object]) -> dict[str, object]:
-        """Search (QdrantRetrievalTool). Without any accessible source, no chunk is returned.
+        """Search (QdrantRetrievalTool). If the caller may query no source, no chunk is returned.
 
         Args:
             arguments: A JSON object that matches RETRIEVAL_INPUT; `top_k` and `min_score` may be missing.
@@ -92,9 +92,9 @@ class Toolbox:
             A JSON object that matches RETRIEVAL_OUTPUT; `retrieval_time` is in seconds.
 
         Raises:
-            InvalidRequest: An argument is missing or wrong.
-            AccessEnded: The caller lost access.
-            RagError: Whatever `queries.retrieve` raises.
+            InvalidRequest: If an argument is missing or wrong.
+            AccessEnded: If the caller lost access.
+            RagError: If `queries.retrieve` fails.
         """
         started = time.monotonic()
         self.require_access()
@@ -118,8 +118,8 @@ class Toolbox:
             A JSON object that matches VALIDATOR_OUTPUT.
 
         Raises:
-            InvalidRequest: An argument is missing or wrong.
-            AccessEnded: The caller lost access.
+            InvalidRequest: If an argument is missing or wrong.
+            AccessEnded: If the caller lost access.
         """
         self.require_access()
         response, context = _text(arguments, "response"), _text(arguments, "context")
@@ -144,12 +144,13 @@ class Toolbox:
         """Check before each step that the caller may still query the sources of all returned passages.
 
         Raises:
-            AccessEnded: The caller lost access.
+            AccessEnded: If the caller lost access.
         """
         source_ids = {passage.source_id for passage in self._passages.values()}
         access_watch.require_access(self._selection.caller, source_ids)
 
     def _within_limits(self, arguments: Mapping[str, object]) -> Question:
+        """Return the question of a retrieval call, with the options within the limits of the run."""
         limits = self._question
         query = _text(arguments, "query").strip()[:MAX_QUESTION_CHARACTERS]
         if not query:
@@ -184,7 +185,7 @@ def chunk_out(passage: Passage) -> dict[str, object]:
 
 
 def source_url(passage: Passage) -> str:
-    """Return the document's link; its path if it has none."""
+    """Return the document's link, or its path if it has no link."""
     return passage.uri or passage.path
 
 

@@ -18,7 +18,7 @@ from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_context import build_system_prompt
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge import merge_passages
-from rag.pipeline.answering.sentence_similarity import sentence_similarity
+from rag.pipeline.answering.sentence_similarity import compare_sentences
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers import registry
@@ -28,9 +28,9 @@ from ragsite.postgres.models import as_uuid, uuid7
 
 from . import queries
 
-# Messages that a request may carry. As many stored ones are read, to find out which of the sent ones are new.
+# Maximum number of messages in a request. As many stored ones are read, to find out which of the sent ones are new.
 MAX_MESSAGES = 200
-# The newest messages of a conversation that the language model is shown.
+# How many messages of a conversation, the newest ones, the language model is shown.
 MAX_PROMPT_MESSAGES = 40
 # Timeout of the language model call that rewrites a follow-up question.
 _REWRITING_TIMEOUT_SECONDS = 10.0
@@ -42,10 +42,10 @@ class ChatTurn:
     """One request to the chat.
 
     Attributes:
-        messages: Of the user and the assistant, oldest first; the last one is the user's.
+        messages: The messages of the user and the assistant, oldest first; the last one is the user's.
         system: The system prompt. It is not stored.
-        conversation_id: Empty for a new conversation.
-        question: What to retrieve for; None to chat without retrieval.
+        conversation_id: The id of the conversation; empty for a new one.
+        question: The question to retrieve passages for; None to chat without retrieval.
     """
 
     messages: Sequence[Message]
@@ -59,16 +59,17 @@ def chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Cha
     """Stream a reply. The complete exchange is stored if the user's organisations allow conversations to be stored.
 
     Raises:
-        UnknownConversation: The conversation does not exist for the caller.
-        NoLanguageModel: No language model is configured, and the turn has no question to retrieve for.
-        GenerationFailed: The language model failed.
-        AccessEnded: The caller lost access while the reply was streamed.
-        RagError: Whatever `queries.search` raises.
+        UnknownConversation: If the conversation does not exist for the caller.
+        NoLanguageModel: If no language model is configured, and the turn has no question to retrieve for.
+        GenerationFailed: If the language model failed.
+        AccessEnded: If the caller lost access while the reply was streamed.
+        RagError: If `queries.search` fails.
     """
     return access_watch.watch_access(_chat(turn, selection), selection.caller)
 
 
 def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[ChatReply]:
+    """Retrieve, generate the reply and store the exchange, without rechecking access."""
     is_stored = retention_for(selection.caller.user).history == QueryHistory.FULL
     conversation = _get_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
     history = _load_history(conversation) if conversation else []
@@ -86,11 +87,11 @@ def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Ch
 
 
 def _get_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) -> Conversation | None:
-    """Return the caller's conversation; None for a new one.
+    """Return the caller's conversation; None if the turn starts a new one.
 
-    A conversation of another user does not exist for the caller. For an API key that is restricted to sources, neither
-    does one that used other sources. Where conversations are not stored, any id is accepted: it may be one that an
-    earlier reply returned.
+    A conversation of another user does not exist for the caller. An API key that is restricted to sources also does
+    not see a conversation that used other sources. Where conversations are not stored, any id is accepted, because an
+    earlier reply may have returned it.
     """
     if not conversation_id:
         return None
@@ -108,7 +109,7 @@ def _get_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) 
 
 def _load_history(conversation: Conversation) -> list[Message]:
     newest = conversation.messages.order_by("-position")[:MAX_MESSAGES]
-    return [Message(row.role, row.content) for row in reversed(newest)]
+    return [Message(message.role, message.content) for message in reversed(newest)]
 
 
 def _new_messages(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
@@ -128,13 +129,13 @@ def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: qu
     Args:
         turn: A turn with a question.
         messages: The whole conversation, oldest first, ending with that question.
-        selection: Whose conversation it is, and which sources to search.
+        selection: The caller, and the sources to search.
 
     Returns:
         The turn's question, unchanged if it does not depend on earlier messages.
 
     Raises:
-        RagError: Whatever `queries.search` raises.
+        RagError: If `queries.search` fails.
     """
     question = turn.question
     assert question is not None
@@ -162,6 +163,7 @@ def _best_title(question: Question, selection: queries.SourceSelection) -> str:
 def _generate_reply(
     turn: ChatTurn, messages: Sequence[Message], question: Question | None, retrieval: Retrieval | None
 ) -> Iterator[str]:
+    """Return the parts of the reply: generated if a language model is configured, else quoted from the passages."""
     passages = retrieval.passages if retrieval else ()
     model = registry.language_model(turn.generation.model)
     if model is None and question is None:
@@ -183,7 +185,7 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
     grounding = assess_grounding(question.text, Context("", tuple(passages), token_count=0))
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
-    similarity = sentence_similarity(question.text, merged, relevant)
+    similarity = compare_sentences(question.text, merged, relevant)
     quotes = extractive.extract_quotes(question.text, merged, similarity)
     text = extractive.render_quotes(quotes, BY_TITLE.format_citation) or _NOTHING_FOUND
     return f"{text} {describe_gaps(grounding)}".strip()
@@ -193,28 +195,29 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
 def _store(
     conversation: Conversation | None, caller: Caller, messages: Sequence[Message], retrieval: Retrieval | None
 ) -> Conversation:
+    """Append the messages to the conversation, or to a new one, and record the sources of the latest reply."""
     key_sources = effective_permissions(caller).sources
     if conversation is None:
         conversation = Conversation.objects.create(
             user=caller.authenticated_user, restricted_to_sources=None if key_sources is None else list(key_sources)
         )
     # Locked: concurrent requests that continue one conversation are stored one after the other.
-    row = Conversation.objects.select_for_update().get(pk=conversation.pk)
-    position = row.messages.count()
+    locked = Conversation.objects.select_for_update().get(pk=conversation.pk)
+    position = locked.messages.count()
     ConversationMessage.objects.bulk_create(
-        ConversationMessage(conversation=row, position=position + index, role=message.role, content=message.content)
+        ConversationMessage(conversation=locked, position=position + index, role=message.role, content=message.content)
         for index, message in enumerate(messages)
     )
-    if key_sources is None or row.restricted_to_sources is None:
-        row.restricted_to_sources = None
+    if key_sources is None or locked.restricted_to_sources is None:
+        locked.restricted_to_sources = None
     else:
-        row.restricted_to_sources = sorted({*row.restricted_to_sources, *key_sources})
-    row.rag_used = retrieval is not None
-    row.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
-    row.save(update_fields=["rag_used", "rag_sources", "restricted_to_sources", "updated_at"])
-    return row
+        locked.restricted_to_sources = sorted({*locked.restricted_to_sources, *key_sources})
+    locked.rag_used = retrieval is not None
+    locked.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
+    locked.save(update_fields=["rag_used", "rag_sources", "restricted_to_sources", "updated_at"])
+    return locked
 
 
 def _source(passage: Passage) -> dict[str, object]:
-    """Ids only: texts and titles are read where access to them is checked."""
+    """Return the ids of a passage to store; texts and titles are read later, when access to them is checked."""
     return {"documentId": str(passage.document_id), "chunkId": str(passage.chunk_id), "score": passage.score}

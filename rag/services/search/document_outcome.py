@@ -28,7 +28,7 @@ class DocumentOutcome:
 def explain_outcome(
     document: Document, question: Question, retrieval: Retrieval, grounding: Grounding
 ) -> DocumentOutcome:
-    """Return the outcome of a document in a search that has been run."""
+    """Return the outcome of a document in a search that has ended."""
     stage, reason = _excluded_at(document, question, retrieval, grounding)
     if stage:
         return DocumentOutcome(document.pk, False, stage, reason)
@@ -72,6 +72,7 @@ def _excluded_at(document: Document, question: Question, retrieval: Retrieval, g
 
 
 def _deduplication_reason(chunk_ids: set[uuid.UUID], trace: SearchTrace) -> str:
+    """Return why deduplication removed the chunks: as copies, or because enough better candidates were left."""
     last = max((trace.above_threshold.index(chunk_id) for chunk_id in trace.deduplicated), default=0)
     best = min(index for index, chunk_id in enumerate(trace.above_threshold) if chunk_id in chunk_ids)
     if best < last:

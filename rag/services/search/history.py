@@ -21,8 +21,8 @@ def search(question: Question, selection: queries.SourceSelection) -> SearchResu
     """Search, and store the query and its results as far as the caller's organisations allow.
 
     Raises:
-        UnknownSource: A source of `selection.data_sources` is not visible to the caller.
-        RagError: Whatever the retrieval pipeline raises.
+        UnknownSource: If a source of `selection.data_sources` is not visible to the caller.
+        RagError: If the retrieval pipeline fails.
     """
     started = time.perf_counter()
     found_passages = queries.search(question, selection).passages
@@ -39,15 +39,15 @@ def search(question: Question, selection: queries.SourceSelection) -> SearchResu
 
 
 def get_search(query_id: uuid.UUID, *, caller: Caller, organization: Organization | None = None) -> SearchResult:
-    """Return a stored search of the caller, with those of its results that still exist and that they may read now.
+    """Return a stored search of the caller, with the results that still exist and that the caller may read now.
 
     Args:
         query_id: Primary key of the SearchRecord.
-        caller: Whose search it is.
+        caller: The user whose search it is.
         organization: Only results of this organisation, if the request names one.
 
     Raises:
-        UnknownQuery: There is no such search, it belongs to another user, or history is not allowed any more.
+        UnknownQuery: If there is no such search, it belongs to another user, or history is not allowed any more.
     """
     record = SearchRecord.objects.filter(user=caller.authenticated_user, pk=query_id).first()
     history = retention_for(caller.user).history

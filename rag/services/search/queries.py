@@ -39,7 +39,7 @@ class SourceSelection:
     """Who searches, and in which data sources.
 
     Attributes:
-        caller: Whose permissions apply.
+        caller: The caller, whose permissions apply.
         organization: Only sources of this organisation, if the request names one.
         data_sources: Ids or slugs of the sources to search; empty for all. Each must be visible to the caller.
         slug: Only sources with this slug; may match none.
@@ -57,19 +57,19 @@ def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
     """Return the best passages of the selected sources.
 
     Raises:
-        NoAccessibleSources: The caller may not query any source.
-        UnknownSource: A source of `data_sources` is not visible to the caller.
-        RagError: Whatever the retrieval pipeline raises.
+        NoAccessibleSources: If the caller may not query any source.
+        UnknownSource: If a source of `data_sources` is not visible to the caller.
+        RagError: If the retrieval pipeline fails.
     """
     return retrieval.find_passages(question, _scopes(question, selection))
 
 
 def search(question: Question, selection: SourceSelection) -> Retrieval:
-    """Like `retrieve`, but return an empty result if the caller may not query any source.
+    """Return what `retrieve` returns, or an empty result if the caller may not query any source.
 
     Raises:
-        UnknownSource: A source of `data_sources` is not visible to the caller.
-        RagError: Whatever the retrieval pipeline raises.
+        UnknownSource: If a source of `data_sources` is not visible to the caller.
+        RagError: If the retrieval pipeline fails.
     """
     try:
         return retrieve(question, selection)
@@ -81,10 +81,10 @@ def ask(question: Question, selection: SourceSelection, options: AnswerOptions) 
     """Stream a grounded answer (rag.pipeline.answering.answer). Access is rechecked while the answer is streamed.
 
     Raises:
-        NoAccessibleSources: The caller may not query any source.
-        UnknownSource: A source of `data_sources` is not visible to the caller.
-        AccessEnded: The caller lost access while the answer was streamed.
-        RagError: Whatever the query pipeline raises.
+        NoAccessibleSources: If the caller may not query any source.
+        UnknownSource: If a source of `data_sources` is not visible to the caller.
+        AccessEnded: If the caller lost access while the answer was streamed.
+        RagError: If the query pipeline fails.
     """
     return access_watch.watch_access(answering.ask(question, _scopes(question, selection), options), selection.caller)
 
@@ -97,9 +97,9 @@ def answer_if_confident(
     If the caller may not query any source, the result is empty and confidence is low.
 
     Raises:
-        UnknownSource: A source of `data_sources` is not visible to the caller.
-        AccessEnded: The caller lost access while the answer was streamed.
-        RagError: Whatever the query pipeline raises.
+        UnknownSource: If a source of `data_sources` is not visible to the caller.
+        AccessEnded: If the caller lost access while the answer was streamed.
+        RagError: If the query pipeline fails.
     """
     try:
         scopes = _scopes(question, selection)
@@ -123,19 +123,19 @@ def build_scopes(sources: DataSourceQuerySet, filters: Filters) -> list[SearchSc
 
     Args:
         sources: Sources that the caller may query.
-        filters: Applied to every scope.
+        filters: The filters of every scope.
     """
-    rows = sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
+    model_and_source_ids = sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
     return [
-        SearchScope(source_ids=tuple(pk for _, pk in model_rows), model_id=model_id, filters=filters)
-        for model_id, model_rows in groupby(rows, key=lambda row: row[0])
+        SearchScope(source_ids=tuple(source_id for _, source_id in of_model), model_id=model_id, filters=filters)
+        for model_id, of_model in groupby(model_and_source_ids, key=lambda ids: ids[0])
     ]
 
 
 @transaction.atomic
 def _scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
     scopes = build_scopes(_selected_sources(selection), question.filters)
-    # A slug or an organisation id is a filter: it may match nothing, which is no error.
+    # A slug or an organisation id is a filter: it may match nothing, which is not an error.
     if not (scopes or selection.slug or selection.organization_id):
         raise NoAccessibleSources
     return scopes

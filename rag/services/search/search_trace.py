@@ -32,7 +32,7 @@ _NOT_GROUNDED = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
 
 @dataclass(frozen=True, slots=True)
 class TraceRequest:
-    """Whose search is explained to whom.
+    """Who asks for the explanation of a search, and whose search it is.
 
     Attributes:
         caller: Who asks for the explanation; they must manage the sources.
@@ -40,8 +40,8 @@ class TraceRequest:
         organization: Only sources of this organisation, if the request names one.
         data_sources: Ids or slugs of sources that the caller manages; empty for all of them.
         document_id: The document whose outcome is explained; empty for none.
-        may_read: Whether the caller's credential may read texts. Texts are only shown of sources that the caller may
-            query, too.
+        may_read: Whether the caller's credential may read texts. A text is shown only if the caller may also query its
+            source.
     """
 
     caller: Caller
@@ -57,15 +57,15 @@ class StageCounts:
     """How many sources, chunks and passages remained after each step.
 
     Attributes:
-        sources: Sources searched.
-        chunks: Chunks of the documents in scope.
-        dense: Candidates of the vector search.
-        lexical: Candidates of the term search.
-        candidates: Candidates of both, each once.
-        above_threshold: Candidates with at least the minimum score.
-        deduplicated: The best of them without copies.
-        ranked: Passages returned.
-        grounded: Passages to answer from.
+        sources: The searched sources.
+        chunks: The chunks of the documents in scope.
+        dense: The candidates of the vector search.
+        lexical: The candidates of the term search.
+        candidates: The candidates of both searches, each counted once.
+        above_threshold: The candidates with at least the minimum score.
+        deduplicated: The best of these candidates, without copies.
+        ranked: The returned passages.
+        grounded: The passages to answer from.
     """
 
     sources: int = 0
@@ -84,7 +84,7 @@ class TracedPassage:
     """A passage of the explained search.
 
     Attributes:
-        text: None if the caller may not query the source.
+        text: The passage's text; None if the caller may not query the source.
         counts_for_answer: Whether the passage is relevant enough to answer from.
     """
 
@@ -100,7 +100,7 @@ class SearchExplanation:
     Attributes:
         is_member: Whether the user is a member of an organisation in scope.
         gaps: Parts of the question that no passage mentions; empty if the caller may not read all of the passages.
-        outcome: None if the request names no document.
+        outcome: The outcome of the requested document; None if the request names no document.
     """
 
     is_member: bool
@@ -118,10 +118,10 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
     """Run a search as the given user and report what each step did.
 
     Raises:
-        NotAllowed: The caller manages no source, or does not manage a named one.
-        UnknownSource: A named source is not visible to the caller.
-        UnknownDocument: The document does not exist in the managed sources.
-        RagError: Whatever the query pipeline raises.
+        NotAllowed: If the caller manages no source, or does not manage a named one.
+        UnknownSource: If a named source is not visible to the caller.
+        UnknownDocument: If the document does not exist in the managed sources.
+        RagError: If the query pipeline fails.
     """
     managed = _managed_sources(request)
     document = _get_document(request.document_id, managed) if request.document_id else None
@@ -147,7 +147,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
 def _run_search(
     question: Question, scopes: Sequence[SearchScope], document: Document | None
 ) -> tuple[Retrieval, Grounding, DocumentOutcome | None]:
-    """Do everything that reads chunks. The database identity is that of the user who searches."""
+    """Run the steps that read chunks, with the database identity of the user who searches."""
     retrieval = retrieve.find_passages(question, scopes) if scopes else queries.NO_RESULTS
     grounding = _NOT_GROUNDED
     if retrieval.passages:
@@ -156,6 +156,7 @@ def _run_search(
 
 
 def _managed_sources(request: TraceRequest) -> DataSourceQuerySet:
+    """Return the named sources that the caller manages, or all of them if the request names none."""
     managed = sources.visible_sources(request.caller, Action.MANAGE, organization=request.organization)
     if request.data_sources:
         source_ids = [

@@ -1,4 +1,4 @@
-"""Deleting data sources and organisations, and the purge that removes the rows of everything deleted.
+"""Deletes data sources and organisations, and purges the rows of everything that was deleted.
 
 Deleting marks a row, which hides it from everyone at once. The purge removes the rows later, in small batches
 (docs/decisions/0010-deletion.md).
@@ -33,7 +33,7 @@ from . import documents, lookup
 
 logger = structlog.get_logger(__name__)
 
-# Rows that one transaction of the purge removes. Each chunk has a vector, each document a text.
+# Maximum number of rows that one transaction of the purge removes. Each chunk has a vector, each document a text.
 _BATCH_SIZE = 500
 # The row of a deleted document is kept for at least this long, which is longer than any earlier request can take.
 _MIN_TOMBSTONE_AGE = datetime.timedelta(hours=1)
@@ -75,14 +75,14 @@ def delete_source(source: DataSource) -> None:
 
 @transaction.atomic
 def delete_organization(organization: Organization) -> None:
-    """Delete the organisation with its sources, keys, teams, roles and memberships. Does nothing if it is deleted.
+    """Delete the organisation with its sources, keys, teams, roles and memberships, unless it is deleted already.
 
     The users stay, because they may be members of other organisations. The purge removes the row, and with it the
     slug, after the sources.
     """
     # no_key: transactions that write to its sources refer to the row, and do not have to wait.
-    rows = Organization.objects.select_for_update(no_key=True)
-    locked = rows.filter(pk=organization.pk, deleted_at=None).first()
+    organizations = Organization.objects.select_for_update(no_key=True)
+    locked = organizations.filter(pk=organization.pk, deleted_at=None).first()
     if locked is None:
         return
     locked.deleted_at, locked.is_active = timezone.now(), False
@@ -101,9 +101,9 @@ def _delete_sources(organization: Organization) -> None:
 
 
 def purge_deleted() -> None:
-    """Remove rows of what was deleted, for at most RAG_SWEEP_INTERVAL_SECONDS, when beat makes the next call.
+    """Remove the rows of everything that was deleted, for at most RAG_SWEEP_INTERVAL_SECONDS.
 
-    Every deletion sends a message for it too; beat is there in case that one is lost.
+    Beat calls it at this interval. Every deletion also sends a message; beat is needed if a message is lost.
     """
     deadline = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
     _repeat_until(deadline, purge_document_batch)
@@ -125,7 +125,9 @@ def _repeat_until(deadline: float, purge_batch: Callable[[], bool]) -> None:
 def purge_document_batch() -> bool:
     """Remove a batch of chunks of deleted documents, and the content of documents without chunks.
 
-    Returns False if nothing is left to do, or another process does it; so do the other functions for a batch.
+    Returns:
+        Whether to call it again: False if nothing is left to do, or another process does it. The other functions that
+        remove a batch return the same.
     """
     if not try_advisory_xact_lock("purge/documents"):
         return False
@@ -146,12 +148,12 @@ def purge_document_batch() -> bool:
 
 
 def _next_unpurged_documents() -> list[uuid.UUID]:
-    """Return the ids of the documents that were deleted first and have a batch of chunks together."""
-    rows = Document.objects.unpurged().filter(source__deleted_at=None).order_by("deleted_at", "pk")
+    """Return the ids of as many documents as fill a batch with their chunks, those deleted first before others."""
+    unpurged = Document.objects.unpurged().filter(source__deleted_at=None).order_by("deleted_at", "pk")
     document_ids, remaining_chunks = [], _BATCH_SIZE
-    for document_id, chunks in rows.values_list("pk", "chunk_count")[:_BATCH_SIZE]:
+    for document_id, chunk_count in unpurged.values_list("pk", "chunk_count")[:_BATCH_SIZE]:
         document_ids.append(document_id)
-        remaining_chunks -= chunks
+        remaining_chunks -= chunk_count
         if remaining_chunks <= 0:
             break
     return document_ids
@@ -161,7 +163,7 @@ def _next_unpurged_documents() -> list[uuid.UUID]:
 def _delete_tombstones() -> bool:
     """Remove the rows of documents that were deleted long ago and have no content left.
 
-    A row stays while a document with its path is in the queue or can be retried: if it was submitted before the
+    A row stays while a document with its path is in the queue or can be retried. If that one was submitted before the
     deletion, it must find the row, so that it does not restore the document.
     """
     if not try_advisory_xact_lock("purge/documents"):

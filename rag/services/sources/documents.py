@@ -1,4 +1,4 @@
-"""The documents of a data source: listing, showing and deleting them."""
+"""Lists, shows and deletes the documents of a data source."""
 
 import uuid
 
@@ -65,11 +65,11 @@ def get_document(documents: DocumentQuerySet, *, document_id: uuid.UUID | None =
 
     Args:
         documents: The documents that the caller may see.
-        document_id: The id; None if the request has something that is not an id.
+        document_id: The id; None if the request contains something that is not an id.
         path: The path; empty to look for the id.
 
     Raises:
-        UnknownDocument: If there is none.
+        UnknownDocument: If no document has it.
     """
     matches = documents.filter(path=path) if path else documents.filter(pk=document_id)
     document: Document | None = matches.first()

@@ -1,4 +1,4 @@
-"""Creating and changing data sources: their settings, and who may query them."""
+"""Creates and changes data sources: their settings, and who may query them."""
 
 import uuid
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _MAY_NOT_CREATE = "You may not create data sources in this organisation."
 
 @dataclass(frozen=True, slots=True)
 class AccessLists:
-    """Who may query a source with the matching visibility. None: the request leaves the list as it is.
+    """Who may query a source with the matching visibility. A list that is None stays as it is.
 
     Attributes:
         roles: Names of roles of the organisation.
@@ -39,7 +39,7 @@ class AccessLists:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """The settings of a source in a request. None: the request does not have the setting."""
+    """The settings of a source in a request. A setting that the request does not contain is None."""
 
     name: str | None = None
     slug: str | None = None
@@ -58,7 +58,7 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
 
     Args:
         caller: Who asks.
-        settings: The settings. `name` is required.
+        settings: The settings. Only `name` is required.
         organization: The organisation that the request names; else the caller's only one.
 
     Raises:
@@ -79,13 +79,20 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
 def update_source(
     caller: Caller, reference: str, settings: SourceSettings, *, organization: Organization | None = None
 ) -> DataSource:
-    """Change those settings of a source that the request has.
+    """Change the settings of a source. Settings that are None keep their value.
+
+    The source's row is locked, so that concurrent changes are made one after the other. The embedding model can only
+    change while the source has no documents, open jobs or re-embedding. The caller must still be able to manage the
+    source after the change; otherwise nothing is changed.
 
     Args:
         caller: Who asks.
-        reference: Id or slug of the source.
+        reference: The id or slug of the source.
         settings: The new settings.
         organization: The organisation that the request names, if any.
+
+    Returns:
+        The changed source.
 
     Raises:
         NotAllowed: If the caller may see the source, but not manage it, or could not manage it after the change.
@@ -109,7 +116,7 @@ def update_source(
 
 
 def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
-    """Return source id → access lists, for those of the sources that the caller may manage."""
+    """Return source id → access lists, without the sources that the caller may not manage."""
     managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=[source.pk for source in sources])
     names_by_source: dict[uuid.UUID, dict[str, list[str]]] = {
         source_id: {"roles": [], "teams": [], "users": []} for source_id in managed.values_list("pk", flat=True)
@@ -152,6 +159,7 @@ def _get_model(name: str | None) -> EmbeddingModel | None:
 
 
 def _save(source: DataSource, settings: SourceSettings, *, granted_by: User) -> None:
+    """Validate and save the source with the given settings, and replace the given access lists."""
     values = {name: getattr(settings, name) for name in ("name", "slug", "description", "visibility", "source_type")}
     for name, value in values.items():
         if value is not None:
@@ -201,8 +209,8 @@ def _get_grantees(organization: Organization, kind: str, names: tuple[str, ...])
         members = User.objects.filter(memberships__organization=organization, memberships__is_active=True)
         grantees: dict[str, Any] = {user.email: user for user in members.filter(email__in=names)}
     else:
-        rows = organization.roles if kind == "role" else organization.teams
-        grantees = {row.name: row for row in rows.filter(name__in=names)}
+        groups = organization.roles if kind == "role" else organization.teams
+        grantees = {group.name: group for group in groups.filter(name__in=names)}
     if unknown := sorted(set(names) - set(grantees)):
         raise InvalidRequest(f"The organisation has no {kind} {unknown[0]}.", field=f"{kind}s")
     return list(grantees.values())

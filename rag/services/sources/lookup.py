@@ -1,4 +1,4 @@
-"""Finding the data source that a caller names, if the caller may do with it what they ask."""
+"""Finds the data source that a caller names, if the caller may perform the action on it."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -25,7 +25,7 @@ _RESTRICTED_KEY = "This API key is restricted to certain data sources, so it may
 
 
 def visible_sources(caller: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
-    """Return the sources that the caller may do the action with, of one organisation if the request names one."""
+    """Return the sources on which the caller may perform the action, of one organisation if the request names one."""
     sources = DataSource.objects.visible_to(caller, action)
     return sources.filter(organization=organization) if organization else sources
 
@@ -69,7 +69,7 @@ def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
     """Return the source with this id or slug among `sources`.
 
     Raises:
-        UnknownSource: If none of them has it.
+        UnknownSource: If no source has it.
         InvalidRequest: If sources of several organisations have this slug.
     """
     matches = sources.filter(organization_resolver.match_reference(reference))
@@ -92,7 +92,7 @@ def get_any_source(reference: str) -> DataSource:
         reference: An id, a slug, or organisation/slug.
 
     Raises:
-        UnknownSource: If there is none.
+        UnknownSource: If no source has it.
         InvalidRequest: If several organisations have a source with this slug.
     """
     organization_slug, _, id_or_slug = reference.rpartition("/")
@@ -124,7 +124,7 @@ def get_source_to_delete_from(
 ) -> DataSource:
     """Return the source with this id or slug, if the caller may delete its documents.
 
-    Those who may replace the documents (INGEST) and those who may delete the whole source (MANAGE) may.
+    Callers who may replace the documents (INGEST) or delete the whole source (MANAGE) may delete documents.
 
     Raises:
         NotAllowed: If the caller may see the source, but not delete its documents.
@@ -142,7 +142,7 @@ def get_source_to_manage(
 
     Args:
         caller: Who asks.
-        reference: Id or slug.
+        reference: The id or slug of the source.
         organization: The organisation that the request names, if any.
         denied_message: The message of NotAllowed.
 
@@ -200,14 +200,14 @@ def get_or_build_source(caller: Caller, slug: str, *, organization: Organization
 
 
 def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
-    """Save an unsaved source. If another request was first to create this slug, return that row instead.
+    """Save an unsaved source. If another request has created the slug first, return the source of that request.
 
     Args:
         source: The source, saved or not.
-        caller: Who creates it. None is enough for a saved source.
+        caller: The user who creates it; may be None for a saved source.
 
     Raises:
-        NotAllowed: If the caller may not send documents to that row.
+        NotAllowed: If the caller may not send documents to the source of the other request.
     """
     if not source._state.adding:
         return source
@@ -219,21 +219,22 @@ def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
         "embedding_model": source.embedding_model,
     }
     try:
-        row, is_created = DataSource.objects.get_or_create(
+        saved, is_created = DataSource.objects.get_or_create(
             organization=source.organization, slug=source.slug, deleted_at=None, defaults=defaults
         )
-    except IntegrityError:  # the row exists, but not for this user
+    except IntegrityError:  # the source exists, but this user may not see it
         raise NotAllowed(_MAY_NOT_CREATE) from None
-    if not is_created and not visible_sources(caller, Action.INGEST).filter(pk=row.pk).exists():
+    if not is_created and not visible_sources(caller, Action.INGEST).filter(pk=saved.pk).exists():
         raise NotAllowed(_MAY_NOT_CREATE)
-    return row
+    return saved
 
 
 def require_create_permission(caller: Caller, organization: Organization, *, denied_message: str) -> None:
     """Check that the caller may create sources in the organisation.
 
     Raises:
-        NotAllowed: With `denied_message`, or with another one if the API key is restricted to certain sources.
+        NotAllowed: If the caller may not; with `denied_message`, or with another message for an API key that is
+            restricted to certain sources.
     """
     permissions = effective_permissions(caller)
     if permissions.sources is not None:
@@ -247,7 +248,7 @@ def resolve_target_organization(caller: Caller, *, organization: Organization | 
 
     Raises:
         InvalidRequest: If the caller has several organisations and the request names none.
-        NotAllowed: If the caller has none.
+        NotAllowed: If the caller has no organisation.
     """
     if organization:
         return organization
@@ -264,11 +265,11 @@ def resolve_organization(caller: Caller, reference: str, *, field: str = organiz
 
     Args:
         caller: Who asks.
-        reference: Slug or id.
-        field: Where the request has it, for the error.
+        reference: The slug or id of the organisation.
+        field: The name of the field or header of the request, for the error.
 
     Raises:
-        InvalidRequest: If it is none of the caller's organisations.
+        InvalidRequest: If the caller has no such organisation.
     """
     try:
         return organization_resolver.get_organization(caller.user, reference, where=field)
