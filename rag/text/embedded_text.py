@@ -1,4 +1,4 @@
-"""The text that stands for a chunk wherever it is indexed: embedded, stemmed for BM25 and hashed."""
+"""The text by which a chunk is indexed: it is embedded, stemmed for BM25 and hashed."""
 
 import hashlib
 import uuid

@@ -1,4 +1,4 @@
-"""Languages: detecting them, and the names that PostgreSQL and Snowball have for them.
+"""Detects languages, and maps them to the names that PostgreSQL and Snowball use.
 
 A document stores its language as the client wrote it ("de", "de-AT", "deu", "German"). It is interpreted here.
 """
@@ -24,7 +24,7 @@ _ONLY_IN_SNOWBALL = frozenset({"czech", "esperanto", "persian", "polish", "sesot
 # Longer words are names of languages.
 _MAX_CODE_LETTERS = 3
 
-# Of a long text, three samples of this length are classified.
+# Length of the three samples by which a long text is classified.
 _SAMPLE_CHARACTERS = 700
 # Below this the model guesses: its probability is about its share of correct answers.
 _MIN_PROBABILITY = 0.6
@@ -50,13 +50,13 @@ def detect_language(text: str) -> str:
 
 
 def text_search_config(lang: str) -> str:
-    """Return PostgreSQL's text search configuration for a document's language; "simple" if it has none."""
+    """Return PostgreSQL's text search configuration for a document's language; "simple" if it does not exist."""
     name = _name(lang)
     return "simple" if not name or name in _ONLY_IN_SNOWBALL else name
 
 
 def snowball_algorithm(lang: str) -> str:
-    """Return Snowball's algorithm for a document's language; empty if it has none."""
+    """Return Snowball's algorithm for a document's language; empty if it does not exist."""
     return _name(lang)
 
 

@@ -9,7 +9,7 @@ from . import languages
 
 
 class UnitKind(enum.Enum):
-    """What a unit is. RULE: code fences, horizontal rules and the line below a table's header."""
+    """The kind of a unit. RULE stands for code fences, horizontal rules and the line below a table's header."""
 
     SENTENCE = "sentence"
     ITEM = "item"
@@ -24,9 +24,9 @@ class TextUnit:
     """A unit of a text, without surrounding white space.
 
     Attributes:
-        start: Character offset in the text.
-        end: Character offset in the text, exclusive.
-        block: Units of the same paragraph, list, table or code block have the same number.
+        start: The unit's first character, as an offset in the text.
+        end: The end of the unit, as an offset in the text, exclusive.
+        block: The number of the block. Units of the same paragraph, list, table or code block have the same number.
     """
 
     kind: UnitKind
@@ -85,7 +85,7 @@ def split_units(text: str, lang: str = "") -> list[TextUnit]:
 
     Args:
         text: Plain text, Markdown or source code.
-        lang: Its language, as documents declare it; empty for English.
+        lang: The text's language, as documents declare it; empty for English.
 
     Returns:
         Units in reading order. Together they cover everything except white space and footnote marks such as [3] after
@@ -170,7 +170,7 @@ def _join_wrapped(text: str, lines: list[_Line]) -> Iterator[tuple[_Line, _Line]
 
 
 def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> bool:
-    """Whether the sentence continues on the following line."""
+    """Return whether the sentence continues on the following line."""
     if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start].islower():
         return True
     next_word = text[following.start : min(following.end, following.start + 50)].split(None, 1)[0]
@@ -195,7 +195,7 @@ def _split_sentences(text: str, start: int, end: int, lang: str) -> Iterator[tup
 
 
 def _is_inside_sentence(text: str, mark: re.Match[str], end: int, is_english: bool) -> bool:
-    """Whether a full stop ends no sentence: before a small letter, after an initial or an abbreviation."""
+    """Return whether a full stop is inside a sentence: before a small letter, after an initial or an abbreviation."""
     following = text[mark.end() : min(end, mark.end() + 20)].lstrip()
     if following and following[0].islower():
         return True

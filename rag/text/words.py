@@ -57,7 +57,7 @@ def split_words(text: str, lang: str = "") -> list[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text has letters of a script without spaces between words."""
+    """Return whether a text has letters of a script without spaces between words."""
     return bool(_IS_UNSPACED.search(text))
 
 
@@ -111,7 +111,7 @@ def query_language(text: str, langs: Sequence[str]) -> str:
 
     Args:
         text: The question or answer.
-        langs: The languages of the documents. If all are English or unknown, nothing is detected.
+        langs: The languages of the documents. If all are English or unknown, the language is not detected.
 
     Returns:
         The detected language, or else the most frequent one of `langs` that is not English; empty for English.
@@ -142,7 +142,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def is_function_word(word: str, lang: str = "") -> bool:
-    """Whether a word is a stop word of the language, or a single character."""
+    """Return whether a word is a stop word of the language, or a single character."""
     return len(word) <= 1 or word in FUNCTION_WORDS.get(_algorithm(lang), _ENGLISH)
 
 
@@ -158,7 +158,7 @@ def stems(text: str, lang: str = "") -> Counter[str]:
 
 
 def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter[str]:
-    """Count those stems of a text that are candidates. Faster than `stems` for a long text and few candidates."""
+    """Count the stems of a text that are candidates. It is faster than `stems` for a long text and few candidates."""
     stem_set, algorithm = frozenset(candidates), _algorithm(lang)
     words = split_words(text, lang)
     if algorithm == "english":  # other algorithms remove prefixes or change letters

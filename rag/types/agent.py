@@ -33,7 +33,7 @@ class AgentReply:
 
     Attributes:
         text: The answer, or a sentence that says that nothing was found.
-        confidence: 0…1; 0 unless `is_grounded`.
+        confidence: The confidence in the answer, 0…1; 0 unless `is_grounded`.
         is_grounded: Whether the validator accepted the answer.
         sources: Links (or paths) of the documents that support the answer.
         passages: Everything that was retrieved, in the order of retrieval.

@@ -22,7 +22,7 @@ class GenerationOptions:
 
     Attributes:
         model: The language model's name; empty for the configured one.
-        temperature: 0…2; None for the model's default.
+        temperature: The sampling temperature, 0…2; None for the model's default.
         stream: Whether to yield the text in parts while it is generated.
     """
 
@@ -69,7 +69,7 @@ class Grounding:
     """Whether the passages are sufficient to answer the question.
 
     Attributes:
-        score: 0…1, the probability that they contain the answer.
+        score: The probability that the passages contain the answer, 0…1.
         relevant: The passages to answer from.
         gaps: Parts of the question that no passage mentions, in the words of the question.
         warnings: Codes of optional steps that failed (GROUNDING_FAILED).
@@ -91,7 +91,7 @@ class Citation:
         quote: The part of the passage that supports the statement.
         start: Character offset of the quote in the document: `text[start:end] == quote`.
         end: Character offset of the quote's end in the document, exclusive.
-        pages: The pages of the quote's first and last character, None where they are unknown.
+        pages: The pages of the quote's first and last character; None where they are unknown.
     """
 
     number: int
@@ -107,7 +107,7 @@ class Answer:
     """An answer and its citations.
 
     Attributes:
-        confidence: 0…1.
+        confidence: How likely the answer is supported, 0…1.
         model: The language model's name, "extractive" for quoted sentences, empty if nothing was generated.
         citations_dropped: How many citations the language model wrote that were removed, because no passage has that
             number or the passage does not support the statement.
@@ -128,10 +128,10 @@ class CheckedSentence:
     """The validation of one sentence of an answer.
 
     Attributes:
-        start: Character offset in the answer.
-        end: Character offset in the answer, exclusive.
-        score: 0…1.
-        context_span: Start and end of the most similar sentence of the context, None if there is none.
+        start: Character offset of the sentence in the answer.
+        end: Character offset of the sentence's end in the answer, exclusive.
+        score: How well the context supports the sentence, 0…1.
+        context_span: Start and end of the most similar sentence of the context, None if no sentence is similar.
         unknown_terms: Numbers and names of the sentence that the context does not contain.
     """
 
@@ -149,7 +149,7 @@ class Validation:
     """Whether the context supports an answer.
 
     Attributes:
-        score: 0…1.
+        score: How well the context supports the answer, 0…1.
         details: A summary for people.
         sentences: The sentences that state something, in order.
     """
@@ -176,7 +176,7 @@ class Confidence:
 
     Attributes:
         mean: Mean cosine similarity of the best passages, 0…1.
-        level: high, medium or low.
+        level: The level: high, medium or low.
     """
 
     mean: float

@@ -42,7 +42,7 @@ class Heading:
 
     Attributes:
         start: Character offset at which the heading's section begins.
-        level: 1 for the top level.
+        level: The level; 1 is the top level.
     """
 
     start: int
@@ -70,8 +70,8 @@ class ParsedDocument:
     Attributes:
         text: The text that is searched, shown and cited.
         is_markdown: Whether `text` is Markdown.
-        headings: In the order of the text.
-        pages: In the order of the text; empty for formats without pages.
+        headings: The headings, in the order of the text.
+        pages: The pages, in the order of the text; empty for formats without pages.
         title: The title that the file itself declares, or empty.
         media_type: The MIME type that the file was read as.
     """
@@ -100,7 +100,7 @@ class ChunkDraft:
         position: The chunk's index in its document, from 0.
         headings: The headings above the chunk, outermost first.
         tokens: The length of `text` in OpenAI tokens (cl100k_base).
-        pages: The pages of its first and its last character; None for formats without pages.
+        pages: The pages of the chunk's first and last character; None for formats without pages.
     """
 
     position: int
@@ -117,8 +117,8 @@ class IndexOutcome:
     """What indexing did with one document.
 
     Attributes:
-        status: created, updated or unchanged.
-        document_id: None if the document was deleted in the meantime, so that nothing was written.
+        status: What happened: created, updated or unchanged.
+        document_id: The id of the document; None if it was deleted in the meantime, so that nothing was written.
         chunk_count: The number of chunks that the document has now.
     """
 

@@ -15,7 +15,7 @@ FILTER_FIELDS = ("source_type", "content_type", "lang", "tags", "date")
 
 @dataclass(frozen=True, slots=True)
 class FilterCondition:
-    """One condition on a field of a document. lookup: as Django names it; "overlap" is of arrays."""
+    """One condition on a field of a document. `lookup` is a lookup of Django; "overlap" is a lookup of arrays."""
 
     field: str
     lookup: Literal["overlap", "in", "gte", "lte"]
@@ -69,8 +69,8 @@ class Question:
         top_k: The maximum number of passages to return.
         min_score: Minimum cosine similarity of a passage, 0…1.
         rerank: Whether to rerank the best candidates.
-        rerank_model: The reranker by name; if it fails, the search fails. Empty for the configured reranker, whose
-            failure is a warning only.
+        rerank_model: The name of the reranker; if it fails, the search fails. Empty for the configured reranker, whose
+            failure is only a warning.
         mode: The retrieval mode; None for the configured one (RAG_RETRIEVAL_MODE).
         deduplicate: Return only the best of several copies of a passage. Has no effect in dense mode.
     """
@@ -105,8 +105,8 @@ class Hit:
 
     Attributes:
         score: Cosine similarity, -1…1.
-        relevance: As in Passage, 0…1; None if only the cosine similarity is known.
-        coverage: As in Passage, 0…1.
+        relevance: The same as `Passage.relevance`, 0…1; None if only the cosine similarity is known.
+        coverage: The same as `Passage.coverage`, 0…1.
     """
 
     chunk_id: uuid.UUID
@@ -126,14 +126,14 @@ class Passage:
             reranking.
         position: The chunk's index in its document, from 0.
         start: Character offset in the document's text.
-        end: Character offset in the document's text, exclusive.
-        first_page: Page of the first character, from 1; None for formats without pages.
-        last_page: Page of the last character.
+        end: Character offset of the end in the document's text, exclusive.
+        first_page: The page of the first character, from 1; None for formats without pages.
+        last_page: The page of the last character.
         coverage: Share of the question's terms that the passage contains, weighted by IDF, 0…1.
         maxsim: Mean over the question's token vectors of the best similarity to a token of the passage, about -1…1
             (late interaction). None if it was not computed.
-        weighted_maxsim: Like `maxsim`, but each token of the question is weighted by how much the candidates differ
-            in it.
+        weighted_maxsim: The same as `maxsim`, except that each token of the question is weighted by how much the
+            candidates differ in it.
         standout_score: How far similarity and `weighted_maxsim` exceed those of the other candidates, about -1…3
             (rag.pipeline.retrieval.standout_score). None without other candidates.
     """
@@ -192,7 +192,7 @@ class SearchTrace:
         dense: Candidates of the vector search.
         lexical: Candidates of the term search; may overlap with `dense`.
         above_threshold: Candidates with at least `min_score`, best first.
-        deduplicated: The best of them without copies; these are ranked.
+        deduplicated: The best of these candidates, without copies; these are ranked.
         ranked: The same chunks in their final order, before the cut to `top_k`.
     """
 
@@ -208,7 +208,7 @@ class Retrieval:
     """The result of a search.
 
     Attributes:
-        passages: Best first, at most `top_k`.
+        passages: The passages, best first, at most `top_k`.
         total_found: The number of candidates before the cut to `top_k`.
         source_ids: The sources that were searched.
         warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED).
@@ -227,7 +227,7 @@ class SearchResult:
     """A search whose result can be requested again by its id.
 
     Attributes:
-        passages: What the caller may read now, best first.
+        passages: The passages that the caller may read now, best first.
         time_ms: How long the search took, in milliseconds.
     """
 
