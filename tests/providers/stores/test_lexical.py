@@ -237,7 +237,8 @@ def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World
     scores = lexical.score(query, [complete, partial])
     assert scores[complete].coverage == pytest.approx(1.0)
     assert scores[partial].coverage == pytest.approx(lion / (zebra + lion))
-    assert lexical.score(lexical.build_query("the", [source.pk]), [complete])[complete] == lexical.LexicalScore(0.0, 0.0)
+    only_stop_words = lexical.build_query("the", [source.pk])
+    assert lexical.score(only_stop_words, [complete])[complete] == lexical.LexicalScore(0.0, 0.0)
 
 
 def test_common_terms_find_no_candidates_if_there_are_rarer_ones(
