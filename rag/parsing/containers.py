@@ -13,11 +13,11 @@ def detect_container_type(content: bytes, media_type: str) -> str:
 
     Args:
         content: The whole file.
-        media_type: What `rag.parsing.detection.detect_type` returned for its first bytes.
+        media_type: The MIME type that `rag.parsing.detection.detect_type` detected from the first bytes.
 
     Raises:
-        UnsupportedFormat: The container has a format that cannot be read.
-        ParseFailed: The file is damaged or protected by a password.
+        UnsupportedFormat: If the container has a format that cannot be read.
+        ParseFailed: If the file is damaged or protected by a password.
     """
     if media_type in formats.ZIPPED or media_type == formats.ZIP:
         return zip_containers.detect_zip_type(content)

@@ -54,14 +54,14 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
 
     Args:
         head: The first bytes of the file: at least 1,000, better 16,000.
-        content_type: The type that the client declared; empty if there is none.
+        content_type: The type that the client declared; empty if it declared none.
         name: The file's name or URL.
 
     Returns:
         A MIME type. For a container whose content is not known yet, `formats.ZIP` or `formats.OLE`.
 
     Raises:
-        UnsupportedFormat: The file cannot be read.
+        UnsupportedFormat: If the file cannot be read.
     """
     claimed = formats.claimed_type(content_type, name)
     if head.lstrip(b"\xef\xbb\xbf\r\n\t \x00").startswith(b"%PDF-"):
@@ -84,7 +84,7 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
 
 
 def detect_text_type(text: str, *, content_type: str, name: str) -> str:
-    """Return the MIME type of a text. Args as for `detect_type`."""
+    """Return the MIME type of a text. The arguments are those of `detect_type`."""
     head = text[:_SAMPLE_LENGTH].lstrip("\ufeff")
     claimed = formats.claimed_type(content_type, name)
     declared = formats.normalize_mime_type(content_type)
@@ -101,7 +101,7 @@ def detect_text_type(text: str, *, content_type: str, name: str) -> str:
             return formats.EML
         if _SRT_START.match(head):
             return formats.SRT
-    # The claim is wrong: read it as plain text.
+    # The claimed type does not fit, so the text is read as plain text.
     if not claimed or claimed in _SIGNATURES or claimed in formats.BINARY or not formats.is_text(claimed):
         return formats.PLAIN
     return claimed
@@ -128,6 +128,19 @@ _SIGNATURES: dict[str, Callable[[str], bool]] = {
 
 
 def _zip_type(head: bytes, claimed: str) -> str:
+    """Return the type of a ZIP container as far as its first bytes show it.
+
+    Args:
+        head: The first bytes of the file.
+        claimed: The type that the client claims.
+
+    Returns:
+        EPUB if the first bytes show it, else the claimed type if it is a ZIP container. Otherwise `formats.ZIP`, for an
+        Office or EPUB file whose type is read from its content later.
+
+    Raises:
+        UnsupportedFormat: If it is another ZIP archive.
+    """
     if b"mimetypeapplication/epub+zip" in head[:100]:
         return formats.EPUB
     if claimed in formats.ZIPPED:
@@ -140,6 +153,11 @@ def _zip_type(head: bytes, claimed: str) -> str:
 
 
 def _ole_type(claimed: str, name: str) -> str:
+    """Return MSG if the client claims it, else `formats.OLE`, whose type is read from its content later.
+
+    Raises:
+        UnsupportedFormat: If the name has a suffix of Office 2003 or older.
+    """
     if newer := _LEGACY.get(formats.file_suffix(name)):
         raise UnsupportedFormat(f"The file has the format of Office 2003 or older. Save it as {newer} and send that.")
     return formats.MSG if claimed == formats.MSG else formats.OLE

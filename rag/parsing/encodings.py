@@ -21,7 +21,7 @@ def decode_text(data: bytes) -> str:
     """Decode a text: as Unicode, else in the encoding that it declares, else in the most likely one.
 
     Raises:
-        ParseFailed: It is not text, or no encoding fits.
+        ParseFailed: If the bytes are not text, or no encoding fits.
     """
     decoded = text.decode_unicode(data)
     if decoded is not None:

@@ -127,7 +127,7 @@ _SUFFIXES = {
 
 # Types that clients send for a file of unknown type. The name decides instead.
 _UNSPECIFIED = {"", "application/octet-stream", "binary/octet-stream", "application/unknown"}
-# Types besides text/* that contain text.
+# Types other than text/* that contain text.
 _TEXT_TYPES = {
     JSON,
     NOTEBOOK,
@@ -141,7 +141,7 @@ _TEXT_TYPES = {
 
 
 def normalize_mime_type(content_type: str) -> str:
-    """Return a declared content type without parameters and aliases; empty if it is unspecified or no MIME type."""
+    """Return a declared content type without parameters and aliases; empty if it is unspecified or not a MIME type."""
     declared = content_type.split(";")[0].strip().lower()
     if "/" not in declared or declared in _UNSPECIFIED:
         return ""
@@ -165,7 +165,7 @@ def claimed_type(content_type: str, name: str) -> str:
 
 
 def is_text(media_type: str) -> bool:
-    """Whether files of this type are text."""
+    """Return whether files of this type are text."""
     return media_type.startswith("text/") or media_type in _TEXT_TYPES
 
 

@@ -17,11 +17,11 @@ def parse_text(content: str, *, content_type: str, path: str) -> ParsedDocument:
 
     Args:
         content: The text.
-        content_type: Its declared type; empty if there is none.
-        path: Its path or URL.
+        content_type: The declared type of the text; empty if none was declared.
+        path: The path or URL of the text.
 
     Raises:
-        ParseFailed: The text cannot be parsed.
+        ParseFailed: If the text cannot be parsed.
     """
     media_type = detection.detect_text_type(content, content_type=content_type, name=path)
     if media_type in formats.CONVERTED and content.strip():
@@ -34,12 +34,12 @@ def parse_file(file: Path, *, content_type: str, name: str) -> ParsedDocument:
 
     Args:
         file: The file's path on this machine.
-        content_type: Its declared type; empty if there is none.
-        name: Its name or URL at the client.
+        content_type: The declared type of the file; empty if none was declared.
+        name: The name or URL of the file at the client.
 
     Raises:
-        ParseFailed: The file cannot be parsed; the message says what to do.
-        UnsupportedFormat: The format cannot be parsed; the message says what to do.
+        ParseFailed: If the file cannot be parsed; the message says what to do.
+        UnsupportedFormat: If the format cannot be parsed; the message says what to do.
     """
     with file.open("rb") as stream:
         head = stream.read(HEAD_BYTES)
@@ -64,12 +64,12 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
     The content of a ZIP or OLE container is only detected when it is parsed.
 
     Args:
-        head: The first bytes; HEAD_BYTES of them are used.
-        content_type: Its declared type; empty if there is none.
-        name: Its name or URL at the client.
+        head: The first bytes of the file, of which HEAD_BYTES are used.
+        content_type: The declared type of the file; empty if none was declared.
+        name: The name or URL of the file at the client.
 
     Raises:
-        UnsupportedFormat: The format cannot be parsed; the message says what to do.
+        UnsupportedFormat: If the format cannot be parsed; the message says what to do.
     """
     return detection.detect_type(head[:HEAD_BYTES], content_type=content_type, name=name)
 

@@ -23,10 +23,10 @@ def decode_unicode(data: bytes) -> str | None:
     """Decode UTF-8, or UTF-16 or UTF-32 with a byte-order mark.
 
     Returns:
-        None if the bytes have another encoding.
+        The text; None if the bytes have another encoding.
 
     Raises:
-        ParseFailed: The text contains NUL characters.
+        ParseFailed: If the text contains NUL characters.
     """
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:

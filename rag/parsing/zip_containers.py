@@ -24,8 +24,8 @@ def detect_zip_type(content: bytes) -> str:
     """Return the MIME type of the document in a ZIP container.
 
     Raises:
-        UnsupportedFormat: It is another kind of ZIP file.
-        ParseFailed: The file is damaged.
+        UnsupportedFormat: If the file is another kind of ZIP file.
+        ParseFailed: If the file is damaged.
     """
     with _open(content) as archive:
         names = set(archive.namelist())
@@ -49,7 +49,7 @@ def check_archive(content: bytes, limits: Limits) -> None:
     """Unpack every member once without keeping it, before a library reads the file.
 
     Raises:
-        ParseFailed: The file is a ZIP bomb, protected by a password or damaged.
+        ParseFailed: If the file is a ZIP bomb, protected by a password or damaged.
     """
     with _open(content) as archive:
         members = archive.infolist()
@@ -74,7 +74,7 @@ def _open(content: bytes) -> zipfile.ZipFile:
 
 
 def _unpacked_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, max_bytes: int) -> int:
-    """Return the actual size in bytes: the declared size may be wrong."""
+    """Return the actual size of a member in bytes, because the declared size may be wrong."""
     size = 0
     try:
         with archive.open(member) as file:

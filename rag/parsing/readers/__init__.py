@@ -34,5 +34,5 @@ READERS: dict[str, Reader] = {
 
 
 def get_reader(media_type: str) -> Reader:
-    """Return the reader of a format. Types without one are text, which is kept unchanged."""
+    """Return the reader of a format. A type without a reader is text, which is kept unchanged."""
     return READERS.get(media_type, plain.read)

@@ -1,4 +1,4 @@
-"""JSON: kept unchanged if it is formatted; otherwise formatted with one value per line."""
+"""Reads JSON: kept unchanged if it is formatted, otherwise formatted with one value per line."""
 
 import json
 
@@ -11,7 +11,11 @@ _MAX_MEAN_LINE_CHARACTERS = 200
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a JSON file."""
+    """Read a JSON file so that its lines can be quoted.
+
+    Formatted JSON is kept unchanged. JSON with long lines, or with escaped characters (\\u00e4), is formatted again:
+    one value per line, and characters as they are. Invalid JSON is kept as text.
+    """
     text = encodings.decode_text(content)
     if "\\u" not in text and len(text) <= _MAX_MEAN_LINE_CHARACTERS * (text.count("\n") + 1):
         return ParsedDocument(text=text)

@@ -21,7 +21,7 @@ _HTML = xberg.ConversionOptions(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What xberg extracted from a file.
+    """The text that xberg extracted from a file.
 
     Attributes:
         markdown: The text, with a marker before each page if one was requested.
@@ -41,13 +41,13 @@ def extract(
 
     Args:
         content: The file.
-        media_type: Its MIME type.
-        limits: Limits of time and size.
-        page_marker: Inserted before each page; must contain {page_num}. Empty for none.
-        pages: Also return the text of each page.
+        media_type: The MIME type of the file.
+        limits: The limits of time and size.
+        page_marker: The marker to insert before each page, which must contain {page_num}; empty for no marker.
+        pages: Whether to return the text of each page as well.
 
     Raises:
-        ParseFailed: The file is damaged, protected by a password or exceeds the limits.
+        ParseFailed: If the file is damaged, protected by a password or exceeds the limits.
     """
     source = xberg.ExtractInput(kind="bytes", bytes=content, mime_type=media_type)
     try:
@@ -101,7 +101,7 @@ _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(?<!\\)(\*\*\*|\*\*)(?=\S)((?:\\.|[^*\\]|(?<!\*)\*(?!\*)){1,5000}?)(?<=\S)(?<!\\)\1")
 _EMPHASIS = re.compile(r"(?<![\\*])\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S)(?<!\\)\*(?!\*)")
 _LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
-# Not unescaped: `#` and `>` at the start of a line and `|` in a table, which would become syntax.
+# `#` and `>` at the start of a line and `|` in a table stay escaped, because they would become syntax.
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")
 _LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:\d{1,9}|[A-Za-z])\\?[.)][ \t])", re.M)
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)

@@ -25,7 +25,7 @@ _NAMESPACES = {
     "dc": "http://purl.org/dc/elements/1.1/",
 }
 _TITLE_PLACEHOLDERS = {"title", "ctrTitle"}
-# Dates, footers, slide numbers and the like: not part of the content.
+# Dates, footers, slide numbers and similar placeholders, which are not part of the content.
 _IGNORED_PLACEHOLDERS = {"dt", "ftr", "sldNum", "hdr", "sldImg"}
 _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it again and send that."
 
@@ -113,7 +113,7 @@ class _Presentation:
         return etree.fromstring(self._archive.read(path), parser)
 
     def _relationships(self, path: str) -> dict[str, tuple[str, str]]:
-        """Return the relationships of a part: id -> (type, path of the target). External targets are ignored."""
+        """Return the relationships of a part: id → (type, path of the target). External targets are ignored."""
         folder, name = posixpath.split(path)
         relationships_path = f"{folder}/_rels/{name}.rels"
         if relationships_path not in self._archive.namelist():
@@ -127,7 +127,7 @@ class _Presentation:
 
 
 def _placeholder_type(shape: etree._Element) -> str:
-    """Return the type of the layout placeholder that a shape fills; empty if it fills none."""
+    """Return the type of the layout placeholder that a shape fills; empty if it does not fill a placeholder."""
     placeholders = _find(shape, "./*/p:nvPr/p:ph")
     return placeholders[0].get("type", "body") if placeholders else ""
 

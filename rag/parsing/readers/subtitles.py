@@ -11,7 +11,7 @@ from rag.types import ParsedDocument
 _BLANK = re.compile(r"\n[ \t]*\n")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,200})>", re.I)
 _TAG = re.compile(r"</?[A-Za-z0-9.:][^<>]{0,200}>|\{\\[^{}]{1,50}\}")
-# A paragraph of one speaker ends with the first sentence that ends after so many characters.
+# A paragraph of one speaker ends with the first sentence that ends after this many characters.
 _PARAGRAPH_CHARACTERS = 500
 _SENTENCE_END = (".", "!", "?", "…", "。", "！", "？")
 

@@ -33,6 +33,7 @@ def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def _readable(rows: Iterable[list[str]]) -> list[str]:
+    """Return a line for each row: with the column names of the header if the table has one."""
     cleaned = ([" ".join(cell.split()) for cell in row] for row in rows)
     non_empty = (row for row in cleaned if any(row))
     first = next(non_empty, [])

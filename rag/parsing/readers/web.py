@@ -29,7 +29,7 @@ _BOILERPLATE = " | ".join(
 _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='main']) and not(ancestor::article)]"
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
-# If the main text has a smaller share of the page's words, too much was lost and the whole page is used.
+# If the main text has a smaller share of the page's words, too much is missing and the whole page is used.
 _MIN_MAIN_TEXT_SHARE = 0.6
 # Larger pages are used as a whole: finding the main text takes more than a second per million characters.
 _MAX_MAIN_TEXT_CHARACTERS = 4_000_000
@@ -55,7 +55,7 @@ def parse_html(html: str, limits: Limits) -> ParsedDocument:
     """Parse HTML. The text is empty if there is no content.
 
     Raises:
-        ParseFailed: Elements are nested too deeply, or the limits are exceeded.
+        ParseFailed: If elements are nested too deeply, or the limits are exceeded.
     """
     page = _tree(html)
     if page is None:
@@ -66,7 +66,7 @@ def parse_html(html: str, limits: Limits) -> ParsedDocument:
         raise ParseFailed(_TOO_DEEP)
     main = page.xpath(_MAIN)
     part = main[0] if len(main) == 1 else page
-    # Before `_full_text`, which removes the links that identify navigation.
+    # This comes before `_full_text`, which removes the links that identify navigation.
     main_text = _main_text(page) if len(html) <= _MAX_MAIN_TEXT_CHARACTERS else None
     full_text = _full_text(part, limits)
     parsed = main_text if main_text and _is_complete(main_text, full_text) else full_text
@@ -129,7 +129,7 @@ def _full_text(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
 
 
 def _is_complete(main_text: ParsedDocument, full_text: ParsedDocument) -> bool:
-    """Whether the main text has most of the words and all headings of levels 1 to 3."""
+    """Return whether the main text has most of the words and all headings of levels 1 to 3."""
     headings = {heading.title for heading in main_text.headings}
     missing = [heading for heading in full_text.headings if heading.level <= 3 and heading.title not in headings]
     return not missing and len(_WORD.findall(main_text.text)) >= _MIN_MAIN_TEXT_SHARE * len(

@@ -25,7 +25,7 @@ from rag.types import ParsedDocument
 from .limits import EXIT_OUT_OF_MEMORY, Limits, ParseRequest
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Limit of headings and of pages. The size of the text is limited separately.
+# Maximum number of headings and of pages. The size of the text is limited separately.
 _MAX_ITEMS = 200_000
 
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _parse_in_fork(request: ParseRequest) -> int:
-    """Return the exit code of the fork; negative if a signal ended it."""
+    """Parse the document of a request in a fork, and return its exit code; negative if a signal ended it."""
     fork_ended, held_by_fork = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -21,9 +21,9 @@ class Limits:
     """Limits for parsing one document.
 
     Attributes:
-        timeout_seconds: Wall-clock time, and also CPU time.
-        memory_bytes: Memory on top of what an idle parser process uses.
-        text_bytes: Size of the resulting text in UTF-8.
+        timeout_seconds: The maximum of the wall-clock time, and also of the CPU time.
+        memory_bytes: The maximum memory, in addition to that of an idle parser process.
+        text_bytes: The maximum size of the resulting text in UTF-8.
     """
 
     timeout_seconds: float

@@ -27,9 +27,9 @@ logger = structlog.get_logger(__name__)
 MAX_TEXT_BYTES = 200 * 1024 * 1024
 _MAX_TITLE_CHARACTERS = 1000
 _TIMEOUT_MESSAGE = "Parsing the file takes more than {seconds:g} seconds. Send it in parts."
-# Parser processes that are kept running between documents. Each uses about 80 MB.
+# How many parser processes are kept running between documents. Each uses about 80 MB.
 _MAX_IDLE = 1
-# Documents that are parsed at the same time; others wait.
+# How many documents are parsed at the same time; others wait.
 _MAX_CONCURRENT = 4
 
 _slots = threading.BoundedSemaphore(_MAX_CONCURRENT)
@@ -44,8 +44,8 @@ def parse_file(file: Path, *, media_type: str) -> ParsedDocument:
     """Parse a file within RAG_PARSE_TIMEOUT_SECONDS and RAG_PARSE_MAX_MEMORY_MB.
 
     Raises:
-        ParseFailed: The file cannot be parsed, or a limit is exceeded.
-        UnsupportedFormat: The format cannot be parsed.
+        ParseFailed: If the file cannot be parsed, or a limit is exceeded.
+        UnsupportedFormat: If the format cannot be parsed.
     """
     limits = Limits(
         timeout_seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
@@ -62,7 +62,7 @@ def parse_file(file: Path, *, media_type: str) -> ParsedDocument:
 
 
 def parse_text(text: str, *, media_type: str) -> ParsedDocument:
-    """Parse a text. Limits and errors as for `parse_file`."""
+    """Parse a text. The limits and errors are those of `parse_file`."""
     folder = Path(tempfile.mkdtemp(prefix="ragsite-text-", dir=settings.RAG_TEMP_FOLDER))
     try:
         file = folder / "text"
@@ -153,7 +153,7 @@ def _read_limited(file: Path, limits: Limits) -> bytes:
 
 
 def _exit_error(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParseFailed:
-    """Return the reason why the fork ended without a response, as far as it is known."""
+    """Return an error with the reason why the fork ended without a response, as far as it is known."""
     with suppress(OSError):
         stderr = (folder / "errors").read_bytes()[-4096:]
         if exit_code == EXIT_OUT_OF_MEMORY or b"memory allocation" in stderr or b"MemoryError" in stderr:

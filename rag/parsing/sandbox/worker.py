@@ -1,4 +1,4 @@
-"""A parser process as its parent sees it: start, request, stop."""
+"""Starts a parser process, sends it requests and stops it."""
 
 import json
 import os
@@ -47,7 +47,7 @@ class ParserProcess:
             raise ParseFailed("The parser process does not start. Try again later.") from None
 
     def is_alive(self) -> bool:
-        """Whether the process is running."""
+        """Return whether the process is running."""
         return self._process.poll() is None
 
     def send(self, request: ParseRequest, *, timeout_seconds: float) -> int:
@@ -57,8 +57,8 @@ class ParserProcess:
             The exit code of the fork that parsed it; negative if a signal ended it.
 
         Raises:
-            ParserTimeout: The fork took longer than the timeout. The process must be stopped.
-            ParserGone: The process has ended.
+            ParserTimeout: If the fork took longer than the timeout. The process must be stopped.
+            ParserGone: If the process has ended.
         """
         assert self._process.stdin
         try:
