@@ -1,4 +1,4 @@
-"""manage.py calibrate: fit what evidence scores mean, on labelled questions."""
+"""manage.py calibrate: fit the probabilities that evidence scores stand for, on labelled questions."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        calibrated = 0
+        count = 0
         for model in _models(options["model"], is_with_sets=bool(options["sets"])):
             try:
                 sets = (
@@ -45,13 +45,13 @@ class Command(BaseCommand):
                     else nullcontext()
                 )
                 with sets as sources:
-                    calibrated += sum(
+                    count += sum(
                         self._calibrate(model, mode, sources, adopt=options["adopt"])
                         for mode in options["mode"] or RETRIEVAL_MODES
                     )
             except (RagError, OSError) as error:
                 raise CommandError(getattr(error, "message", "") or str(error)) from None
-        if not calibrated:
+        if not count:
             raise CommandError("Nothing was calibrated.")
 
     def _calibrate(
@@ -59,16 +59,17 @@ class Command(BaseCommand):
     ) -> bool:
         """Calibrate one model in one mode, and return whether that succeeded."""
         try:
-            row = calibration.calibrate(model, mode, sources)
+            calibrated = calibration.calibrate(model, mode, sources)
             if adopt:
-                calibration.adopt(row)
+                calibration.adopt(calibrated)
         except (RagError, TimeoutError) as error:
             self.stderr.write(str(getattr(error, "message", "") or "It took too long."))
             return False
         self.stdout.write(
-            f"{row}: expected calibration error {row.calibration_error:.3f} on {row.questions} questions."
+            f"{calibrated}: expected calibration error {calibrated.calibration_error:.3f} on {calibrated.questions} "
+            "questions."
         )
-        self.stdout.write(f"  {_describe_risk(row)}")
+        self.stdout.write(f"  {_describe_risk(calibrated)}")
         return True
 
 
@@ -81,10 +82,12 @@ def _models(name: str | None, *, is_with_sets: bool) -> Sequence[EmbeddingModel]
     return models
 
 
-def _describe_risk(row: Calibration) -> str:
+def _describe_risk(calibrated: Calibration) -> str:
     """Return the share of wrong answers among the most certain ones, at a few points of the risk-coverage curve."""
     points = [
-        min(row.risk, key=lambda point: abs(point[0] - share)) for share in (0.1, 0.25, 0.5, 0.75, 1.0) if row.risk
+        min(calibrated.risk, key=lambda point: abs(point[0] - share))
+        for share in (0.1, 0.25, 0.5, 0.75, 1.0)
+        if calibrated.risk
     ]
     text = ", ".join(f"{covered:.0%}: {wrong:.0%}" for covered, wrong in dict(points).items())
     return f"wrong among the most certain: {text}" if text else ""

@@ -104,7 +104,7 @@ class _Run:
             self._wait(self._progress.add_task("reparsed", total=self.total))
 
     def interruption_message(self) -> str:
-        """Return what happens to the jobs that are still open."""
+        """Return a message about what happens to the jobs that are still open."""
         open_jobs = IngestionJob.objects.filter(pk__in=[job.pk for job in self._jobs], finished_at=None)
         ids = [str(pk) for pk in open_jobs.values_list("pk", flat=True)]
         if not ids:
@@ -186,7 +186,7 @@ def _files(paths: list[Path], patterns: list[str]) -> Iterator[tuple[str, Path]]
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (relative path, file) of the folder's files, without hidden ones and links that lead out of the folder."""
+    """Yield (relative path, file) of the folder's files, without hidden files and links that lead out of the folder."""
     root = folder.resolve()
     for parent, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

@@ -67,14 +67,15 @@ def _run(client: "_Client", source: str, documents: list[dict[str, object]]) -> 
 
 
 def _documents(folder: Path) -> Iterator[dict[str, object]]:
-    """Yield text files, and the records of corpus.jsonl files."""
+    """Yield a document for each text file, and for each record of a corpus.jsonl file."""
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(file.relative_to(folder))
         if file.name == "corpus.jsonl":
             for line in file.read_text().splitlines():
-                row = json.loads(line)
-                if row["text"].strip():
-                    yield {"path": f"{name}#{row['id']}", "title": row.get("title") or row["id"], "text": row["text"]}
+                record = json.loads(line)
+                if record["text"].strip():
+                    title = record.get("title") or record["id"]
+                    yield {"path": f"{name}#{record['id']}", "title": title, "text": record["text"]}
         elif file.suffix.lower() in TYPES:
             text = file.read_text(errors="replace")
             if text.strip():

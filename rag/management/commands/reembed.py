@@ -41,14 +41,17 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             source = lookup.get_any_source(options["source"])
-            row = self._execute(lifecycle.get_current(source), source, options)
+            reembedding = self._execute(lifecycle.get_current(source), source, options)
         except RagError as error:
             raise CommandError(error.message) from None
-        if row and options["wait"]:
-            self._wait(row)
-        self._report(row)
+        if reembedding and options["wait"]:
+            self._wait(reembedding)
+        self._report(reembedding)
 
-    def _execute(self, row: Reembedding | None, source: DataSource, options: dict[str, Any]) -> Reembedding | None:
+    def _execute(
+        self, reembedding: Reembedding | None, source: DataSource, options: dict[str, Any]
+    ) -> Reembedding | None:
+        """Perform the requested action, and return the re-embedding that it concerns; without one the present one."""
         reason = options["no_gate"] or ""
         if options["model"]:
             model = EmbeddingModel.objects.filter(name=options["model"]).first()
@@ -59,43 +62,46 @@ class Command(BaseCommand):
             return lifecycle.start(source, model, switches_automatically=is_automatic, forced_because=reason)
         actions = [name for name in ("switch", "no_gate", "roll_back", "drop", "cancel") if options[name]]
         if not actions:
-            return row
-        if row is None:
+            return reembedding
+        if reembedding is None:
             raise CommandError("This source has no open re-embedding: name a model to start one.")
         if actions[0] in ("switch", "no_gate"):
-            lifecycle.switch(row, forced_because=reason)
+            lifecycle.switch(reembedding, forced_because=reason)
         elif actions[0] == "roll_back":
-            return lifecycle.roll_back(row)
+            return lifecycle.roll_back(reembedding)
         elif actions[0] == "drop":
-            lifecycle.drop(row)
+            lifecycle.drop(reembedding)
         else:
-            lifecycle.cancel(row)
-        return row
+            lifecycle.cancel(reembedding)
+        return reembedding
 
-    def _wait(self, row: Reembedding) -> None:
-        """Work on it in this process until no step is left; a worker may do the same at the same time."""
+    def _wait(self, reembedding: Reembedding) -> None:
+        """Work on the re-embedding in this process until it has ended. A worker may do the same at the same time."""
         columns = (TextColumn("embedding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True)) as progress:
             bar = progress.add_task("", total=None)
-            while row.state == State.BUILDING or row.clearing_id:
+            while reembedding.state == State.BUILDING or reembedding.clearing_id:
                 worker.advance_due()
-                row.refresh_from_db()
-                progress.update(bar, total=row.total or None, completed=row.done)
+                reembedding.refresh_from_db()
+                progress.update(bar, total=reembedding.total or None, completed=reembedding.done)
                 time.sleep(0.2)
 
-    def _report(self, row: Reembedding | None) -> None:
-        if row is None:
+    def _report(self, reembedding: Reembedding | None) -> None:
+        if reembedding is None:
             self.stdout.write("This source has no open re-embedding.")
             return
-        row.refresh_from_db()
-        self.stdout.write(f"{row.from_model} → {row.to_model}: {row.get_state_display()}, {row.done} of {row.total}.")
-        for run in (row.old_quality, row.new_quality):
+        reembedding.refresh_from_db()
+        self.stdout.write(
+            f"{reembedding.from_model} → {reembedding.to_model}: {reembedding.get_state_display()}, "
+            f"{reembedding.done} of {reembedding.total}."
+        )
+        for run in (reembedding.old_quality, reembedding.new_quality):
             if run:
                 self.stdout.write(
                     f"{run.model}: nDCG@10 {run.ndcg_at_10:.3f}, Recall@10 {run.recall_at_10:.3f}, "
                     f"{run.questions} golden questions."
                 )
-        if row.state == State.READY:
-            self.stdout.write(lifecycle.check_quality_gate(row) or "Ready. Switch with --switch.")
-        elif row.error:
-            self.stdout.write(row.error)
+        if reembedding.state == State.READY:
+            self.stdout.write(lifecycle.check_quality_gate(reembedding) or "Ready. Switch with --switch.")
+        elif reembedding.error:
+            self.stdout.write(reembedding.error)
