@@ -5,7 +5,7 @@ from typing import Any
 
 
 class ErrorKind(enum.Enum):
-    """What went wrong, as far as a response depends on it."""
+    """The kinds of errors that responses distinguish."""
 
     INVALID = "invalid"  # the request is wrong
     FORBIDDEN = "forbidden"  # the caller may see the object, but not do this with it
@@ -24,7 +24,7 @@ class RagError(Exception):
     Attributes:
         kind: The kind of error.
         code: A stable, machine-readable code.
-        default_message: The message of an error that is always the same, so that it does not reveal the cause.
+        default_message: The message of an error whose message is always the same, so that it does not reveal the cause.
         message: A sentence for the caller, without internals and without text of documents.
         data: Details for the caller.
     """
@@ -115,7 +115,7 @@ class NoAccessibleSources(RagError):
 
 
 class NoResults(RagError):
-    """The search found nothing, and the contract has an error for that."""
+    """The search found no passage, which is an error in this contract."""
 
     kind, code = ErrorKind.NOT_FOUND, "NO_RESULTS"
     default_message = "Nothing relevant was found in the data sources that you may query."
@@ -174,10 +174,10 @@ class ProviderFailed(RagError):
 
     Attributes:
         is_retryable: Whether the same call may succeed later.
-        is_rate_limited: Whether it was refused because of too many requests.
-        is_timeout: Whether it did not answer in time.
-        retry_after: Seconds from the provider's Retry-After header, if there was one.
-        may_be_request_fault: Whether the provider may be up, and fail because of this request.
+        is_rate_limited: Whether the call was refused because of too many requests.
+        is_timeout: Whether the provider did not answer in time.
+        retry_after: The seconds of the provider's Retry-After header; None without the header.
+        may_be_request_fault: Whether the cause may be this request, and not the provider.
     """
 
     kind = ErrorKind.UNAVAILABLE

@@ -14,11 +14,11 @@ logger = structlog.get_logger(__name__)
 
 
 def send(task: str, *arguments: object, expires: float | None = None) -> None:
-    """Send a task on commit. If the broker is down nothing is lost: the sweep finds the rows and sends again.
+    """Send a task on commit. If the broker is down, nothing is lost: the sweep finds the waiting work and sends again.
 
     Args:
         task: The name of the task.
-        arguments: Its positional arguments.
+        arguments: The positional arguments of the task.
         expires: Seconds after which workers discard the message.
     """
     transaction.on_commit(functools.partial(_publish, task, arguments, expires))

@@ -21,9 +21,9 @@ from .services.reembedding import worker
 from .services.sources import deletion
 
 
-# Acknowledged late, so that the message of a killed worker is delivered again. Only tasks of the worker processes are:
-# a task in a thread cannot be cancelled when Redis is lost, and acknowledging to the closed channel afterwards would
-# stop the whole worker.
+# Acknowledged late, so that the message of a killed worker is delivered again. Only tasks of
+# the worker processes are acknowledged late: a task in a thread cannot be cancelled when Redis is lost, and
+# acknowledging it afterwards through the closed channel would stop the whole worker.
 @shared_task(name="rag.ingest_documents", acks_late=True)
 def ingest_documents(count: int) -> None:
     """Claim and process up to `count` documents."""
@@ -38,7 +38,7 @@ def sweep_ingestion() -> None:
 
 @shared_task(name="rag.purge_deleted")
 def purge_deleted() -> None:
-    """Remove rows and files of what was deleted."""
+    """Remove the rows and files of everything that was deleted."""
     deletion.purge_deleted()
 
 
@@ -50,19 +50,19 @@ def reembed() -> None:
 
 @shared_task(name="rag.maintain_vector_index")
 def maintain_vector_index() -> None:
-    """Build vector indexes that are missing."""
+    """Build missing vector indexes."""
     vector_index.maintain()
 
 
 @shared_task(name="rag.maintain_bm25_index")
 def maintain_bm25_index() -> None:
-    """Add terms to chunks that have none."""
+    """Add terms to chunks without terms."""
     bm25_index.maintain()
 
 
 @shared_task(name="rag.backfill_token_signatures")
 def backfill_token_signatures() -> None:
-    """Add token signatures to chunks that have none."""
+    """Add token signatures to chunks without signatures."""
     token_signatures.backfill_signatures()
 
 

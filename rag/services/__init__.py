@@ -1,1 +1,1 @@
-"""What can be done with the product: a transaction, a status, an enqueue. Contracts, admin and tasks call these."""
+"""The operations of the product, which contracts, admin, tasks and commands call. They own transactions and states."""

@@ -38,7 +38,7 @@ class AgentReply:
         sources: Links (or paths) of the documents that support the answer.
         passages: Everything that was retrieved, in the order of retrieval.
         duration_seconds: How long the run took.
-        model: The language model's name, "extractive" for quoted sentences, empty if there is no answer.
+        model: The language model's name, "extractive" for quoted sentences, empty without an answer.
     """
 
     text: str

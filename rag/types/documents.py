@@ -114,7 +114,7 @@ class ChunkDraft:
 
 @dataclass(frozen=True, slots=True)
 class IndexOutcome:
-    """What indexing did with one document.
+    """The outcome of indexing one document.
 
     Attributes:
         status: What happened: created, updated or unchanged.

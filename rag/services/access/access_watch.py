@@ -20,7 +20,7 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
     """Check that the caller's credential is still usable, and that they may still query the data sources.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         source_ids: The data sources whose passages the answer uses.
 
     Raises:

@@ -35,7 +35,7 @@ _MAX_STORED_RUNS = 400
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What the search found for one question, with the metrics that follow from it.
+    """The ranks of the expected things in the search for one question, with the metrics that follow from them.
 
     Attributes:
         question: The question.

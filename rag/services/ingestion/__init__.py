@@ -1,1 +1,1 @@
-"""What workers do with the documents of ingestion jobs, and synchronous ingestion."""
+"""Processes the documents of ingestion jobs in workers, and ingests single documents synchronously."""

@@ -71,7 +71,7 @@ def record_error(document: IngestionDocument, error: RagError, *, is_to_blame: b
 
     Args:
         document: The claimed document.
-        error: What went wrong.
+        error: The error.
         is_to_blame: Whether the embedding model answers for other documents at the same time. An error that may come
             from the request then uses up one of the document's attempts.
     """

@@ -1,4 +1,4 @@
-"""What a worker does with claimed documents: parse each of them, then embed and write them in batches."""
+"""Processes claimed documents in a worker: parses each of them, then embeds and writes them in batches."""
 
 import contextlib
 from collections.abc import Iterator, Sequence

@@ -23,10 +23,10 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
     """Ingest one document. It can be searched when this returns.
 
     Args:
-        source: A source that the caller has found among those that they may send documents to. One that is not saved
-            yet is saved in the transaction that writes the document, so that it never exists without it.
+        source: A source that the caller has found among those that they may send documents to. A new source is saved in
+            the transaction that writes the document, so that it never exists without the document.
         submission: The document, sent as text.
-        caller: Who sends it. Required for a source that is not saved yet.
+        caller: The caller who sends it; required for a source that is not saved yet.
 
     Returns:
         Whether the document was created, updated or unchanged, its id, and its number of chunks.

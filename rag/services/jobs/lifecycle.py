@@ -47,7 +47,7 @@ def cancel_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization 
     A job that has ended does not change.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         job_id: The job.
         organization: The organisation that the request names, if any.
 

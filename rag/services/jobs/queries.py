@@ -25,7 +25,7 @@ def get_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization | N
     """Return a job that the caller may watch, with its progress.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         job_id: The job.
         organization: The organisation that the request names, if any. Jobs of others are then not found.
 
@@ -47,7 +47,7 @@ def list_jobs(
     """Return the jobs that the caller may watch, newest first.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         organization: Only jobs of this organisation.
         source: Only jobs of the source with this id or slug; empty for all.
         status: Only jobs with this status; empty for all.
@@ -76,7 +76,7 @@ def list_documents(
     """Return the documents of a job with their condition, without their texts and metadata.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         job_id: The job.
         organization: The organisation that the request names, if any.
         status: Only documents in this state; empty for all.

@@ -23,7 +23,7 @@ def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[Ing
     version is in the queue: it is parsed anyway, and must not be replaced by the older one.
 
     Args:
-        caller: Who asks. Documents of sources that they may not send documents to are skipped.
+        caller: The caller. Documents of sources that they may not send documents to are skipped.
         documents: The documents. Deleted ones are skipped.
 
     Returns:

@@ -27,7 +27,7 @@ def retry_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization |
     """Put the failed documents of a job back into the queue.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         job_id: The job.
         organization: The organisation that the request names, if any.
 

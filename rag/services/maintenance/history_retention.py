@@ -41,11 +41,11 @@ def _apply_retention(user: User) -> int:
     return deleted + _delete(old_conversations if retention.history == QueryHistory.FULL else conversations)
 
 
-def _delete(rows: QuerySet[SearchRecord] | QuerySet[Conversation]) -> int:
+def _delete(records: QuerySet[SearchRecord] | QuerySet[Conversation]) -> int:
     deleted = 0
-    while batch := list(rows.order_by("pk").values_list("pk", flat=True)[:_BATCH_SIZE]):
+    while batch := list(records.order_by("pk").values_list("pk", flat=True)[:_BATCH_SIZE]):
         with transaction.atomic():
-            rows.model._default_manager.filter(pk__in=batch).delete()
+            records.model._default_manager.filter(pk__in=batch).delete()
         deleted += len(batch)
     return deleted
 

@@ -93,8 +93,8 @@ def _events(user: User) -> Iterator[dict[str, object]]:
         yield {**values, "by_themselves": is_actor, **({"address": event.address} if is_actor else {})}
 
 
-def _iterate(rows: QuerySet[Any, Any]) -> Iterable[dict[str, object]]:
-    return rows.iterator(chunk_size=_ROWS_PER_QUERY)
+def _iterate(queryset: QuerySet[Any, Any]) -> Iterable[dict[str, object]]:
+    return queryset.iterator(chunk_size=_ROWS_PER_QUERY)
 
 
 def _to_text(value: object) -> str:

@@ -34,8 +34,8 @@ class Gauge:
     Attributes:
         name: The name of the metric.
         help: A sentence for the HELP line.
-        label: The name of its only label; empty if it has none.
-        values: Value of the label → value; "" → value without a label.
+        label: The name of the only label; empty for a metric without a label.
+        values: Value of the label → value of the metric. The key is "" without a label.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What happened to one document in a search: the step that removed it, and why."""
+"""Explains the outcome of one document in a search: the step that removed it, and why."""
 
 import uuid
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ STAGES = ("sources", "chunks", "candidates", "aboveThreshold", "distinct", "rank
 
 @dataclass(frozen=True, slots=True)
 class DocumentOutcome:
-    """What happened to one document in the search.
+    """The outcome of one document in a search.
 
     Attributes:
         is_found: Whether a chunk of the document counts for the answer.

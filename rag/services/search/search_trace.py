@@ -35,7 +35,7 @@ class TraceRequest:
     """Who asks for the explanation of a search, and whose search it is.
 
     Attributes:
-        caller: Who asks for the explanation; they must manage the sources.
+        caller: The caller who asks for the explanation; they must manage the sources.
         user: Id or e-mail address of the user who searches; empty for the caller.
         organization: Only sources of this organisation, if the request names one.
         data_sources: Ids or slugs of sources that the caller manages; empty for all of them.

@@ -37,7 +37,7 @@ def list_documents(
     """Return the documents of a source, without their texts, ordered by path. Empty filters are ignored.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         reference: Id or slug of the source.
         organization: The organisation that the request names, if any.
         search: A part of the path or title.
@@ -91,7 +91,7 @@ def delete_by_reference(
     Its rows are removed later, so this takes the same time for a document of any size.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         reference: Id or slug of the source.
         document_id: The document's id.
         path: The document's path; empty to look for the id.

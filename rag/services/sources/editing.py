@@ -57,7 +57,7 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
     and of the platform.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         settings: The settings. Only `name` is required.
         organization: The organisation that the request names; else the caller's only one.
 
@@ -86,7 +86,7 @@ def update_source(
     source after the change; otherwise nothing is changed.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         reference: The id or slug of the source.
         settings: The new settings.
         organization: The organisation that the request names, if any.

@@ -42,7 +42,7 @@ def list_sources(
     """Return the sources that the caller may see. Empty filters are ignored.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         organization: The organisation that the credential or the header names, if any.
         organization_filter: Slug or id of an organisation, from the request's `organization` parameter.
         search: A part of the name, slug or description.
@@ -141,7 +141,7 @@ def get_source_to_manage(
     """Return the source with this id or slug, if the caller may manage it.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         reference: The id or slug of the source.
         organization: The organisation that the request names, if any.
         denied_message: The message of NotAllowed.
@@ -264,7 +264,7 @@ def resolve_organization(caller: Caller, reference: str, *, field: str = organiz
     """Return the caller's organisation with this slug or id.
 
     Args:
-        caller: Who asks.
+        caller: The caller, whose permissions apply.
         reference: The slug or id of the organisation.
         field: The name of the field or header of the request, for the error.
 

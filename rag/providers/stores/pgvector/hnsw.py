@@ -1,7 +1,8 @@
-"""The HNSW index of each table of vectors: built when it pays, not row by row during a first load.
+"""The HNSW index of each table of vectors. It is built over existing rows, not row by row during a first load.
 
-Inserting rows into an existing index is what bounds writing (about 400 a second); building it over existing rows takes
-a quarter of the time. Until it exists every search is exact: correct at any size, and fast up to the limit.
+The insertion into an existing index limits the speed of writing to about 400 rows a second. Building the index over
+existing rows takes a quarter of that time. Until the index exists, every search is exact: correct at any size, and fast
+up to the limit.
 """
 
 import structlog
@@ -32,16 +33,16 @@ def list_indexes() -> list[VectorIndex]:
             "WHERE stat.relid = ANY(%s::regclass[])",
             [[_table(dimensions) for dimensions in EMBEDDING_TABLES]],
         )
-        rows = {name: values for name, *values in cursor.fetchall()}
+        statistics = {name: values for name, *values in cursor.fetchall()}
     return [
         VectorIndex(dimensions, is_built=is_valid, row_count=row_count, inserted_count=inserted_count)
         for dimensions in EMBEDDING_TABLES
-        for row_count, inserted_count, is_valid in [rows[_table(dimensions)]]
+        for row_count, inserted_count, is_valid in [statistics[_table(dimensions)]]
     ]
 
 
 def build(dimensions: int) -> bool:
-    """Build the index beside readers and writers, replacing an unfinished one.
+    """Build the index while others read and write, and replace an unfinished one.
 
     Returns:
         False if another process is building it.

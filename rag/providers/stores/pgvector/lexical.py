@@ -108,14 +108,14 @@ def search(query: LexicalQuery, scope: SearchScope, limit: int, *, exact_limit: 
         # With a filter all words are used: the matching documents may not contain the rarest words.
         terms = list(query.weights) if scope.filters != Filters() else _rarest_terms(query)
         where, values = f"terms && %s::int[] AND {where}", [terms, *values]
-    # `<#>` is the negative inner product: the BM25 score with the sign changed. `+ 0` keeps the planner from using an
-    # index on the vectors for the order.
+    # `<#>` is the negative inner product, that is the negative BM25 score. With `+ 0` PostgreSQL cannot use an index on
+    # the vectors for the order, as in dense.py.
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT chunk_id, distance FROM (SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance "
             f"FROM rag_chunkterms WHERE {where} ORDER BY distance, chunk_id LIMIT %s) AS best "
-            # rag_chunkterms has no row-level security, because PostgreSQL could not use its index then. The join with
-            # rag_chunk, which has row-level security, removes chunks that the caller may not read.
+            # rag_chunkterms has no row-level security, because PostgreSQL could not use its index then. rag_chunk has
+            # row-level security, so that this condition removes the chunks that the caller may not read.
             "WHERE EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) ORDER BY distance, chunk_id",
             [_vector(query), *values, limit],
         )
