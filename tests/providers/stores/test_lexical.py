@@ -14,7 +14,7 @@ from django.db import connection
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.pgvector import filter_sql, lexical, terms
-from rag.providers.stores.pgvector.stemming import hash_stem, split_words, stemmer
+from rag.providers.stores.pgvector.stemming import hash_stem, split_words_and_parts, stemmer
 from rag.types import Filters, SearchScope
 from ragsite.postgres.models import uuid7
 from tests.support.factories import World, ingest_text
@@ -218,7 +218,7 @@ def test_a_query_finds_texts_of_every_language_in_its_scope(world: World) -> Non
 def test_identifiers_are_found_by_name_and_by_part(world: World) -> None:
     source = world.source()
     write_document(source, ["def parse_http_header(): ...", "new HTTPServerError2()", "std::io::Error", "a.b.config"])
-    assert split_words("getUserName HTTPServer2 snake_case_id") == [
+    assert split_words_and_parts("getUserName HTTPServer2 snake_case_id") == [
         "getusername", "get", "user", "name", "httpserver2", "http", "server", "2", "snake_case_id", "snake", "case",
         "id",
     ]  # fmt: skip

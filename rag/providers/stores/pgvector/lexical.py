@@ -13,7 +13,7 @@ from rag.text import languages
 from rag.types import Filters, SearchScope
 
 from .filter_sql import NOT_DELETED, SqlValue, documents_with_tags, sql_conditions
-from .stemming import split_words, stemmer
+from .stemming import split_words_and_parts, stemmer
 
 # Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
 # most this document frequency together.
@@ -73,7 +73,7 @@ def build_query(text: str, source_ids: Sequence[uuid.UUID]) -> LexicalQuery:
     stems, capped at the number of chunks; its IDF follows from that.
     """
     configs = _config_counts(source_ids)
-    words = split_words(text)
+    words = split_words_and_parts(text)
     terms_by_config = {config: stemmer.terms_of_words(words, config) for config in configs}
     query_terms = terms_by_config[_query_config(text, configs)] if configs else {}
     counts = Counter(

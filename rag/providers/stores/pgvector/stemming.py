@@ -54,7 +54,7 @@ class Stemmer:
         Returns:
             The terms of each text, in order and with repetitions, without stop words.
         """
-        words_by_text = [split_words(text) for text in texts]
+        words_by_text = [split_words_and_parts(text) for text in texts]
         words_by_config: dict[str, set[str]] = {config: set() for config in configs}
         for words, config in zip(words_by_text, configs, strict=True):
             words_by_config[config].update(words)
@@ -107,7 +107,7 @@ class Stemmer:
             return self._dictionaries.get((config, token_type)) or self._dictionaries["simple", token_type]
 
 
-def split_words(text: str) -> list[str]:
+def split_words_and_parts(text: str) -> list[str]:
     """Return the words of a text in lower case, in order.
 
     An identifier is followed by its parts: getUserName becomes getusername, get, user, name.
