@@ -27,6 +27,8 @@ def detect_container_type(content: bytes, media_type: str) -> str:
 
 
 def _detect_ole_type(content: bytes) -> str:
+    """Return MSG for an Outlook message, and raise an error that says what to do for any other OLE container."""
+
     def has_stream(stream: str) -> bool:
         return stream.encode("utf-16-le") in content
 

@@ -179,6 +179,7 @@ def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> boo
 
 
 def _split_sentences(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence in this range of a text, without footnote marks."""
     is_english = (languages.snowball_algorithm(lang) or "english") == "english"
     sentence_start = start
     for match in _SENTENCE_END.finditer(text, start, end):

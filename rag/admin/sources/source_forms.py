@@ -67,6 +67,7 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
                 self._check(form)
 
     def _check(self, form: "forms.ModelForm[Grant]") -> None:
+        """Add an error to the form of a grant that would have no effect."""
         grantees = [(kind, form.cleaned_data[kind]) for kind in Grant.COUNTS_FOR if form.cleaned_data.get(kind)]
         if len(grantees) != 1:
             form.add_error(None, "Choose exactly one user, role or team in each row.")

@@ -43,6 +43,7 @@ class UploadPageMixin:
         return [path("<path:object_id>/upload/", view, name="rag_datasource_upload"), *inherited]
 
     def upload(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the page or handle an upload, and render limits of the request that were exceeded."""
         spool = SpooledUploadHandler(request)
         request.upload_handlers = [spool]
         try:
@@ -106,6 +107,7 @@ def _get_source(request: HttpRequest, object_id: str) -> DataSource:
 
 
 def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
+    """Submit a job of the uploaded files, or raise _UploadRejected with a message for the page."""
     files = request.FILES.getlist("files")
     if not files:
         raise _UploadRejected(400, "Choose at least one file.")

@@ -111,6 +111,7 @@ class Metadata(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
 
 
 def _unstorable(value: object, depth: int = 0) -> str:
+    """Return why PostgreSQL cannot store the value as jsonb; empty if it can."""
     if depth > MAX_METADATA_DEPTH:
         return f"must not be nested deeper than {MAX_METADATA_DEPTH} levels"
     if isinstance(value, str):

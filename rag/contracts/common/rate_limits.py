@@ -196,6 +196,7 @@ def _count_caller(request: Request, rate_limit: RateLimit, seconds: int) -> _Win
 
 
 def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window | None:
+    """Count a request in the fixed window of this key; None if Redis does not answer."""
     global _uncounted_until
     if time.monotonic() < _uncounted_until:
         return None

@@ -115,6 +115,7 @@ class _Run:
         )
 
     def _submit(self, batch: list[tuple[str, Path]]) -> None:
+        """Submit one job of the files that can be sent, and record a failure for each of the others."""
         documents = []
         for path, file in batch:
             if reason := _find_problem(path, file):

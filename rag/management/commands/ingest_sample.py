@@ -47,6 +47,7 @@ class Command(BaseCommand):
 
 
 def _run(client: "_Client", source: str, documents: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Send the documents in jobs, wait for each job, and return the errors of the documents that failed."""
     columns = (TextColumn("ingesting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[chunks]} chunks"))
     failed: list[dict[str, object]] = []
     done = chunks = 0

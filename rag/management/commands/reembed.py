@@ -87,6 +87,7 @@ class Command(BaseCommand):
                 time.sleep(0.2)
 
     def _report(self, reembedding: Reembedding | None) -> None:
+        """Print the state of the re-embedding and the quality of both models."""
         if reembedding is None:
             self.stdout.write("This source has no open re-embedding.")
             return

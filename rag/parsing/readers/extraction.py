@@ -62,6 +62,7 @@ def extract(
 
 
 def _config(limits: Limits, page_marker: str, pages: bool) -> xberg.ExtractionConfig:
+    """Return the settings of xberg: Markdown without OCR and cache, within the limits."""
     return xberg.ExtractionConfig(
         use_cache=False,  # the cache would store documents of all tenants in one folder
         disable_ocr=True,

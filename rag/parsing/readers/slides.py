@@ -60,6 +60,7 @@ class _Presentation:
         return "" if title == "PowerPoint Presentation" else title
 
     def _add_slide(self, number: int, path: str) -> None:
+        """Add a slide as a page: its title, its shapes in their order, and its notes."""
         slide, related = self._xml(path), self._relationships(path)
         shapes = _find(slide, ".//p:sp")
         title = next(
@@ -74,6 +75,7 @@ class _Presentation:
                 self._add_notes(notes)
 
     def _add_shape(self, shape: etree._Element, related: dict[str, tuple[str, str]]) -> None:
+        """Add the text, table, chart, diagram or picture description of a shape; titles and footers are skipped."""
         placeholder = _placeholder_type(shape)
         if placeholder in _TITLE_PLACEHOLDERS or placeholder in _IGNORED_PLACEHOLDERS:
             return

@@ -94,6 +94,7 @@ def _depth(page: lxml.html.HtmlElement) -> int:
 
 
 def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
+    """Remove navigation, scripts and inline formatting, and collapse white space outside of preformatted text."""
     for element in page.xpath(_BOILERPLATE):
         if element.getparent() is not None:
             element.drop_tree()

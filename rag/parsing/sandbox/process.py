@@ -127,6 +127,7 @@ def _release_parser(parser: ParserProcess) -> None:
 
 
 def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParsedDocument:
+    """Read the response that the fork has written, or raise the error that it reports."""
     if exit_code != 0:
         raise _exit_error(folder, exit_code, media_type, limits)
     response = json.loads(_read_limited(folder / "response", limits))

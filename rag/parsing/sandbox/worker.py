@@ -79,6 +79,12 @@ class ParserProcess:
                     pipe.close()
 
     def _read_line(self, deadline: float) -> str:
+        """Read a line of the process's output.
+
+        Raises:
+            ParserTimeout: If no line is complete at the deadline.
+            ParserGone: If the process has ended.
+        """
         assert self._process.stdout
         line = b""
         poll = select.poll()

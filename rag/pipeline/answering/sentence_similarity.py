@@ -89,14 +89,14 @@ def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[
     if not len(question_vectors):
         return SentenceSimilarity()
     compared = [
-        _compare_tokens(chunk, signatures[chunk.chunk_id], question_vectors)
+        _compare_chunk(chunk, signatures[chunk.chunk_id], question_vectors)
         for chunk in used_chunks
         if chunk.chunk_id in signatures
     ]
     return SentenceSimilarity([tokens for tokens in compared if tokens])
 
 
-def _compare_tokens(chunk: Passage, signatures: TokenSignatures, question_vectors: TokenVectors) -> _ChunkTokens | None:
+def _compare_chunk(chunk: Passage, signatures: TokenSignatures, question_vectors: TokenVectors) -> _ChunkTokens | None:
     """Compare the tokens of a chunk with those of the question; None if the signatures do not fit the chunk's text."""
     token_rows = _token_rows(chunk)
     # Another number of rows means another text: the title or the prefix has changed since it was embedded.

@@ -130,6 +130,8 @@ def _pool(graph: _Graph, hidden: str) -> None:
 
 
 def _model(graph: _Graph, width: int) -> onnx.ModelProto:
+    """Wrap the nodes in an ONNX model with its inputs and outputs, and check it."""
+
     def tensor(name: str, kind: int, *shape: str | int) -> onnx.ValueInfoProto:
         return helper.make_tensor_value_info(name, kind, list(shape))
 

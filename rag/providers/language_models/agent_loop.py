@@ -84,6 +84,7 @@ class AgentLoop:
         return answer
 
     async def _run(self, instructions: str, text: str, tools: Sequence[AgentTool], calls: "_ToolCalls") -> str:
+        """Run the agent in the event loop, and return its final answer."""
         import agents
 
         async with self._client() as client:
@@ -145,6 +146,7 @@ class _ToolCalls:
 
 
 def _function_tool(tool: AgentTool, calls: _ToolCalls) -> "agents.FunctionTool":
+    """Wrap a tool for the SDK. Its calls go through `calls`."""
     import agents
 
     async def invoke(_: Any, arguments: str) -> str:

@@ -50,6 +50,7 @@ class OpenAILanguageModel:
             yield from iterate_async(lambda: self._generate(messages, temperature))
 
     async def _generate(self, messages: Sequence[Message], temperature: float | None) -> AsyncIterator[str]:
+        """Yield the parts of a streamed answer until it is complete, too long or late."""
         length = 0
         with self._translated_reading_errors():
             async with (
@@ -68,6 +69,7 @@ class OpenAILanguageModel:
                         yield delta
 
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
+        """Request the whole answer once, and read it until the deadline."""
         request = self._request(messages, temperature, deadline)
         # Read in parts: a server that sends slowly must not delay the caller beyond the deadline.
         with (

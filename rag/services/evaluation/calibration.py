@@ -111,6 +111,7 @@ def _sources_of(model: EmbeddingModel) -> Sequence[DataSource]:
 
 
 def _collect_samples(model: EmbeddingModel, mode: str, sources: Sequence[DataSource]) -> list[Sample]:
+    """Search for each golden question of the sources, and return its samples."""
     samples: list[Sample] = []
     for source in sources:
         deadline = time.monotonic() + MAX_SECONDS_PER_SOURCE

@@ -54,6 +54,7 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
 
 
 def _ingest(source: DataSource, submission: Submission, size: int, caller: Caller | None) -> IndexOutcome:
+    """Ingest a document unless it is unchanged, and again if its stored version changes meanwhile."""
     revision, options = uuid7(), _chunking_options(source, submission.path)
     if not source._state.adding and index.existing_paths([submission.path], source=source):
         with transaction.atomic():

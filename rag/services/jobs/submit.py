@@ -54,6 +54,7 @@ def submit_job(
 
 
 def _build_document(job: IngestionJob, index: int, submission: Submission) -> IngestionDocument:
+    """Build the job document of a submission: queued, or failed if the submission has a `parse_error`."""
     return IngestionDocument(
         job=job,
         source_id=job.source_id,

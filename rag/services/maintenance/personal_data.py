@@ -41,6 +41,7 @@ def export_personal_data(user: User, file: IO[str]) -> None:
 
 
 def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]]]:
+    """Yield the name and the rows of each part of the export."""
     yield "profile", [_profile(user)]
     yield "memberships", _memberships(user)
     keys = user.api_keys.order_by("pk").values("organization__slug", *_API_KEY_FIELDS)

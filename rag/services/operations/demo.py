@@ -108,6 +108,7 @@ def _ensure_account(account: DemoAccount, password: str) -> None:
 
 
 def _ensure_source(demo_source: DemoSource) -> DataSource:
+    """Create the data source with its grant, unless it exists already."""
     organization = Organization.objects.get(slug=demo_source.organization)
     source, made = DataSource.objects.get_or_create(
         organization=organization,

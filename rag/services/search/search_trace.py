@@ -191,6 +191,7 @@ def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:
 
 
 def _stage_counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) -> StageCounts:
+    """Count what remained after each step."""
     trace = retrieval.trace
     documents = Document.objects.live().matching(filters).filter(source__in=retrieval.source_ids)
     return StageCounts(

@@ -182,6 +182,7 @@ def _parse_job_id(job_id: str) -> uuid.UUID:
 
 
 def _render_job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
+    """Read a job with its chunk ids and failures, and render it."""
     job = queries.get_job(get_caller(request), job_id, organization=organization(request))
     chunks = queries.list_chunk_ids(job, job_serializers.MAX_VECTOR_IDS + 1)
     return job_serializers.job_out(
