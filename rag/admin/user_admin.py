@@ -34,7 +34,7 @@ class UserWithPersonalDataAdmin(CountedDeletionMixin, UserAdmin):
         return FileResponse(file, as_attachment=True, filename="person.json", content_type="application/json")
 
     def count_deletions(self, objects: Sequence[User]) -> Mapping[str, int]:
-        """Who may delete a user also deletes the user's rows, whatever the permissions on their own admin pages."""
+        """Return what is deleted with the users, whatever permissions the admin pages of these rows require."""
         user_ids = [user.pk for user in objects]
         counts = {"users": len(user_ids)}
         for name in ("memberships", "api_keys", "searches", "conversations"):

@@ -65,7 +65,7 @@ class OpenAIEmbedder:
         return self._request(texts)
 
     def _request(self, texts: Sequence[str]) -> Vectors:
-        """Make one attempt."""
+        """Request the vectors once, and check their number and length."""
         import openai
 
         try:

@@ -35,7 +35,7 @@ class AgentLoop:
         self._timeout = timeout
 
     def run(self, *, instructions: str, text: str, tools: Sequence[AgentTool]) -> str:
-        """Let the model answer, with calls of the tools.
+        """Let the model answer. It may call the tools before it answers.
 
         Args:
             instructions: The system prompt.

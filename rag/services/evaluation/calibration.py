@@ -89,7 +89,7 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
 
 
 def adopt(stored: Calibration) -> None:
-    """Make the calibrated cosines the model's thresholds of the retrieval contract.
+    """Store the calibrated cosines as the confidence thresholds of the model (retrieval contract).
 
     Raises:
         InvalidRequest: If the calibration has no cosines.

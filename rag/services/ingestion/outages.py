@@ -86,7 +86,7 @@ def clear_outage(model_id: uuid.UUID) -> None:
 
 
 def release_probe(document_id: uuid.UUID) -> None:
-    """Let another document probe the model, if this one was the probe: it has ended without calling the model."""
+    """Let another document probe the model, if this one was the probe and ended without calling the model."""
     ModelOutage.objects.filter(probe=document_id).update(until=timezone.now(), probe=None)
 
 

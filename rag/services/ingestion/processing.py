@@ -70,7 +70,7 @@ def _input_size(document: IngestionDocument) -> int:
 
 @contextlib.contextmanager
 def _asynchronous_commit() -> Iterator[None]:
-    """Let commits in the block not wait for the disk (PostgreSQL: synchronous_commit = off).
+    """Commit in the block without waiting for the disk (PostgreSQL: synchronous_commit = off).
 
     A crash of the database server may undo the last of them. Such documents are then processed again, because a
     document's chunks and its outcome are written in one transaction.

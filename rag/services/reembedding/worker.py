@@ -205,7 +205,7 @@ def _clear(reembedding: Reembedding, deadline: float) -> None:
 
 
 def _postpone(reembedding: Reembedding, error: RagError) -> None:
-    """Try again after a pause: 10 s, 20 s, 40 s, … up to ten minutes, with up to 50 % jitter."""
+    """Schedule the next attempt after a pause: 10 s, 20 s, 40 s, … up to ten minutes, with up to 50 % jitter."""
     pause_seconds = min(600, 10 * 2**reembedding.outages) * random.uniform(1, 1.5)
     logger.warning(
         "reembedding_postponed", reembedding=str(reembedding.pk), code=error.code, outages=reembedding.outages + 1

@@ -119,7 +119,7 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
 
 
 def build_scopes(sources: DataSourceQuerySet, filters: Filters) -> list[SearchScope]:
-    """Group sources into one scope per embedding model: vectors of two models cannot be compared.
+    """Group sources into one scope per embedding model, because vectors of two models cannot be compared.
 
     Args:
         sources: Sources that the caller may query.
