@@ -101,7 +101,7 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
     """
     prefixed, embedder = model.query_prefix + text, registry.embedder(model)
     if embedder is registry.token_embedder(model):
-        return _embed_locally(prefixed)[0]
+        return embed_question_locally(prefixed)[0]
     vector: Vectors = embedder.embed([prefixed])[0]
     return vector
 
@@ -112,10 +112,16 @@ def question_token_vectors(text: str) -> TokenVectors:
     Raises:
         EmbeddingFailed: If the local model cannot be loaded.
     """
-    return _embed_locally(text)[1]
+    return embed_question_locally(text)[1]
 
 
 @functools.lru_cache(maxsize=16)
-def _embed_locally(text: str) -> tuple[Vectors, TokenVectors]:
-    """Embed a text with the local model. Cached, because the steps of a query use different parts of the result."""
+def embed_question_locally(text: str) -> tuple[Vectors, TokenVectors]:
+    """Return the vector and the token vectors of a query by the local model.
+
+    Cached, because the steps of a query use different parts of the result.
+
+    Raises:
+        EmbeddingFailed: If the local model cannot be loaded.
+    """
     return registry.local_embedder().embed_with_token_vectors(text)

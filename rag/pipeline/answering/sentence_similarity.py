@@ -2,7 +2,7 @@
 
 import uuid
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,17 +80,32 @@ def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[
         return SentenceSimilarity()
     try:
         signatures = registry.chunk_store().token_signatures([chunk.chunk_id for chunk in used_chunks])
-        if not signatures:
-            return SentenceSimilarity()
+    except IndexUnavailable as error:
+        logger.warning("sentence_similarity_failed", reason=type(error).__name__)
+        return SentenceSimilarity()
+    return compare_signatures(query, used_chunks, signatures)
+
+
+def compare_signatures(
+    query: str, chunks: Sequence[Passage], signatures: Mapping[uuid.UUID, TokenSignatures]
+) -> SentenceSimilarity:
+    """Compare the question with these token signatures of chunks, by the id of the chunk. Chunks may have none.
+
+    Returns:
+        The similarities. They have no scores if the local model cannot be loaded.
+    """
+    if not signatures:
+        return SentenceSimilarity()
+    try:
         question_vectors = question_token_vectors(query)[:MAX_QUERY_TOKENS]
-    except (IndexUnavailable, EmbeddingFailed) as error:
+    except EmbeddingFailed as error:
         logger.warning("sentence_similarity_failed", reason=type(error).__name__)
         return SentenceSimilarity()
     if not len(question_vectors):
         return SentenceSimilarity()
     compared = [
         _compare_chunk(chunk, signatures[chunk.chunk_id], question_vectors)
-        for chunk in used_chunks
+        for chunk in chunks
         if chunk.chunk_id in signatures
     ]
     return SentenceSimilarity([tokens for tokens in compared if tokens])

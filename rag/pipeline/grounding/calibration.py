@@ -63,14 +63,15 @@ def mode_name(question: Question) -> str:
 
 
 def select_curve(passages: Sequence[Passage], mode: str) -> Curve:
-    """Return the curve stored for the first passage's embedding model and this mode, or else the default curve.
+    """Return the curve stored for the first document's embedding model and this mode, or else the default curve.
 
     Args:
         passages: The passages that the search returned.
         mode: A key of RETRIEVAL_MODES; empty for the default curve.
     """
-    if mode and passages:
-        model = DataSource.objects.filter(pk=passages[0].source_id).values("embedding_model")
+    source_id = next((passage.source_id for passage in passages if passage.source_id.int), None)  # no selected text
+    if mode and source_id:
+        model = DataSource.objects.filter(pk=source_id).values("embedding_model")
         stored = Calibration.objects.filter(model__in=model, mode=mode).values_list("slope", "offset").first()
         if stored:
             return Curve(*stored)
