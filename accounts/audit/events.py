@@ -39,6 +39,7 @@ class AuditAction(models.TextChoices):
     REVOKED = "revoked", "revoked"
     REFUSED = "refused", "refused"
     EXPORTED = "exported", "exported"
+    EXPLAINED = "explained", "explained a search"
 
 
 class NamedRow(Protocol):

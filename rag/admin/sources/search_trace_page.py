@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, Document
-from rag.services.search import document_outcome, search_trace
+from rag.services.search import document_outcome, search_trace, trace_scope
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
 from .source_pages import get_managed_source, list_member_emails, render_page
@@ -85,7 +85,7 @@ def _explain(request: HttpRequest, source: DataSource, form: SearchTraceForm) ->
     question = Question(
         values["question"], top_k=values["top_k"], min_score=values["min_score"], rerank=True, deduplicate=True
     )
-    trace_request = search_trace.TraceRequest(
+    trace_request = trace_scope.TraceRequest(
         caller=get_caller(request),
         user=values["user"],
         data_sources=() if values["everywhere"] else (str(source.pk),),

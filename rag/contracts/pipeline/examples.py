@@ -236,5 +236,6 @@ EXPLAINED: dict[str, object] = {
     "groundingScore": 0.9,
     "gaps": [],
     "dataSources": [_SOURCE_ID],
+    "notSearched": [],
     "warnings": [],
 }

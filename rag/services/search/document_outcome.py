@@ -49,7 +49,7 @@ def relevant_ids(grounding: Grounding) -> set[uuid.UUID]:
 def _excluded_at(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> tuple[str, str]:
     """Return the step that removed the document's last chunk and the reason; both empty if a chunk remained."""
     if document.source_id not in retrieval.source_ids:
-        return "sources", "Its data source was not searched, or the user may not query it."
+        return "sources", "Its data source was not searched. Only sources that you and the user may query are searched."
     if not document.chunk_count:
         return "chunks", "It has no chunks, so there is nothing to find."
     if not Document.objects.matching(question.filters).filter(pk=document.pk).exists():

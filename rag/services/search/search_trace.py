@@ -1,7 +1,7 @@
 """Explains a search step by step to a manager of the data sources.
 
-The retrieval pipeline reports its steps (rag.types.SearchTrace). Only sources that the caller manages and that the
-user may query are searched, counted and shown.
+The retrieval pipeline reports its steps (rag.types.SearchTrace). Only sources that the caller manages, and that both
+the caller and the user may query, are searched, counted and shown (trace_scope).
 """
 
 import uuid
@@ -10,46 +10,21 @@ from dataclasses import dataclass
 
 from django.db.models import Sum
 
-from accounts.models import User
 from orgs.access.caller import Caller
-from orgs.models import Organization
-from rag.errors import NotAllowed, UnknownDocument
-from rag.models import Action, DataSource, Document
+from rag.errors import UnknownDocument
+from rag.models import Document
 from rag.models.sources import DataSourceQuerySet
 from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, assess
 from rag.pipeline.retrieval import retrieve
-from rag.services.access import explain as access_explanation
-from rag.services.sources import lookup as sources
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
-from . import queries
+from . import queries, trace_scope
 from .document_outcome import DocumentOutcome, candidate_ids, explain_outcome, relevant_ids
+from .trace_scope import TraceRequest, UnsearchedSource
 
 _NOT_GROUNDED = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
-
-
-@dataclass(frozen=True, slots=True)
-class TraceRequest:
-    """Who asks for the explanation of a search, and whose search it is.
-
-    Attributes:
-        caller: The caller who asks for the explanation; they must manage the sources.
-        user: Id or e-mail address of the user who searches; empty for the caller.
-        organization: Only sources of this organisation, if the request names one.
-        data_sources: Ids or slugs of sources that the caller manages; empty for all of them.
-        document_id: The document whose outcome is explained; empty for none.
-        may_read: Whether the caller's credential may read texts. A text is shown only if the caller may also query its
-            source.
-    """
-
-    caller: Caller
-    user: str = ""
-    organization: Organization | None = None
-    data_sources: Sequence[str] = ()
-    document_id: str = ""
-    may_read: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +59,10 @@ class TracedPassage:
     """A passage of the explained search.
 
     Attributes:
-        text: The passage's text; None if the caller may not query the source.
         counts_for_answer: Whether the passage is relevant enough to answer from.
     """
 
     passage: Passage
-    text: str | None
     counts_for_answer: bool
 
 
@@ -99,8 +72,9 @@ class SearchExplanation:
 
     Attributes:
         is_member: Whether the user is a member of an organisation in scope.
-        gaps: Parts of the question that no passage mentions; empty if the caller may not read all of the passages.
+        gaps: Parts of the question that no passage mentions.
         outcome: The outcome of the requested document; None if the request names no document.
+        unsearched: Managed sources that were not searched.
     """
 
     is_member: bool
@@ -112,6 +86,7 @@ class SearchExplanation:
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...]
     outcome: DocumentOutcome | None
+    unsearched: tuple[UnsearchedSource, ...]
 
 
 def explain_search(question: Question, request: TraceRequest) -> SearchExplanation:
@@ -123,24 +98,24 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
         UnknownDocument: If the document does not exist in the managed sources.
         RagError: If the query pipeline fails.
     """
-    managed = _managed_sources(request)
-    document = _get_document(request.document_id, managed) if request.document_id else None
-    user = _get_user(request, managed)
-    scopes = queries.build_scopes(_queryable_sources(user, managed), question.filters) if user else []
+    scope = trace_scope.resolve_scope(request)
+    user = scope.user
+    document = _get_document(request.document_id, scope.managed) if request.document_id else None
+    scopes = queries.build_scopes(scope.searched, question.filters)
     with identity.run_as(Caller(user).database_identity if user else identity.NOBODY):
         retrieval, grounding, outcome = _run_search(question, scopes, document)
-    passages = _traced_passages(retrieval, grounding, request)
+    answer_ids = relevant_ids(grounding)
     return SearchExplanation(
         is_member=user is not None,
         counts=_stage_counts(retrieval, grounding, question.filters),
-        passages=passages,
+        passages=tuple(TracedPassage(passage, passage.chunk_id in answer_ids) for passage in retrieval.passages),
         is_groundable=grounding.is_groundable,
         grounding_score=grounding.score,
-        # Gaps reveal which words the passages contain.
-        gaps=grounding.gaps if all(passage.text is not None for passage in passages) else (),
+        gaps=grounding.gaps,
         source_ids=retrieval.source_ids,
         warnings=(*retrieval.warnings, *grounding.warnings),
         outcome=outcome,
+        unsearched=scope.unsearched,
     )
 
 
@@ -153,32 +128,6 @@ def _run_search(
     if retrieval.passages:
         _, grounding = assess(question, retrieval, AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS))
     return retrieval, grounding, explain_outcome(document, question, retrieval, grounding) if document else None
-
-
-def _managed_sources(request: TraceRequest) -> DataSourceQuerySet:
-    """Return the named sources that the caller manages, or all of them if the request names none."""
-    managed = sources.visible_sources(request.caller, Action.MANAGE, organization=request.organization)
-    if request.data_sources:
-        source_ids = [
-            sources.get_source_to_manage(
-                request.caller, reference, organization=request.organization, denied_message=sources.MAY_NOT_EXPLAIN
-            ).pk
-            for reference in dict.fromkeys(request.data_sources)
-        ]
-        managed = managed.filter(pk__in=source_ids)
-    if not managed.exists():
-        raise NotAllowed(sources.MANAGES_NOTHING)
-    return managed
-
-
-def _get_user(request: TraceRequest, managed: DataSourceQuerySet) -> User | None:
-    if not request.user:  # the caller, with all their permissions, also if their API key has fewer
-        return User.objects.filter(pk=request.caller.authenticated_user.pk).first()
-    return access_explanation.find_person(request.user, managed.values("organization"), asker=request.caller)
-
-
-def _queryable_sources(user: User, managed: DataSourceQuerySet) -> DataSourceQuerySet:
-    return managed.filter(pk__in=DataSource.objects.visible_to(Caller(user), Action.QUERY).values("pk"))
 
 
 def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:
@@ -204,18 +153,4 @@ def _stage_counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) 
         deduplicated=len(trace.deduplicated),
         ranked=len(retrieval.passages),
         grounded=len(grounding.relevant) if grounding.is_groundable else 0,
-    )
-
-
-def _traced_passages(retrieval: Retrieval, grounding: Grounding, request: TraceRequest) -> tuple[TracedPassage, ...]:
-    queryable = DataSource.objects.visible_to(request.caller, Action.QUERY).filter(pk__in=retrieval.source_ids)
-    readable_ids = set(queryable.values_list("pk", flat=True)) if request.may_read else set()
-    answer_ids = relevant_ids(grounding)
-    return tuple(
-        TracedPassage(
-            passage,
-            text=passage.text if passage.source_id in readable_ids else None,
-            counts_for_answer=passage.chunk_id in answer_ids,
-        )
-        for passage in retrieval.passages
     )

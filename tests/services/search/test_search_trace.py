@@ -108,15 +108,3 @@ def test_non_members_are_indistinguishable_from_unknown_users(world: World, libr
     )
     assert foreign == unknown
     assert (foreign["isMember"], set(foreign["funnel"].values()), foreign["documents"]) == (False, {0}, [])
-
-
-def test_managers_without_query_permission_see_no_text(world: World, library: DataSource) -> None:
-    """Neither texts nor gaps are shown of sources that the caller, or the caller's API key, may not query."""
-    unread = explain(world, "admin", "manage")
-    assert [passage["text"] for passage in unread["documents"]] == [None]
-    library.grants.create(user=world.users["member"])
-    DataSource.objects.update(visibility=Visibility.PRIVATE)
-    trace = explain(world, "admin", user="member@home.example", query="How do purple zebras sleep?")
-    assert trace["funnel"]["ranked"] == 1
-    assert ([passage["text"] for passage in trace["documents"]], trace["gaps"]) == ([None], [])
-    assert "standing" not in str(trace)

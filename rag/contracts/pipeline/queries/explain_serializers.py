@@ -4,6 +4,7 @@ from typing import Annotated, TypedDict
 
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
+from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdicts_out
 from rag.services.search.document_outcome import STAGES
 from rag.services.search.search_trace import SearchExplanation, TracedPassage
 from ragsite.http.openapi_types import Count, Id, Share
@@ -34,15 +35,14 @@ class FunnelOut(TypedDict):
 
 
 class RankedOut(TypedDict):
-    """`text`: null if the caller may not query the data source. `score`: cosine similarity. `countsForAnswer`: the
-    passage is relevant enough to answer from."""
+    """`score`: cosine similarity. `countsForAnswer`: the passage is relevant enough to answer from."""
 
     chunkId: Id
     documentId: Id
     dataSourceId: Id
     title: str
     path: str
-    text: str | None
+    text: str
     score: Share
     relevance: Share
     countsForAnswer: bool
@@ -57,8 +57,17 @@ class FateOut(TypedDict):
     reason: str
 
 
+class NotSearchedOut(TypedDict):
+    """A data source that the caller manages and that was not searched. `access`: what the user may do with it."""
+
+    dataSourceId: Id
+    callerMayQuery: bool
+    access: list[VerdictOut]
+
+
 class ExplainOut(TypedDict):
-    """`dataSources`: the data sources that were searched: the caller manages them and the user may query them."""
+    """`dataSources`: the data sources that were searched: the caller manages them, and the caller and the user may
+    query them. `notSearched`: at most 20 of the others that the caller manages."""
 
     isMember: bool
     funnel: FunnelOut
@@ -68,6 +77,7 @@ class ExplainOut(TypedDict):
     groundingScore: Share
     gaps: list[str]
     dataSources: list[Id]
+    notSearched: list[NotSearchedOut]
     warnings: list[str]
 
 
@@ -99,6 +109,14 @@ def explain_out(explained: SearchExplanation) -> ExplainOut:
         "groundingScore": explained.grounding_score,
         "gaps": list(explained.gaps),
         "dataSources": [str(source_id) for source_id in explained.source_ids],
+        "notSearched": [
+            {
+                "dataSourceId": str(source.source_id),
+                "callerMayQuery": source.caller_may_query,
+                "access": verdicts_out(source.access),
+            }
+            for source in explained.unsearched
+        ],
         "warnings": list(explained.warnings),
     }
 
@@ -111,7 +129,7 @@ def _ranked_out(traced: TracedPassage) -> RankedOut:
         "dataSourceId": str(passage.source_id),
         "title": passage.title,
         "path": passage.path,
-        "text": traced.text,
+        "text": passage.text,
         "score": passage.score,
         "relevance": passage.relevance,
         "countsForAnswer": traced.counts_for_answer,

@@ -16,7 +16,7 @@ from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
-from rag.services.search import queries, search_trace
+from rag.services.search import queries, search_trace, trace_scope
 from ragsite.http.openapi import request_example, response_example
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
@@ -72,7 +72,8 @@ class Queries(PipelineViewSet):
         operation_id="explainSearch",
         summary="Explain a search",
         description="Shows step by step how a query is answered for a user, over the data sources that the caller "
-        "manages and the user may query. Other data sources are neither searched nor counted.",
+        "manages and that both may query. Of other data sources that the caller manages, only the user's access is "
+        "explained. Each use is recorded in the audit trail.",
         request=ExplainIn,
         responses={200: ExplainOut},
         examples=[
@@ -83,13 +84,13 @@ class Queries(PipelineViewSet):
     @action(detail=False, methods=["post"], scopes={"POST": Scope.MANAGE})
     def explain(self, request: Request) -> Response:
         values = validate(ExplainIn, request.data)
-        trace_request = search_trace.TraceRequest(
+        trace_request = trace_scope.TraceRequest(
             caller=get_caller(request),
             user=values.get("user", ""),
             organization=organization(request),
             data_sources=values.get("dataSources", ()),
             document_id=values.get("document", ""),
-            may_read=has_scope(request, Scope.QUERY),
+            may_query=has_scope(request, Scope.QUERY),
         )
         question = dataclasses.replace(build_question(values), min_score=values["minScore"])
         return Response(explain_out(search_trace.explain_search(question, trace_request)))

@@ -32,11 +32,10 @@ class AccessOut(TypedDict):
 
 
 def access_out(source: DataSource, user: str, verdicts: Sequence[Verdict]) -> AccessOut:
-    return {
-        "dataSourceId": str(source.pk),
-        "user": user,
-        "access": [
-            {"action": verdict.action.value, "allowed": verdict.allowed, "reason": verdict.reason}
-            for verdict in verdicts
-        ],
-    }
+    return {"dataSourceId": str(source.pk), "user": user, "access": verdicts_out(verdicts)}
+
+
+def verdicts_out(verdicts: Sequence[Verdict]) -> list[VerdictOut]:
+    return [
+        {"action": verdict.action.value, "allowed": verdict.allowed, "reason": verdict.reason} for verdict in verdicts
+    ]
