@@ -103,10 +103,12 @@ def _quote(question: str, selected: SelectedText, grounding: Grounding, toolbox:
     Returns:
         The quotes, empty if the question is not groundable; and the estimate for the passages that they are from.
     """
-    own = assess_grounding(question, Context(selected.text, selected.passages, token_count=0), strict=True)
-    if own.is_groundable and own.score >= _MIN_SHARE_OF_BEST_SCORE * _best_score_alone(question, toolbox.passages):
-        similarity = compare_signatures(question, own.relevant, selected.signatures)
-        return render_quotes(extract_quotes(question, own.relevant, similarity)), own
+    from_selected = assess_grounding(question, Context(selected.text, selected.passages, token_count=0), strict=True)
+    if from_selected.is_groundable and from_selected.score >= _MIN_SHARE_OF_BEST_SCORE * _best_score_alone(
+        question, toolbox.passages
+    ):
+        similarity = compare_signatures(question, from_selected.relevant, selected.signatures)
+        return render_quotes(extract_quotes(question, from_selected.relevant, similarity)), from_selected
     if not grounding.is_groundable:
         return "", grounding
     similarity = compare_sentences(question, grounding.relevant, grounding.relevant)
