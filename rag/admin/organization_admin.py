@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from orgs.admin.organizations import OrganizationAdmin
 from orgs.models import Membership, Organization
-from rag.models import DataSource, Document, Usage
+from rag.models import DataSource, Document, HistoryUsage, Usage
 from rag.services.sources import deletion
 
 from .base import CountedDeletionMixin
@@ -34,7 +34,7 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
         return super().get_queryset(request).select_related("usage")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        storage_fields = ("stored_chunks", "stored_bytes") if obj else ()
+        storage_fields = ("stored_chunks", "stored_bytes", "stored_history") if obj else ()
         return (*super().get_readonly_fields(request, obj), *storage_fields)
 
     def count_deletions(self, objects: Sequence[Organization]) -> Mapping[str, int]:
@@ -63,6 +63,13 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
     def stored_bytes(self, organization: Organization) -> str:
         used, limit = _usage(organization).bytes, organization.max_bytes
         return _format_usage(used, limit, filesizeformat(used), filesizeformat(limit or 0))
+
+    @admin.display(description="history stored")
+    def stored_history(self, organization: Organization) -> str:
+        """Show the size of the members' searches and conversations, also of those who are in other organisations."""
+        members = Membership.objects.filter(organization=organization).values("user")
+        total = HistoryUsage.objects.filter(user__in=members).aggregate(bytes=Sum("bytes"))["bytes"] or 0
+        return filesizeformat(total)
 
 
 def _usage(organization: Organization) -> Usage:

@@ -10,7 +10,7 @@ from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
 from .ingestion.usage import Usage
 from .reembedding import Reembedding
 from .search.conversations import Conversation, ConversationMessage
-from .search.history import SearchRecord
+from .search.history import HistoryUsage, SearchRecord
 from .sources import Action, DataSource, Grant, SourceType
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "EmbeddingModel",
     "GoldenQuestion",
     "Grant",
+    "HistoryUsage",
     "IngestionDocument",
     "IngestionFairness",
     "IngestionJob",

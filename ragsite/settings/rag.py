@@ -84,6 +84,8 @@ RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
 # How long searches and conversations are kept, unless the organisation has its own period, and audit events (at least
 # 90 days). 0: for ever.
 RAG_HISTORY_RETENTION_DAYS = env.int("RAG_HISTORY_RETENTION_DAYS", default=90)
+# How many bytes of searches and conversations one user may have. The oldest are deleted first.
+RAG_MAX_HISTORY_BYTES = env.int("RAG_MAX_HISTORY_BYTES", default=50 * 1024 * 1024)
 RAG_AUDIT_RETENTION_DAYS = env.int("RAG_AUDIT_RETENTION_DAYS", default=730)
 RAG_SWEEP_INTERVAL_SECONDS = env.int("RAG_SWEEP_INTERVAL_SECONDS", default=10)
 

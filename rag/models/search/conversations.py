@@ -15,12 +15,14 @@ class Conversation(UUIDModel):
         rag_sources: The passages of the latest answer: documentId, chunkId and score, without text.
         restricted_to_sources: The ids of the data sources that the API keys of its exchanges were restricted to. None
             if an exchange was not restricted.
+        bytes: The size of its messages. 0 if it has none, or if they were not counted yet.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations")
     rag_used = models.BooleanField(default=False)
     rag_sources = models.JSONField(default=list)
     restricted_to_sources = ArrayField(models.UUIDField(), null=True, editable=False)
+    bytes = models.BigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

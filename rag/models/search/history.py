@@ -6,6 +6,26 @@ from django.db import models
 from ragsite.postgres.models import UUIDModel
 
 
+class HistoryUsage(models.Model):
+    """How much history a user has stored. Only rag.services.search.history_limits changes it.
+
+    Attributes:
+        bytes: The texts of conversations and searches, with ROW_BYTES for each row.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="history_usage"
+    )
+    bytes = models.BigIntegerField(default=0)
+    searches = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "history usage"
+
+    def __str__(self) -> str:
+        return f"{self.bytes:,} bytes"
+
+
 class SearchRecord(UUIDModel):
     """A search and its results. Only the user who searched may read it."""
 

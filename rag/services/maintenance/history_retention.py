@@ -8,6 +8,7 @@ from accounts.models import User
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.models import Conversation, SearchRecord
+from rag.services.search import history_limits
 
 logger = structlog.get_logger(__name__)
 
@@ -38,7 +39,9 @@ def _apply_retention(user: User) -> int:
     else:
         old_searches, old_conversations = searches.none(), conversations.none()
     deleted = _delete(searches if retention.history == QueryHistory.NONE else old_searches)
-    return deleted + _delete(old_conversations if retention.history == QueryHistory.FULL else conversations)
+    deleted += _delete(old_conversations if retention.history == QueryHistory.FULL else conversations)
+    history_limits.recount(user)
+    return deleted
 
 
 def _delete(records: QuerySet[SearchRecord] | QuerySet[Conversation]) -> int:

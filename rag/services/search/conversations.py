@@ -1,18 +1,18 @@
 """Chat with retrieval and a stored history (v3 contract, 2.3 and 3.1)."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
-from django.db import transaction
 
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel, UnknownConversation
-from rag.models import Conversation, ConversationMessage
+from rag.models import Conversation
 from rag.pipeline.answering import extractive
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_context import build_system_prompt
@@ -26,7 +26,7 @@ from rag.services.access import access_watch
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
-from . import queries
+from . import history_limits, queries
 
 # Maximum number of messages in a request. As many stored ones are read, to find out which of the sent ones are new.
 MAX_MESSAGES = 200
@@ -73,7 +73,9 @@ def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Ch
     is_stored = retention_for(selection.caller.user).history == QueryHistory.FULL
     conversation = _get_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
     history = _load_history(conversation) if conversation else []
-    messages = [*history, *_new_messages(turn.messages, history)]
+    overlap = _overlap(turn.messages, history)
+    # The messages that the request repeats may be stored in a shorter form.
+    messages = [*history[: len(history) - overlap], *turn.messages]
     question = resolve_follow_up(turn, messages, selection) if turn.question else None
     retrieval = queries.search(question, selection) if question else None
     text_parts = _generate_reply(turn, messages, question, retrieval)
@@ -81,7 +83,7 @@ def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Ch
     text = yield from collect_text(text_parts)
     if not is_stored:
         return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
-    exchange = [*_new_messages(turn.messages, history), Message("assistant", text)]
+    exchange = [*turn.messages[overlap:], Message("assistant", text)]
     stored = _store(conversation, selection.caller, exchange, retrieval)
     return ChatReply(text, stored.pk, retrieval)
 
@@ -112,12 +114,16 @@ def _load_history(conversation: Conversation) -> list[Message]:
     return [Message(message.role, message.content) for message in reversed(newest)]
 
 
-def _new_messages(sent: Sequence[Message], history: Sequence[Message]) -> list[Message]:
-    """Return the messages that are not in the history: clients send only the latest message, or repeat all of them."""
-    for overlap in range(min(len(sent), len(history)), 0, -1):
-        if list(history[-overlap:]) == list(sent[:overlap]):
-            return list(sent[overlap:]) or [sent[-1]]
-    return list(sent)
+def _overlap(sent: Sequence[Message], history: Sequence[Message]) -> int:
+    """Return how many of the sent messages end the history: clients send only the latest message, or repeat all.
+
+    The last sent message is always new, even if it repeats the last stored one.
+    """
+    sent_forms, stored_forms = (list(map(history_limits.shorten, messages)) for messages in (sent[:-1], history))
+    for overlap in range(min(len(sent_forms), len(stored_forms)), 0, -1):
+        if stored_forms[-overlap:] == sent_forms[:overlap]:
+            return overlap
+    return 0
 
 
 def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: queries.SourceSelection) -> Question:
@@ -191,23 +197,25 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
     return f"{text} {describe_gaps(grounding)}".strip()
 
 
-@transaction.atomic
 def _store(
     conversation: Conversation | None, caller: Caller, messages: Sequence[Message], retrieval: Retrieval | None
 ) -> Conversation:
     """Append the messages to the conversation, or to a new one, and record the sources of the latest reply."""
-    key_sources = effective_permissions(caller).sources
-    if conversation is None:
-        conversation = Conversation.objects.create(
-            user=caller.authenticated_user, restricted_to_sources=None if key_sources is None else list(key_sources)
+    key_sources, user = effective_permissions(caller).sources, caller.authenticated_user
+    # Locked: simultaneous requests of a user are stored one after the other.
+    with history_limits.locked_history(user) as writer:
+        # Another request may have deleted the conversation, if it was the user's oldest.
+        locked, _ = Conversation.objects.select_for_update().get_or_create(
+            pk=conversation.pk if conversation else uuid7(),
+            defaults={"user": user, "restricted_to_sources": None if key_sources is None else list(key_sources)},
         )
-    # Locked: concurrent requests that continue one conversation are stored one after the other.
-    locked = Conversation.objects.select_for_update().get(pk=conversation.pk)
-    position = locked.messages.count()
-    ConversationMessage.objects.bulk_create(
-        ConversationMessage(conversation=locked, position=position + index, role=message.role, content=message.content)
-        for index, message in enumerate(messages)
-    )
+        _describe(locked, key_sources, retrieval)
+        writer.add_messages(locked, messages)
+    return locked
+
+
+def _describe(locked: Conversation, key_sources: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
+    """Save which sources the conversation used."""
     if key_sources is None or locked.restricted_to_sources is None:
         locked.restricted_to_sources = None
     else:
@@ -215,7 +223,6 @@ def _store(
     locked.rag_used = retrieval is not None
     locked.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
     locked.save(update_fields=["rag_used", "rag_sources", "restricted_to_sources", "updated_at"])
-    return locked
 
 
 def _source(passage: Passage) -> dict[str, object]:

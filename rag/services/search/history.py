@@ -14,7 +14,7 @@ from rag.models import Action, Chunk, SearchRecord
 from rag.pipeline.retrieval.passages import read_passages
 from rag.types import Hit, Passage, Question, SearchResult
 
-from . import queries
+from . import history_limits, queries
 
 
 def search(question: Question, selection: queries.SourceSelection) -> SearchResult:
@@ -34,7 +34,8 @@ def search(question: Question, selection: queries.SourceSelection) -> SearchResu
     if history == QueryHistory.REDACTED:
         record.text = ""
     if history != QueryHistory.NONE:
-        record.save(force_insert=True)
+        with history_limits.locked_history(user) as writer:
+            writer.add_search(record)
     return _search_result(record, found_passages)
 
 

@@ -24,7 +24,7 @@ ABSENT = "How deep must tulip bulbs be planted in heavy clay soil?"
 VISIBILITIES = (Visibility.PRIVATE, Visibility.ROLE, Visibility.TEAM, Visibility.PERSONAL)
 MEMBER = "supporter@home.example"
 # Every combination of these fields of the request.
-OPTIONS = [
+OPTIONS: list[dict[str, Any]] = [
     dict(fields)
     for fields in itertools.product(
         (("mode", "hybrid"), ("mode", "dense"), ("mode", "lexical")),
@@ -176,7 +176,7 @@ def test_one_event_per_organization_names_its_sources(world: World, hidden: Data
     abroad = world.source("abroad", organization=world.abroad)
     explain(world, "admin", OCCURRING)
     explain(world, "admin", OCCURRING, user="no@where.example", dataSources=["library"])
-    events = {}
+    events: dict[uuid.UUID | None, list[AuditEvent]] = {}
     for event in AuditEvent.objects.filter(action=AuditAction.EXPLAINED).order_by("id"):
         events.setdefault(event.organization_id, []).append(event)
     at_home, of_nobody = events[world.home.pk]

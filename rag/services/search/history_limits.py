@@ -1,0 +1,221 @@
+"""Limits how much of a user's searches and conversations is stored. The oldest rows go first.
+
+A history is never a reason to refuse a question. Every writer of a history holds its lock, so that simultaneous
+requests do not exceed a limit together.
+"""
+
+import dataclasses
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, IntegerField, Max, QuerySet, Sum, TextField
+from django.db.models import Func as SqlFunction
+from django.db.models.functions import Cast, Coalesce
+
+from accounts.models import User
+from orgs.models import Membership
+from rag.models import Conversation, ConversationMessage, HistoryUsage, SearchRecord, Usage
+from rag.types import Message
+from ragsite.postgres.locks import advisory_xact_locks
+
+# Longer messages are stored with their beginning only, and with a mark.
+MAX_MESSAGE_CHARACTERS = 32_000
+TRUNCATION_MARK = " […]"
+MAX_CONVERSATION_MESSAGES = 1_000
+MAX_CONVERSATIONS = 1_000
+MAX_SEARCHES = 10_000
+# What a row needs besides its text.
+ROW_BYTES = 100
+# How many searches are deleted at once if they are too many.
+_EVICTED_SEARCHES = 100
+# No search is larger. Used to estimate how many must be deleted.
+_MAX_SEARCH_BYTES = 4_000
+
+
+def _length(text: str | Cast) -> SqlFunction:
+    """The bytes of a column. PostgreSQL stores the length, so this does not read a long text."""
+    return SqlFunction(text, function="octet_length", output_field=IntegerField())
+
+
+_MESSAGE_BYTES = _length("content") + ROW_BYTES
+_SEARCH_BYTES = _length("text") + _length(Cast("results", TextField())) + ROW_BYTES
+
+
+def shorten(message: Message) -> Message:
+    """Return the message as it is stored."""
+    if len(message.content) <= MAX_MESSAGE_CHARACTERS:
+        return message
+    text = message.content[: MAX_MESSAGE_CHARACTERS - len(TRUNCATION_MARK)]
+    return dataclasses.replace(message, content=text + TRUNCATION_MARK)
+
+
+@contextmanager
+def locked_history(user: User) -> Iterator["HistoryWriter"]:
+    """Hold the lock of the user's history, for a transaction that changes it.
+
+    Where an organisation of the user has a limit of bytes, its members write their histories one after the other.
+    """
+    organizations = Membership.objects.active_for(user).filter(organization__max_bytes__isnull=False)
+    organization_ids = list(organizations.values_list("organization", flat=True))
+    with transaction.atomic():
+        advisory_xact_locks([f"history of user {user.pk}", *(f"history in {pk}" for pk in organization_ids)])
+        HistoryUsage.objects.bulk_create([HistoryUsage(user_id=user.pk)], ignore_conflicts=True)
+        usage = HistoryUsage.objects.get(pk=user.pk)
+        writer = HistoryWriter(user, usage, _max_bytes(user, usage, organization_ids))
+        yield writer
+        usage.save(update_fields=["bytes", "searches"])
+
+
+def recount(user: User) -> None:
+    """Count the user's stored history again. The nightly deletion calls this, which also repairs the counter."""
+    with locked_history(user) as writer:
+        for conversation in Conversation.objects.filter(user=user, bytes=0):
+            Conversation.objects.filter(pk=conversation.pk).update(bytes=_stored_bytes(conversation))
+        conversations = Conversation.objects.filter(user=user).aggregate(bytes=Coalesce(Sum("bytes"), 0))
+        searches = SearchRecord.objects.filter(user=user).annotate(size=_SEARCH_BYTES)
+        totals = searches.aggregate(bytes=Coalesce(Sum("size"), 0), number=Count("pk"))
+        writer.usage.bytes = conversations["bytes"] + totals["bytes"]
+        writer.usage.searches = totals["number"]
+
+
+class HistoryWriter:
+    """Stores a user's history, inside `locked_history`."""
+
+    def __init__(self, user: User, usage: HistoryUsage, max_bytes: int) -> None:
+        self.usage = usage
+        self._user = user
+        self._max_bytes = max_bytes
+
+    def add_search(self, record: SearchRecord) -> None:
+        """Store the search, and delete older ones for it. It is not stored if it does not fit alone."""
+        if self.usage.searches >= MAX_SEARCHES:
+            excess = self.usage.searches - MAX_SEARCHES + 1
+            self._delete_searches(max(excess, min(_EVICTED_SEARCHES, MAX_SEARCHES // 10)))
+        record.save(force_insert=True)
+        size: int = SearchRecord.objects.annotate(size=_SEARCH_BYTES).values_list("size", flat=True).get(pk=record.pk)
+        if size > self._max_bytes:
+            SearchRecord.objects.filter(pk=record.pk).delete()
+            return
+        self.usage.searches += 1
+        self.usage.bytes += size
+        self._evict_searches()
+        self._evict_conversations(keep=None)
+
+    def add_messages(self, conversation: Conversation, messages: Sequence[Message]) -> None:
+        """Append the messages to the conversation, and delete what is too much of the user's history.
+
+        Messages that do not fit alone are not stored; of several, the newest are stored.
+        """
+        last = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
+        ConversationMessage.objects.bulk_create(
+            ConversationMessage(
+                conversation=conversation,
+                position=last + number,
+                role=message.role,
+                content=message.content,
+            )
+            for number, message in enumerate(self._newest_that_fit(messages), start=1)
+        )
+        newest = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
+        conversation.messages.filter(position__lte=newest - MAX_CONVERSATION_MESSAGES).delete()
+        self._count(conversation)
+        excess = Conversation.objects.filter(user=self._user.pk).count() - MAX_CONVERSATIONS
+        if excess > 0:
+            self._delete_conversations(self._other_conversations(conversation)[:excess])
+        self._evict_conversations(keep=conversation)
+        self._evict_searches()
+        self._evict_messages(conversation)
+
+    def _newest_that_fit(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the newest of the messages, in their stored form, beginning with a message of the user."""
+        stored_forms = [shorten(message) for message in messages]
+        sizes = [len(message.content.encode()) + ROW_BYTES for message in stored_forms]
+        starts = (
+            index
+            for index, message in enumerate(stored_forms)
+            if message.role == ConversationMessage.Role.USER and sum(sizes[index:]) <= self._max_bytes
+        )
+        return stored_forms[next(starts, len(stored_forms)) :]
+
+    @property
+    def _excess_bytes(self) -> int:
+        return self.usage.bytes - self._max_bytes
+
+    def _count(self, conversation: Conversation) -> None:
+        """Bring the conversation's size and the user's total up to date."""
+        size = _stored_bytes(conversation)
+        self.usage.bytes += size - conversation.bytes
+        conversation.bytes = size
+        conversation.save(update_fields=["bytes"])
+
+    def _other_conversations(self, keep: Conversation | None) -> QuerySet[Conversation]:
+        """Return the user's conversations except this one, the one that was continued longest ago first."""
+        conversations = Conversation.objects.filter(user=self._user.pk).order_by("updated_at", "pk")
+        return conversations.exclude(pk=keep.pk) if keep else conversations
+
+    def _evict_conversations(self, *, keep: Conversation | None) -> None:
+        while self._excess_bytes > 0:
+            oldest = list(self._other_conversations(keep).filter(bytes__gt=0)[:1])
+            if not oldest:
+                return
+            self._delete_conversations(oldest)
+
+    def _delete_conversations(self, conversations: Iterable[Conversation]) -> None:
+        for conversation in conversations:
+            Conversation.objects.filter(pk=conversation.pk).delete()
+            self.usage.bytes -= conversation.bytes
+
+    def _evict_searches(self) -> None:
+        while self._excess_bytes > 0 and self.usage.searches > 0:
+            if not self._delete_searches(1 + self._excess_bytes // _MAX_SEARCH_BYTES):
+                return
+
+    def _delete_searches(self, number: int) -> int:
+        """Delete the user's oldest searches, and return how many there were."""
+        searches = SearchRecord.objects.filter(user=self._user.pk).annotate(size=_SEARCH_BYTES)
+        sizes = dict(searches.order_by("pk").values_list("pk", "size")[:number])
+        SearchRecord.objects.filter(pk__in=sizes).delete()
+        self.usage.searches -= len(sizes)
+        self.usage.bytes -= sum(sizes.values())
+        return len(sizes)
+
+    def _evict_messages(self, conversation: Conversation) -> None:
+        """Delete the conversation's oldest messages until the rest fits and begins with a message of the user."""
+        excess = self._excess_bytes
+        if excess <= 0:
+            return
+        last_position = -1
+        messages = conversation.messages.annotate(size=_MESSAGE_BYTES).order_by("position")
+        for position, role, size in messages.values_list("position", "role", "size"):
+            if excess <= 0 and role == ConversationMessage.Role.USER:
+                break
+            last_position = position
+            excess -= size
+        conversation.messages.filter(position__lte=last_position).delete()
+        self._count(conversation)
+
+
+def _max_bytes(user: User, usage: HistoryUsage, organization_ids: Iterable[uuid.UUID]) -> int:
+    """Return how many bytes the user's history may have now.
+
+    An organisation that is full does not let a history grow, and does not shrink it either: each new row replaces the
+    oldest ones.
+    """
+    limit: int = settings.RAG_MAX_HISTORY_BYTES
+    for organization_id in organization_ids:
+        membership = Membership.objects.filter(organization=organization_id)
+        max_bytes = membership.values_list("organization__max_bytes", flat=True).first() or 0
+        documents = Usage.objects.filter(pk=organization_id).values_list("bytes", flat=True).first() or 0
+        members = membership.exclude(user=user.pk).values("user")
+        others = HistoryUsage.objects.filter(user__in=members).aggregate(bytes=Coalesce(Sum("bytes"), 0))["bytes"]
+        limit = min(limit, max(max_bytes - documents - others, usage.bytes))
+    return limit
+
+
+def _stored_bytes(conversation: Conversation) -> int:
+    messages = ConversationMessage.objects.filter(conversation=conversation).annotate(size=_MESSAGE_BYTES)
+    total: int = messages.aggregate(bytes=Coalesce(Sum("size"), 0))["bytes"]
+    return total
