@@ -23,9 +23,20 @@ def managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
 
 
 def visible_sources(request: HttpRequest, *actions: Action) -> QuerySet[DataSource]:
-    """Return the data sources on which this request's user may perform at least one of the actions."""
-    caller = get_caller(request)
-    return reduce(or_, (DataSource.objects.visible_to(caller, action) for action in actions))
+    """Return the data sources on which this request's user may perform at least one of the actions.
+
+    Managing here needs the permission sources.manage: the forms offer more than an owner may change.
+    """
+    caller, organizations = get_caller(request), managed_organizations(request).values("pk")
+    return reduce(
+        or_,
+        (
+            DataSource.objects.visible_to(caller, action).filter(organization__in=organizations)
+            if action is Action.MANAGE
+            else DataSource.objects.visible_to(caller, action)
+            for action in actions
+        ),
+    )
 
 
 def find_source(request: HttpRequest, source_id: object, action: Action) -> DataSource | None:
@@ -78,7 +89,8 @@ class SourceContentAdmin(ScopedAdmin):
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         rows: QuerySet[Model] = self.model.objects.visible_to(get_caller(request), Action.MANAGE)
-        return rows
+        organization = "organization" if self.model is DataSource else "source__organization"
+        return rows.filter(**{f"{organization}__in": managed_organizations(request).values("pk")})
 
     def is_allowed(self, request: HttpRequest) -> bool:
         return managed_organizations(request).exists()

@@ -82,10 +82,12 @@ def _may_ingest(user: AnyUser, permissions: EffectivePermissions) -> Q:
 
 
 def _may_manage(user: AnyUser, permissions: EffectivePermissions) -> Q:
-    """A superuser manages all sources, but reads only those that `_may_query` allows."""
+    """Owners manage their sources. A superuser manages all sources, but reads only those that `_may_query` allows."""
     if user.is_superuser and User.objects.filter(pk=user.pk, is_active=True, is_superuser=True).exists():
         return Q(organization__is_active=True)
-    return Q(organization__in=permissions.organizations_with(Permission.SOURCES_MANAGE))
+    return Q(organization__in=permissions.organizations_with(Permission.SOURCES_MANAGE)) | Q(
+        organization__in=permissions.organizations, owner=user.pk
+    )
 
 
 _RULES = {

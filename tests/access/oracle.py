@@ -209,7 +209,7 @@ def _is_user_allowed(world: World, user: User | None, source: Source, action: st
     if action == "ingest":
         return "sources.ingest" in permissions or source.owner == user
     if action == "manage":
-        return "sources.manage" in permissions
+        return "sources.manage" in permissions or source.owner == user
     if action == "query":
         granted = {grant.to for grant in source.grants if _is_unexpired(grant.ends)}
         return {

@@ -77,6 +77,9 @@ def test_the_reason_for_ingesting_or_managing_names_the_role(world: World) -> No
     assert "holds no role that allows to send documents" in reason(source, users["member"], Action.INGEST)
     DataSource.objects.update(owner=users["member"])
     assert reason(source, users["member"], Action.INGEST) == "May ingest: member@home.example owns the source."
+    assert (
+        reason(source, users["member"], Action.MANAGE) == "May manage: member@home.example is the owner of the source."
+    )
     assert "holds role `admin`, which allows to manage" in reason(source, users["admin"], Action.MANAGE)
     assert "holds no role that allows to manage" in reason(source, users["editor"], Action.MANAGE)
     chief = User.objects.create_superuser("chief@platform.example")

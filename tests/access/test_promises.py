@@ -73,11 +73,11 @@ def test_only_the_owner_reads_a_personal_source(world: World) -> None:
     """“`personal` its owner only”. With other visibilities, ownership alone does not allow queries."""
     personal = world.source("own", visibility=Visibility.PERSONAL, owner=world.users["member"])
     grant(personal, "role", "team", "user")
-    assert actions(world.users["member"], personal) == {QUERY, INGEST}
+    assert actions(world.users["member"], personal) == {QUERY, INGEST, MANAGE}
     assert actions(world.users["supporter"], personal) == NOTHING
     for visibility in CLOSED[:3]:
         source = world.source(visibility, visibility=visibility, owner=world.users["member"])
-        assert actions(world.users["member"], source) == {INGEST}
+        assert actions(world.users["member"], source) == {INGEST, MANAGE}
 
 
 @pytest.mark.parametrize("visibility", CLOSED)
@@ -129,10 +129,10 @@ def test_permission_to_ingest_does_not_allow_reading(world: World) -> None:
         assert [model.objects.visible_to(Caller(editor), action).count() for action in (INGEST, QUERY)] == [1, 0]
 
 
-def test_an_owner_writes_only_while_a_member(world: World) -> None:
-    """“ingesting: … or being the source's owner”: only while the owner is a member."""
+def test_an_owner_writes_and_manages_only_while_a_member(world: World) -> None:
+    """“ingesting: … or being the source's owner”, and managing: only while the owner is a member."""
     source = world.source(visibility=Visibility.PERSONAL, owner=world.users["member"])
-    assert actions(world.users["member"], source) == {QUERY, INGEST}
+    assert actions(world.users["member"], source) == {QUERY, INGEST, MANAGE}
     Membership.objects.get(user=world.users["member"]).delete()
     assert actions(world.users["member"], source) == NOTHING
 

@@ -115,7 +115,14 @@ SOURCE: dict[str, object] = {
     "updatedAt": "2026-01-31T12:00:00Z",
 }
 NEW_SOURCE: dict[str, object] = {"name": "Office", "visibility": "team", "teams": ["support"]}
-MANAGED_SOURCE: dict[str, object] = {**SOURCE, "visibility": "team", "roles": [], "teams": ["support"], "users": []}
+MANAGED_SOURCE: dict[str, object] = {
+    **SOURCE,
+    "visibility": "team",
+    "roles": [],
+    "teams": ["support"],
+    "users": [],
+    "owner": "editor@acme.example",
+}
 ACCESS: dict[str, object] = {
     "dataSourceId": _SOURCE_ID,
     "user": "ada@acme.example",

@@ -76,7 +76,8 @@ BEGIN
                     (SELECT organization_id FROM held_roles WHERE 'sources.ingest' = ANY(permissions))
             ))
             OR (may_manage AND (
-                source.organization_id IN
+                (source.owner_id = caller_id AND source.organization_id IN (SELECT organization_id FROM memberships))
+                OR source.organization_id IN
                     (SELECT organization_id FROM held_roles WHERE 'sources.manage' = ANY(permissions))
                 OR (EXISTS (SELECT FROM accounts_user WHERE id = caller_id AND is_active AND is_superuser)
                     AND EXISTS (SELECT FROM orgs_organization WHERE id = source.organization_id AND is_active))

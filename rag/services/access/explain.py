@@ -17,7 +17,8 @@ from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
 from orgs.access.permissions import Permission, Visibility
-from orgs.models import Membership, Role, Team
+from orgs.models import Membership, Organization, Role, Team
+from rag.errors import NotAllowed
 from rag.models import Action, DataSource, Grant
 from ragsite.postgres.models import as_uuid
 
@@ -26,6 +27,9 @@ logger = structlog.get_logger(__name__)
 ACTIONS = (Action.QUERY, Action.INGEST, Action.MANAGE)
 NOT_A_MEMBER = "this person is not a member of the organisation"
 _MAX_NAMES = 5
+_MAY_NOT_EXPLAIN_OTHERS = (
+    "You need the permission sources.manage in this organisation to see what other people may do with its data sources."
+)
 _CHANGING = "access is being changed at this moment; ask again"
 
 
@@ -62,14 +66,25 @@ def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *
     """Return the member of one of the organisations with this id or e-mail address; None if nobody has it.
 
     Members of other organisations are not found: a manager must not learn which addresses have an account. Superusers
-    find everybody.
+    find everybody. Who manages sources only as their owner finds only themselves: an explanation names the roles and
+    teams of a member.
+
+    Raises:
+        NotAllowed: If the asker has the permission sources.manage in none of the organisations, and asks about somebody
+            else.
     """
     user_id = as_uuid(reference)
     people = User.objects.filter(Q(pk=user_id) if user_id else Q(email=User.objects.normalize_email(reference)))
     if not (
         asker.user.is_superuser and User.objects.filter(pk=asker.user.pk, is_active=True, is_superuser=True).exists()
     ):
-        people = people.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
+        if asker.user.pk and people.filter(pk=asker.user.pk).exists():
+            return people.first()
+        managed = set(effective_permissions(asker).organizations_with(Permission.SOURCES_MANAGE))
+        explained = Organization.objects.filter(pk__in=organizations).filter(pk__in=managed)
+        if not explained.exists():
+            raise NotAllowed(_MAY_NOT_EXPLAIN_OTHERS)
+        people = people.filter(pk__in=Membership.objects.filter(organization__in=explained).values("user"))
     return people.first()
 
 
@@ -138,7 +153,10 @@ class _AccessCase:
         granting = self._roles_allowing(Permission.SOURCES_MANAGE)
         if granting:
             return _Decision(True, f"{self.person} holds {granting}, which allows to manage data sources")
-        return _Decision(False, f"{self.person} holds no role that allows to manage data sources")
+        if self.source.owner_id == self.person.pk:
+            return _Decision(True, f"{self.person} is the owner of the source")
+        lacking = f"{self.person} holds no role that allows to manage data sources, and is not the owner of the source"
+        return _Decision(False, lacking)
 
     def _roles_allowing(self, permission: Permission) -> str:
         if self.source.organization_id not in self.permissions.organizations_with(permission):

@@ -11,7 +11,8 @@ from django.utils.text import slugify
 
 from accounts.models import User
 from orgs.access.caller import Caller
-from orgs.access.permissions import Visibility
+from orgs.access.effective_permissions import effective_permissions
+from orgs.access.permissions import Permission, Visibility
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reembedding
@@ -19,7 +20,11 @@ from rag.services.jobs import lifecycle
 
 from . import lookup
 
-_MAY_NOT_CREATE = "You may not create data sources in this organisation."
+_MAY_NOT_CREATE = "You need the permission sources.create in this organisation to create a data source."
+_MAY_NOT_OPEN = (
+    "You need the permission sources.create in this organisation to change who may query this data source, or its "
+    "embedding model."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,11 @@ class AccessLists:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """The settings of a source in a request. A setting that the request does not contain is None."""
+    """The settings of a source in a request. A setting that the request does not contain is None.
+
+    Attributes:
+        owner: The e-mail address of the new owner. A new source belongs to its creator.
+    """
 
     name: str | None = None
     slug: str | None = None
@@ -47,6 +56,7 @@ class SourceSettings:
     visibility: str | None = None
     source_type: str | None = None
     embedding_model: str | None = None
+    owner: str | None = None
     access: AccessLists = AccessLists()
 
 
@@ -83,7 +93,7 @@ def update_source(
 
     The source's row is locked, so that concurrent changes are made one after the other. The embedding model can only
     change while the source has no documents, open jobs or re-embedding. The caller must still be able to manage the
-    source after the change; otherwise nothing is changed.
+    source after the change, unless they have transferred it; otherwise nothing is changed.
 
     Args:
         caller: The caller, whose permissions apply.
@@ -95,7 +105,8 @@ def update_source(
         The changed source.
 
     Raises:
-        NotAllowed: If the caller may see the source, but not manage it, or could not manage it after the change.
+        NotAllowed: If the caller may see the source, but not manage it, or could not manage it after the change, or
+            is only its owner and the change is not one for owners.
         UnknownSource: If the source does not exist for the caller.
         InvalidRequest: If a setting is invalid, or the embedding model of a source with documents would change.
     """
@@ -105,14 +116,59 @@ def update_source(
         source = locked.filter(pk=visible.pk, deleted_at=None).first()
         if source is None:
             raise UnknownSource
+        _require_management(caller, source)
+        _require_owner_permissions(caller, source, settings)
         model = _get_model(settings.embedding_model) or source.embedding_model
         if model != source.embedding_model:
             _require_empty(source)
             source.embedding_model = model
         _save(source, settings, granted_by=caller.authenticated_user)
-        if not lookup.visible_sources(caller, Action.MANAGE).filter(pk=source.pk).exists():
-            raise NotAllowed(lookup.MAY_NOT_CHANGE)
+        _require_management(caller, source)
+        if settings.owner is not None:
+            _transfer(source, settings.owner)  # comes last: the caller may not be able to change the source after it
     return source
+
+
+def _require_management(caller: Caller, source: DataSource) -> None:
+    if not lookup.visible_sources(caller, Action.MANAGE).filter(pk=source.pk).exists():
+        raise NotAllowed(lookup.MAY_NOT_CHANGE)
+
+
+def _require_owner_permissions(caller: Caller, source: DataSource, settings: SourceSettings) -> None:
+    """Check that an owner changes only what they may choose when they create a source.
+
+    Who may not create sources, for example because the source was transferred to them, can rename, transfer and delete
+    it, but not decide who may query it.
+
+    Raises:
+        NotAllowed: If the caller is the owner, has neither sources.manage nor sources.create, and changes the
+            visibility, an access list or the embedding model.
+    """
+    if source.owner_id != caller.user.pk or caller.user.is_superuser:
+        return
+    permissions = effective_permissions(caller)
+    if any(
+        source.organization_id in permissions.organizations_with(permission)
+        for permission in (Permission.SOURCES_MANAGE, Permission.SOURCES_CREATE)
+    ):
+        return
+    has_new_visibility = settings.visibility not in (None, source.visibility)
+    if has_new_visibility or settings.embedding_model is not None or settings.access != AccessLists():
+        raise NotAllowed(_MAY_NOT_OPEN)
+
+
+def _transfer(source: DataSource, email: str) -> None:
+    """Make the active member of the source's organisation with this e-mail address the owner."""
+    address = User.objects.normalize_email(email)
+    members = User.objects.filter(
+        is_active=True, memberships__organization=source.organization_id, memberships__is_active=True
+    )
+    owner = members.filter(email=address).first()
+    if owner is None:
+        raise InvalidRequest("The organisation has no active member with this e-mail address.", field="owner")
+    if owner.pk != source.owner_id:
+        source.owner = owner
+        source.save(update_fields=["owner", "updated_at"])
 
 
 def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
@@ -166,7 +222,7 @@ def _save(source: DataSource, settings: SourceSettings, *, granted_by: User) -> 
             setattr(source, name, value)
     if not source.slug:
         raise InvalidRequest("slug is required: none can be made from this name.", field="slug")
-    if source.visibility == Visibility.PERSONAL and source.owner is None:
+    if source.visibility == Visibility.PERSONAL and source.owner is None and settings.owner is None:
         raise InvalidRequest("A personal source needs an owner, and this one has none.", field="visibility")
     try:
         with transaction.atomic():

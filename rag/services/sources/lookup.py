@@ -17,10 +17,22 @@ from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
 from ragsite.postgres import identity
 
-MAY_NOT_CHANGE = "You may see this data source, but not change it."
-MAY_NOT_EXPLAIN = "You may see this data source, but only those who manage it may see who else has access."
-MANAGES_NOTHING = "Search traces are for those who manage a data source, and you manage none."
-_MAY_NOT_CREATE = "This data source does not exist for you, and you may not create one."
+MAY_NOT_CHANGE = (
+    "You may see this data source, but not change it. You need the permission sources.manage in this organisation, or "
+    "to be its owner."
+)
+MAY_NOT_EXPLAIN = (
+    "You may see this data source, but only those who manage it may see who else has access. You need the permission "
+    "sources.manage in this organisation."
+)
+MANAGES_NOTHING = (
+    "Search traces are for those who manage a data source, and you manage none. You need the permission sources.manage "
+    "in your organisation, or to own a data source."
+)
+_MAY_NOT_CREATE = (
+    "This data source does not exist for you. You need the permission sources.create in this organisation to create it."
+)
+_TAKEN = "This data source does not exist for you, and you may not create one with this name."
 _RESTRICTED_KEY = "This API key is restricted to certain data sources, so it may not create one."
 
 
@@ -53,7 +65,7 @@ def list_sources(
         InvalidRequest: If `organization_filter` names none of the caller's organisations.
     """
     sources = visible_sources(caller, Action.VIEW, organization=organization)
-    sources = sources.select_related("organization", "embedding_model")
+    sources = sources.select_related("organization", "embedding_model", "owner")
     if organization_filter:
         sources = sources.filter(organization=resolve_organization(caller, organization_filter, field="organization"))
     if search:
@@ -115,7 +127,10 @@ def get_source_to_ingest(caller: Caller, reference: str, *, organization: Organi
         UnknownSource: If the source does not exist for the caller.
         InvalidRequest: If sources of several organisations have this slug.
     """
-    message = "You may query this data source, but not send documents to it."
+    message = (
+        "You may query this data source, but not send documents to it. You need the permission sources.ingest in this "
+        "organisation, or to be its owner."
+    )
     return _get_permitted_source(caller, reference, (Action.INGEST,), organization, message)
 
 
@@ -131,7 +146,10 @@ def get_source_to_delete_from(
         UnknownSource: If the source does not exist for the caller.
         InvalidRequest: If sources of several organisations have this slug.
     """
-    message = "You may see this data source, but not delete its documents."
+    message = (
+        "You may see this data source, but not delete its documents. You need the permission sources.ingest or "
+        "sources.manage in this organisation, or to be its owner."
+    )
     return _get_permitted_source(caller, reference, (Action.INGEST, Action.MANAGE), organization, message)
 
 
@@ -188,7 +206,7 @@ def get_or_build_source(caller: Caller, slug: str, *, organization: Organization
     with identity.run_as(identity.WORKER):  # sees sources that do not exist for this caller
         is_taken = DataSource.objects.filter(organization=target, slug=slug, deleted_at=None).exists()
     if is_taken:
-        raise NotAllowed(_MAY_NOT_CREATE)
+        raise NotAllowed(_TAKEN)
     return DataSource(
         organization=target,
         slug=slug,
@@ -223,9 +241,9 @@ def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
             organization=source.organization, slug=source.slug, deleted_at=None, defaults=defaults
         )
     except IntegrityError:  # the source exists, but this user may not see it
-        raise NotAllowed(_MAY_NOT_CREATE) from None
+        raise NotAllowed(_TAKEN) from None
     if not is_created and not visible_sources(caller, Action.INGEST).filter(pk=saved.pk).exists():
-        raise NotAllowed(_MAY_NOT_CREATE)
+        raise NotAllowed(_TAKEN)
     return saved
 
 

@@ -18,6 +18,7 @@ SOURCE_FIELDS = {
     "id", "slug", "name", "description", "organization", "visibility", "sourceType", "embeddingModel", "createdAt",
     "updatedAt",
 }  # fmt: skip
+MANAGER_FIELDS = {"roles", "teams", "users", "owner"}
 
 
 def patch(client: Client, reference: str, body: dict[str, Any]) -> Reply:
@@ -32,7 +33,7 @@ def test_a_source_is_created_with_defaults(api: Api, live_world: World) -> None:
     live_world.home.default_visibility = Visibility.PERSONAL
     live_world.home.save()
     reply = api("editor").post("/api/rag/sources", {"name": "Board papers"})
-    assert (reply.status, set(reply.body)) == (201, SOURCE_FIELDS), reply
+    assert (reply.status, set(reply.body)) == (201, SOURCE_FIELDS | MANAGER_FIELDS), reply
     snapshots.matches("pipeline-source-created", reply.body)
     assert (reply.body["slug"], reply.body["visibility"]) == ("board-papers", "personal")
     assert (reply.body["sourceType"], reply.body["embeddingModel"]) == ("doc", "all-MiniLM-L6-v2")
@@ -73,8 +74,8 @@ def test_who_may_create_change_and_delete(api: Api, live_world: World) -> None:
     statuses = {
         "open": {**allowed, "editor": 403, "member": 403, "foreigner": 404},
         "closed": {**allowed, "editor": 403, "member": 404, "foreigner": 404},
-        # Creating a source does not give permission to change it.
-        "of-editor": {**allowed, "editor": 403, "member": 403, "foreigner": 404},
+        # Its creator owns it.
+        "of-editor": {**allowed, "editor": 200, "member": 403, "foreigner": 404},
     }
     for slug, expected in statuses.items():
         changed = {name: patch(client, slug, {"description": name}).status for name, client in clients.items()}
@@ -83,7 +84,7 @@ def test_who_may_create_change_and_delete(api: Api, live_world: World) -> None:
         assert refused == {name: status for name, status in expected.items() if status != 200}, slug
         assert delete(clients["admin"], slug).status == 204
         assert delete(clients["admin"], slug).status == 404
-    assert {source.description for source in DataSource.objects.exclude(deleted_at=None)} == {"admin"}
+    assert {source.description for source in DataSource.objects.exclude(deleted_at=None)} == {"admin", "editor"}
     # The messages for a hidden and an unknown source are the same.
     live_world.source("closed", visibility=Visibility.PRIVATE)
     for method in (patch, lambda client, slug, _: delete(client, slug)):
@@ -97,7 +98,7 @@ def test_access_lists_open_a_source_and_are_shown_to_managers(api: Api, live_wor
     created = editor.post(
         "/api/rag/sources", {"name": "Pay", "visibility": "private", "users": ["Member@home.example"]}
     )
-    assert (created.status, set(created.body)) == (201, SOURCE_FIELDS), created
+    assert (created.status, set(created.body)) == (201, SOURCE_FIELDS | MANAGER_FIELDS), created
     ingest_text(DataSource.objects.get(), "a", "Zebras have stripes.")
     question = {"query": "zebras"}
 

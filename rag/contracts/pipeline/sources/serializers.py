@@ -22,7 +22,7 @@ class Names(fields.BoundedList):
 
 
 class SourceChangeIn(serializers.Serializer[None]):
-    """The fields of a change. A field that is not sent keeps its value."""
+    """The fields of a change. A field that is not sent keeps its value. `owner`: e-mail of an active member."""
 
     name = fields.Text("name", max_length=150, required=False)
     slug = fields.Slug("slug", required=False)
@@ -30,6 +30,7 @@ class SourceChangeIn(serializers.Serializer[None]):
     visibility = fields.Choice("visibility", choices=Visibility.values, required=False)
     sourceType = fields.Choice("sourceType", choices=SourceType.values, required=False)
     embeddingModel = fields.Text("embeddingModel", max_length=100, required=False)
+    owner = fields.Text("owner", max_length=254, required=False)
     roles = Names("roles")
     teams = Names("teams")
     users = Names("users")
@@ -44,6 +45,7 @@ class SourceIn(SourceChangeIn):
     """A new data source. Default slug: made from the name. Default visibility: the organisation's."""
 
     name = fields.Text("name", max_length=150)
+    owner = None  # the creator
 
 
 def build_source_settings(values: dict[str, Any]) -> SourceSettings:
@@ -55,6 +57,7 @@ def build_source_settings(values: dict[str, Any]) -> SourceSettings:
         visibility=values.get("visibility"),
         source_type=values.get("sourceType"),
         embedding_model=values.get("embeddingModel"),
+        owner=values.get("owner"),
         access=AccessLists(**lists),
     )
 
@@ -69,8 +72,8 @@ class SourceListIn(serializers.Serializer[None]):
 
 
 class SourceOut(TypedDict):
-    """`roles`, `teams` and `users` (e-mail addresses): who may query the data source. Only for callers who may manage
-    it."""
+    """`roles`, `teams` and `users` (e-mail addresses): who may query the data source. `owner`: e-mail address, or null.
+    These four only for callers who may manage it."""
 
     id: Id
     slug: str
@@ -85,6 +88,7 @@ class SourceOut(TypedDict):
     roles: NotRequired[list[str]]
     teams: NotRequired[list[str]]
     users: NotRequired[list[str]]
+    owner: NotRequired[str | None]
 
 
 class SourceListOut(TypedDict):
@@ -112,4 +116,5 @@ def source_out(source: DataSource, access_lists: AccessLists | None) -> SourceOu
         body["roles"] = list(access_lists.roles or ())
         body["teams"] = list(access_lists.teams or ())
         body["users"] = list(access_lists.users or ())
+        body["owner"] = source.owner.email if source.owner else None
     return body

@@ -84,7 +84,8 @@ class DataSources(PipelineViewSet):
     @extend_schema(
         operation_id="changeDataSource",
         summary="Change a data source",
-        description="Fields that are not sent keep their values. Requires permission to manage the data source.",
+        description="Fields that are not sent keep their values. Requires permission to manage the data source: "
+        "sources.manage, or being its owner. `owner` transfers it to another active member.",
         request=serializers.SourceChangeIn,
         responses={200: serializers.SourceOut},
         examples=[
