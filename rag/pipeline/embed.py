@@ -64,6 +64,18 @@ def embed_texts(
     return EmbeddedTexts(vectors, signatures)
 
 
+def count_local_tokens(texts: Sequence[str], *, model: EmbeddingModel) -> int:
+    """Return how many tokens the local model would process for `embed_texts`; 0 if it is not used."""
+    if not uses_local_model(model):
+        return 0
+    return registry.local_embedder().count_tokens([model.document_prefix + text for text in texts])
+
+
+def uses_local_model(model: EmbeddingModel) -> bool:
+    """Return whether texts of documents are embedded on this machine, or their token signatures computed here."""
+    return model.provider == EmbeddingModel.Provider.LOCAL or registry.token_embedder(model) is not None
+
+
 def _embed_batch(
     texts: Sequence[str], model: EmbeddingModel, *, with_signatures: bool
 ) -> tuple[Vectors, Sequence[TokenSignatures]]:

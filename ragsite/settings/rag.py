@@ -1,5 +1,6 @@
 """Ingestion, models, retrieval, answers and retention."""
 
+import os
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -36,8 +37,12 @@ if RAG_TOKEN_SIGNATURES not in ("local", "all", "off"):
 RAG_EMBEDDING_TIMEOUT_SECONDS = env.float("RAG_EMBEDDING_TIMEOUT_SECONDS", default=30.0)
 RAG_EMBEDDING_MAX_RETRIES = env.int("RAG_EMBEDDING_MAX_RETRIES", default=2)
 
+# How many documents of waiting clients the local model embeds at a time, in all web processes of the machine. The
+# other cores remain for questions.
+RAG_MAX_DOCUMENT_EMBEDDINGS = env.int("RAG_MAX_DOCUMENT_EMBEDDINGS", default=max(1, (os.cpu_count() or 1) // 2))
+
 # Concurrent calls of remote language models per web process, and as many of remote embedding models. Some of its 24
-# threads always remain for quick requests.
+# threads remain for quick requests. Besides, as many documents of waiting clients may wait for the local model.
 RAG_MAX_MODEL_CALLS = env.int("RAG_MAX_MODEL_CALLS", default=10)
 # Hosts, addresses and networks (10.0.0.0/8) in private ranges that endpoints of embedding models may use. Endpoints
 # that are set in the environment may use any address.

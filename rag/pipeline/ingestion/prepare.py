@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import parse
-from rag.pipeline.embed import EmbeddedTexts, embed_texts
+from rag.pipeline.embed import EmbeddedTexts, count_local_tokens, embed_texts
 from rag.providers import file_storage, registry
+from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.text import languages
 from rag.text.embedded_text import digest, embedded_text
 from rag.types import ChunkDraft, ChunkingOptions, ParsedDocument, Submission
@@ -92,7 +93,8 @@ def parse_and_chunk(
     """
     parsed = _parse(submission)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
-    chunks = list(chunk(parsed, options))
+    with DOCUMENT_LIMITER.slot():
+        chunks = list(chunk(parsed, options))
     digests = [digest(draft.text, draft.headings, title) for draft in chunks]
     stored = None
     if not (is_new or source._state.adding):
@@ -134,6 +136,14 @@ def check_quota(documents: Sequence[ChunkedDocument], source: DataSource) -> Non
     """
     sizes = {document.submission.path: (len(document.chunks), document.bytes) for document in documents}
     quota.check_quota_of_documents(source, sizes)
+
+
+def count_tokens_to_embed(document: ChunkedDocument, model: EmbeddingModel) -> int:
+    """Return how many tokens the local model would process to embed the new chunks; 0 if it is not used."""
+    drafts = [document.chunks[index] for index in document.new_indexes]
+    texts = {embedded_text(draft.text, draft.headings, document.title) for draft in drafts}
+    with DOCUMENT_LIMITER.slot():
+        return count_local_tokens([*texts], model=model)
 
 
 def embed_documents(

@@ -19,6 +19,8 @@ from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
+from .document_limiter import DOCUMENT_LIMITER
+
 if TYPE_CHECKING:
     import onnxruntime
 
@@ -78,6 +80,10 @@ class LocalEmbedder:
         lengths = np.maximum(np.linalg.norm(token_vectors, axis=1, keepdims=True), 1e-12)
         return _pooled(windows, vectors, 1)[0], token_vectors / lengths
 
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """Return how many tokens the model processes for these texts. The time of embedding is proportional to it."""
+        return sum(len(window.ids) + 2 for window in self._windows(texts))
+
     def _stored_tokens(self, ids: list[int]) -> NDArray[np.intp]:
         """Return the indexes of the tokens whose signatures are stored: the first of each id, without punctuation.
 
@@ -122,7 +128,8 @@ class LocalEmbedder:
         hidden = [vectors[:0]] * len(windows)
         for batch in _batches([len(window.ids) for window in windows]):
             ids = np.array([[self._cls, *windows[index].ids, self._sep] for index in batch], np.int64)
-            pooled, *more = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+            with DOCUMENT_LIMITER.slot():
+                pooled, *more = self._session.run(outputs, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
             vectors[batch] = pooled
             for hidden_states in more:
                 for index, token_vectors in zip(batch, hidden_states, strict=True):

@@ -7,7 +7,9 @@ from django.db import transaction
 from orgs.access.caller import Caller
 from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document
+from rag.pipeline.embed import uses_local_model
 from rag.pipeline.ingestion import index, prepare, quota
+from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.sources import lookup
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres import identity
@@ -17,6 +19,12 @@ from .inputs import default_chunking_options
 
 # Longer texts go through a job.
 MAX_TEXT_BYTES = 256 * 1024
+# Texts that the local model would embed for longer go through a job, too. 256 KB of English prose have 60,000 tokens
+# and take 14 seconds; words of random letters have three times as many.
+MAX_EMBEDDING_SECONDS = 20
+# Measured on one slow core (docs/benchmarks.md). A constant, so that the same text is accepted on every machine.
+_TOKENS_PER_SECOND = 4_500
+_ADVICE = "Send it as a job: POST /api/rag/ingest with `documents`."
 
 
 def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | None = None) -> IndexOutcome:
@@ -32,10 +40,10 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
         Whether the document was created, updated or unchanged, its id, and its number of chunks.
 
     Raises:
-        DocumentTooLarge: If the text has more than MAX_TEXT_BYTES bytes.
+        DocumentTooLarge: If the text has more than MAX_TEXT_BYTES bytes, or more than MAX_EMBEDDING_SECONDS of work.
         IndexFull: If the organisation's quota has no room.
         ParseFailed: If the text cannot be parsed.
-        EmbeddingFailed: If the embedding model does not answer.
+        EmbeddingFailed: If the embedding model does not answer, or too many documents wait for it.
         UnknownSource: If the source was deleted in the meantime.
         NotAllowed: If another request has created the source, and the caller may not send documents to it.
     """
@@ -43,7 +51,7 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
     if size > MAX_TEXT_BYTES:
         raise DocumentTooLarge(
             f"The text has {size:,} bytes; a request that waits for the result may have at most "
-            f"{MAX_TEXT_BYTES:,}. Send it as a job: POST /api/rag/ingest with `documents`."
+            f"{MAX_TEXT_BYTES:,}. {_ADVICE}"
         )
     with identity.write_access():
         try:
@@ -63,11 +71,33 @@ def _ingest(source: DataSource, submission: Submission, size: int, caller: Calle
             return unchanged
     else:
         quota.check_quota(source.organization_id, chunks=1, bytes=size)
-    while True:
-        prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
-        with contextlib.suppress(index.OutdatedVersion), transaction.atomic():
-            saved_source = lookup.save_if_new(source, caller)
-            return index.index_documents({revision: prepared}, source=saved_source)[revision]
+    with _admission(source, size, caller):
+        while True:
+            prepared = _prepare(submission, source, options)
+            with contextlib.suppress(index.OutdatedVersion), transaction.atomic():
+                saved_source = lookup.save_if_new(source, caller)
+                return index.index_documents({revision: prepared}, source=saved_source)[revision]
+
+
+def _admission(source: DataSource, size: int, caller: Caller | None) -> contextlib.AbstractContextManager[None]:
+    """Return what bounds the local embedding of a client's document; commands and remote models have other bounds."""
+    if caller is None or not uses_local_model(source.embedding_model):
+        return contextlib.nullcontext()
+    return DOCUMENT_LIMITER.admit(source.organization_id, size=size)
+
+
+def _prepare(submission: Submission, source: DataSource, options: ChunkingOptions) -> prepare.PreparedDocument:
+    """Parse, chunk and embed a document, unless its new chunks would take too long to embed."""
+    document = prepare.parse_and_chunk(submission, source=source, options=options)
+    prepare.check_quota([document], source)
+    seconds = prepare.count_tokens_to_embed(document, source.embedding_model) / _TOKENS_PER_SECOND
+    if seconds > MAX_EMBEDDING_SECONDS:
+        raise DocumentTooLarge(
+            f"The text would take about {seconds:.0f} seconds to embed; a request that waits for the result may take "
+            f"at most {MAX_EMBEDDING_SECONDS}. {_ADVICE}"
+        )
+    (prepared,) = prepare.embed_documents([document], source.embedding_model, on_batch=lambda done: None)
+    return prepared
 
 
 def _chunking_options(source: DataSource, path: str) -> ChunkingOptions:

@@ -1,0 +1,155 @@
+"""Bounds what documents that clients wait for cost the web server's machine, and shares it between organisations.
+
+A web process embeds questions and documents on the same cores. A document takes a slot for each run of the local model,
+and releases it in between. So a short document does not wait for a long one of somebody else, and a question takes no
+slot at all (docs/decisions/0042-expensive-requests.md).
+"""
+
+import contextlib
+import itertools
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from rag.errors import EmbeddingFailed
+
+from .machine_slots import MachineSlots
+
+# How long a document waits for a slot, and how long it may take in all, before its request gets a 503.
+MAX_WAIT_SECONDS = 10.0
+MAX_SECONDS = 60.0
+# Documents up to this size go before the long ones of their organisation: the v3 contract (section 6) has an aim of
+# 5 seconds for 10 KB.
+_SMALL_BYTES = 16 * 1024
+
+
+@dataclass(eq=False, slots=True)
+class _Document:
+    """A document in progress. `deadline` is on the monotonic clock."""
+
+    organization_id: uuid.UUID
+    is_small: bool
+    number: int
+    deadline: float
+
+
+class DocumentLimiter:
+    """The documents that this process embeds while their clients wait."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._numbers = itertools.count(1)
+        self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each organisation
+        self._waiting: list[_Document] = []
+        self._last_slots: dict[uuid.UUID, int] = {}  # when each organisation was given a slot
+        self._has_candidate = False  # a document waits for a slot of the machine
+        self._current: ContextVar[_Document | None] = ContextVar("document", default=None)
+
+    @contextlib.contextmanager
+    def admit(self, organization_id: uuid.UUID, *, size: int) -> Iterator[None]:
+        """Count a document while the block runs; its runs of the local model wait for slots.
+
+        Of RAG_MAX_MODEL_CALLS places an organisation may take as many as it leaves free. So one organisation gets half
+        of them, and the next one always finds a place.
+
+        Args:
+            organization_id: The organisation that sends the document.
+            size: The size of the document's text in bytes.
+
+        Raises:
+            EmbeddingFailed: If the organisation has no place left.
+        """
+        with self._condition:
+            free = settings.RAG_MAX_MODEL_CALLS - self._in_progress.total()
+            if self._in_progress[organization_id] >= free:
+                raise _busy()
+            self._in_progress[organization_id] += 1
+            document = _Document(
+                organization_id, size <= _SMALL_BYTES, next(self._numbers), time.monotonic() + MAX_SECONDS
+            )
+        token = self._current.set(document)
+        try:
+            yield
+        finally:
+            self._current.reset(token)
+            with self._condition:
+                self._in_progress[organization_id] -= 1
+                if not self._in_progress[organization_id]:
+                    del self._in_progress[organization_id]
+                    self._last_slots.pop(organization_id, None)
+
+    @contextlib.contextmanager
+    def slot(self) -> Iterator[None]:
+        """Wait for a slot of the machine for the admitted document, and hold it while the block runs.
+
+        Code that embeds no admitted document (a question, a worker) does not wait.
+
+        Raises:
+            EmbeddingFailed: If the document would wait too long.
+        """
+        document = self._current.get()
+        if document is None:
+            yield
+            return
+        deadline = min(time.monotonic() + MAX_WAIT_SECONDS, document.deadline)
+        self._become_candidate(document, deadline)
+        with contextlib.ExitStack() as stack:
+            try:
+                slot = _machine_slots().slot(timeout=deadline - time.monotonic())
+                is_free = stack.enter_context(slot)
+            except OSError as error:
+                raise EmbeddingFailed("The server cannot write to its temporary folder.") from error
+            finally:
+                with self._condition:
+                    self._has_candidate = False
+                    self._last_slots[document.organization_id] = next(self._numbers)
+                    self._condition.notify_all()
+            if not is_free:
+                raise _busy()
+            yield
+
+    def _become_candidate(self, document: _Document, deadline: float) -> None:
+        """Wait until this is the one document of this process that asks for a slot of the machine."""
+        with self._condition:
+            self._waiting.append(document)
+            try:
+                if not self._condition.wait_for(lambda: self._is_next(document), deadline - time.monotonic()):
+                    raise _busy()
+                self._has_candidate = True
+            finally:
+                self._waiting.remove(document)
+
+    def _is_next(self, document: _Document) -> bool:
+        """Whether it goes next: of the organisation that waits longest, a small document first, then the oldest."""
+        if self._has_candidate:
+            return False
+        return document is min(
+            self._waiting,
+            key=lambda waiting: (
+                self._last_slots.get(waiting.organization_id, 0),
+                not waiting.is_small,
+                waiting.number,
+            ),
+        )
+
+
+def _machine_slots() -> MachineSlots:
+    return MachineSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=settings.RAG_MAX_DOCUMENT_EMBEDDINGS)
+
+
+def _busy() -> EmbeddingFailed:
+    return EmbeddingFailed(
+        "Too many documents wait for the embedding model already. Try again in a moment, or send the document as a "
+        "job: POST /api/rag/ingest with `documents`.",
+        is_rate_limited=True,
+        retry_after=MAX_WAIT_SECONDS,
+    )
+
+
+DOCUMENT_LIMITER = DocumentLimiter()
