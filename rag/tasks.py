@@ -5,6 +5,7 @@ import uuid
 from celery import shared_task
 
 from accounts.audit import events
+from accounts.sign_in import retention as sign_ins
 
 from .services.evaluation import quality
 from .services.ingestion import processing, sweep
@@ -88,6 +89,12 @@ def delete_expired_inputs() -> None:
 def delete_expired_history() -> None:
     """Delete searches and conversations after their retention period."""
     history_retention.delete_expired_history()
+
+
+@shared_task(name="rag.delete_expired_sign_ins")
+def delete_expired_sign_ins() -> None:
+    """Delete expired sessions and refresh tokens, and old failed sign-ins."""
+    sign_ins.delete_expired_sign_ins()
 
 
 @shared_task(name="rag.delete_expired_audit_events")

@@ -19,6 +19,8 @@ from ragsite.http.client_address import Address
 
 PREFIX = "rk_"
 MAX_LIVE_KEYS = 100
+# Revoked and expired keys that are kept of a user; the oldest are deleted first.
+MAX_ENDED_KEYS = 500
 MAX_SOURCES = 100
 MAX_NETWORKS = 20
 DEFAULT_OVERLAP = timedelta(hours=24)
@@ -72,6 +74,7 @@ def issue(
     User.objects.select_for_update(no_key=True).get(pk=user.pk)  # concurrent requests must not exceed the limit
     if ApiKey.objects.live().filter(user=user).count() >= MAX_LIVE_KEYS:
         raise TooManyKeys(f"You have {MAX_LIVE_KEYS} API keys, which is the maximum. Revoke one first.")
+    _delete_oldest_ended_keys(user)
     secret = PREFIX + secrets.token_urlsafe(32)
     key = ApiKey.objects.create(
         user=user,
@@ -86,6 +89,13 @@ def issue(
         lifetime=expires_at - timezone.now() if expires_at else None,
     )
     return IssuedKey(key, secret)
+
+
+def _delete_oldest_ended_keys(user: User) -> None:
+    ended_keys = ApiKey.objects.filter(user=user).exclude(pk__in=ApiKey.objects.live().filter(user=user).values("pk"))
+    excess_ids = list(ended_keys.order_by("-pk").values_list("pk", flat=True)[MAX_ENDED_KEYS:])
+    if excess_ids:
+        ApiKey.objects.filter(pk__in=excess_ids).delete()
 
 
 @transaction.atomic

@@ -42,6 +42,7 @@ _NIGHTLY = {
     "rag.check_term_statistics": crontab(hour=3, minute=30),
     "rag.delete_expired_inputs": crontab(hour=3, minute=20),
     "rag.delete_expired_history": crontab(hour=3, minute=30),
+    "rag.delete_expired_sign_ins": crontab(hour=3, minute=40),
     "rag.delete_expired_audit_events": crontab(hour=3, minute=50),
     "rag.measure_all_quality": crontab(hour=3, minute=0),
 }

@@ -22,7 +22,7 @@ from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.search.conversations import Conversation, ConversationMessage
-from rag.models.search.history import SearchRecord
+from rag.models.search.history import HistoryUsage, SearchRecord
 from rag.models.sources import DataSourceQuerySet, SourceContentQuerySet
 from ragsite.postgres import identity
 from ragsite.postgres.identity import NOBODY, Identity
@@ -225,7 +225,8 @@ def test_no_rows_are_visible_without_an_identity(world: World, secrets: dict[str
 
 
 def test_searches_and_conversations_are_visible_to_their_user_only(world: World, secrets: dict[str, str]) -> None:
-    for model in (Conversation, ConversationMessage, SearchRecord):
+    HistoryUsage.objects.create(user=world.users["owner"])
+    for model in (Conversation, ConversationMessage, SearchRecord, HistoryUsage):
         with identity.run_as(identity_of(Caller(world.users["owner"]))):
             assert model._default_manager.count() == 1
         with identity.run_as(identity_of(Caller(world.users["admin"]))):

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce, Greatest
 from orgs.models import Organization
 from rag.errors import IndexFull
 from rag.models import DataSource, Document, IngestionDocument, Original, Usage
-from rag.models.ingestion.jobs import TEXT_BYTES
+from rag.models.ingestion.jobs import HAS_INPUT, TEXT_BYTES
 
 _OPEN_STATES = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
 
@@ -84,7 +84,8 @@ def check_quota_of_documents(source: DataSource, sizes: Mapping[str, tuple[int, 
 def check_quota_of_open_documents(organization_id: uuid.UUID) -> None:
     """Check that all queued and running documents, including those of the caller's transaction, fit in the quota.
 
-    The check is exact: if bytes are limited, other callers and writers wait until the caller's transaction ends.
+    The check is exact: if bytes are limited, other callers and writers wait until the caller's transaction ends. The
+    inputs of failed documents, which are kept for a retry, use what is left; the oldest are deleted first.
 
     Raises:
         IndexFull: If the documents do not fit.
@@ -97,6 +98,7 @@ def check_quota_of_open_documents(organization_id: uuid.UUID) -> None:
     open_bytes = _open_bytes(organization_id)
     if open_bytes > 0 and usage.bytes + open_bytes > max_bytes:
         raise _bytes_exceeded(max_bytes, usage.bytes, open_bytes)
+    _delete_oldest_failed_inputs(organization_id, max_bytes=max_bytes - usage.bytes - open_bytes)
 
 
 def update_usage(organization_id: uuid.UUID, *, chunks: int, bytes: int) -> None:  # noqa: A002
@@ -144,6 +146,22 @@ def _open_bytes(organization_id: uuid.UUID) -> int:
     )
     total: int = documents.aggregate(bytes=Sum(Greatest(size, Value(0))))["bytes"] or 0
     return total
+
+
+def _delete_oldest_failed_inputs(organization_id: uuid.UUID, *, max_bytes: int) -> None:
+    failed = IngestionDocument.objects.filter(
+        HAS_INPUT, state=IngestionDocument.State.FAILED, job__source__organization=organization_id
+    )
+    total, excess_ids = 0, []
+    newest_first = failed.order_by("-finished_at", "-pk")
+    for document_id, size in newest_first.values_list("pk", TEXT_BYTES + Coalesce(F("original__size"), Value(0))):
+        total += size
+        if total > max_bytes:
+            excess_ids.append(document_id)
+    if excess_ids:
+        IngestionDocument.objects.filter(pk__in=excess_ids, state=IngestionDocument.State.FAILED).update(
+            text="", original=None
+        )
 
 
 def _bytes_exceeded(max_bytes: int, used: int, queued: int = 0) -> IndexFull:

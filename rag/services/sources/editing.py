@@ -18,7 +18,7 @@ from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reembedding
 from rag.services.jobs import lifecycle
 
-from . import lookup
+from . import limits, lookup
 
 _MAY_NOT_CREATE = "You need the permission sources.create in this organisation to create a data source."
 _MAY_NOT_OPEN = (
@@ -73,7 +73,7 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
 
     Raises:
         NotAllowed: If the caller may not create sources in the organisation.
-        InvalidRequest: If a setting is invalid, or the organisation is ambiguous.
+        InvalidRequest: If a setting is invalid, the organisation is ambiguous, or it has too many sources.
     """
     target = lookup.resolve_target_organization(caller, organization=organization)
     lookup.require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
@@ -81,6 +81,7 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
     source.embedding_model = _get_model(settings.embedding_model) or EmbeddingModel.objects.default()
     source.slug = slugify(settings.name or "")[:100]
     with transaction.atomic():
+        limits.check_number_of_sources(target)
         _save(source, settings, granted_by=caller.authenticated_user)
         lookup.require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
     return source

@@ -17,6 +17,8 @@ from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
 from ragsite.postgres import identity
 
+from . import limits
+
 MAY_NOT_CHANGE = (
     "You may see this data source, but not change it. You need the permission sources.manage in this organisation, or "
     "to be its owner."
@@ -226,6 +228,7 @@ def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
 
     Raises:
         NotAllowed: If the caller may not send documents to the source of the other request.
+        InvalidRequest: If the organisation has too many sources.
     """
     if not source._state.adding:
         return source
@@ -236,6 +239,7 @@ def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
         "owner": source.owner,
         "embedding_model": source.embedding_model,
     }
+    limits.check_number_of_sources(source.organization)
     try:
         saved, is_created = DataSource.objects.get_or_create(
             organization=source.organization, slug=source.slug, deleted_at=None, defaults=defaults
