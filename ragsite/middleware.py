@@ -12,6 +12,7 @@ from django_structlog.middlewares import RequestMiddleware
 
 from rag.contracts import error_responses
 from rag.contracts.common import rate_limits
+from ragsite.http.parsers import CHUNKED_META_KEY
 from ragsite.http.request_id import request_id
 from ragsite.http.uploads import BoundedBody, body_too_large_message
 
@@ -34,6 +35,9 @@ _UPLOAD_PATHS = re.compile(r"/api/rag/ingest/?|/admin/rag/datasource/[^/]+/uploa
 class BodyLimitMiddleware:
     """Rejects a request body over RAG_MAX_BODY_BYTES, or over RAG_MAX_UPLOAD_BYTES for file uploads, before it is read.
 
+    A chunked body has no length: reading stops at the limit. Pages outside the API do not read chunked bodies, except
+    for file uploads.
+
     Also decodes every request as UTF-8: a client could otherwise choose a codec such as punycode, which takes
     quadratic time. (ragsite/wsgi.py removes codecs that do not produce text.)
     """
@@ -51,9 +55,11 @@ class BodyLimitMiddleware:
         if length.isdigit() and int(length) > limit:
             message = body_too_large_message(limit, setting, int(length))
             return error_responses.error_response(request, 413, message)
-        if is_upload_path and length == "0" and _is_chunked(request):
+        is_read = is_upload_path or error_responses.returns_json(request)
+        if is_read and length == "0" and _is_chunked(request):
             # Django reads as many bytes as Content-Length says. Here it reads up to the limit, and the server ends
             # the stream.
+            request.META[CHUNKED_META_KEY] = True
             request.META["CONTENT_LENGTH"] = str(limit)
             request._stream = io.BufferedReader(BoundedBody(request.META["wsgi.input"], limit, setting))
         return self._get_response(request)
