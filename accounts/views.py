@@ -31,6 +31,7 @@ from rest_framework_simplejwt.views import (
 from ragsite.http import fields
 from ragsite.http.openapi import request_example, response_example
 from ragsite.http.parsers import CredentialsParser
+from ragsite.http.request_warnings import UnknownFieldWarnings
 from ragsite.http.transport import require_https
 from ragsite.postgres.models import as_uuid
 
@@ -41,7 +42,7 @@ from .sign_in import lockout, second_factor
 MAX_TOKEN_LENGTH = 8_192
 
 
-class Credentials(TokenObtainPairSerializer):
+class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
     """Exchanges an address, a password and, with a second factor, a code for a token pair.
 
     A wrong address and a wrong password cause the same 401. After too many failures the response is 429 with
@@ -87,7 +88,7 @@ def _require_second_factor(request: Request, user: User, code: str) -> None:
         raise AuthenticationFailed(second_factor.WRONG_CODE)
 
 
-class Rotation(TokenRefreshSerializer):
+class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
     """Exchanges a refresh token for a new pair. A refresh token works exactly once, also in concurrent requests."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
@@ -100,7 +101,7 @@ class Rotation(TokenRefreshSerializer):
         return super().validate(attrs)  # reads the blacklist again, now with the lock
 
 
-class Verification(TokenVerifySerializer):
+class Verification(UnknownFieldWarnings, TokenVerifySerializer):
     """Accepts a valid access or refresh token. The response is 401 for any other."""
 
     token = fields.Text("token", max_length=MAX_TOKEN_LENGTH)
@@ -113,7 +114,7 @@ class Verification(TokenVerifySerializer):
             raise InvalidToken("This token was revoked.") from None
 
 
-class Revocation(TokenBlacklistSerializer):
+class Revocation(UnknownFieldWarnings, TokenBlacklistSerializer):
     """Revokes a refresh token and records the sign-out."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)

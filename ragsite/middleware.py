@@ -12,6 +12,7 @@ from django_structlog.middlewares import RequestMiddleware
 
 from rag.contracts import error_responses
 from rag.contracts.common import rate_limits
+from ragsite.http import request_warnings
 from ragsite.http.parsers import CHUNKED_META_KEY
 from ragsite.http.request_id import request_id
 from ragsite.http.uploads import BoundedBody, body_too_large_message
@@ -70,18 +71,22 @@ def _is_chunked(request: HttpRequest) -> bool:
     return bool(request.META.get("wsgi.input_terminated") and request.META.get("HTTP_TRANSFER_ENCODING"))
 
 
+_METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
 # None of the site's pages uses any of these.
 _PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class ResponseHeadersMiddleware:
-    """Adds the request id, the state of the rate limit and the permissions policy to every response."""
+    """Adds the request id, warnings, the state of the rate limit and the permissions policy to every response."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        request_warnings.start(is_collected=request.method in _METHODS_WITH_BODY)
         response = self._get_response(request)
+        if warnings := request_warnings.header_value():
+            response[request_warnings.HEADER] = warnings
         response["X-Request-ID"] = request_id()
         response["Permissions-Policy"] = _PERMISSIONS_POLICY
         for name, value in rate_limits.headers(request).items():

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from typing import TypedDict
 
 from django.utils import timezone
-from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from orgs.access.permissions import Scope
 from orgs.models import ApiKey
 from ragsite.http import fields
 from ragsite.http.openapi_types import Count, Id
+from ragsite.http.request_warnings import UnknownFieldWarnings
 
 from . import service
 from .service import IssuedKey
@@ -38,7 +38,7 @@ class Network(fields.Text):
             raise ValidationError(wrong) from None
 
 
-class KeyIn(serializers.Serializer[None]):
+class KeyIn(UnknownFieldWarnings):
     """A new API key."""
 
     name = fields.Text("name", max_length=100)
@@ -65,7 +65,7 @@ class KeyIn(serializers.Serializer[None]):
     )
 
 
-class KeyRotationIn(serializers.Serializer[None]):
+class KeyRotationIn(UnknownFieldWarnings):
     """Options of the rotation of an API key."""
 
     overlap_hours = fields.Integer(

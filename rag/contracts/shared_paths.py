@@ -13,6 +13,11 @@ from .pipeline.jobs.views import IngestionJobs
 from .retrieval import views as retrieval
 from .v3 import views as v3
 
+_MISSING_DOCUMENTS = (
+    "documents is required with dataSourceId: an array with an object for each document. To ingest one document while "
+    "you wait, send source, path, title and text instead of dataSourceId"
+)
+
 
 class Ingest(SharedPathViewSet, IngestionJobs):
     """A body with `documents` or a form with files: pipeline; any other body: v3. GET lists the pipeline's jobs."""
@@ -35,6 +40,8 @@ class Ingest(SharedPathViewSet, IngestionJobs):
             if "text" in body:
                 raise ValidationError({"documents": "send either text (one document) or documents (a job), not both"})
             return IngestionJobs
+        if isinstance(body, dict) and "dataSourceId" in body and "source" not in body:
+            raise ValidationError({"documents": _MISSING_DOCUMENTS})
         return v3.Ingest
 
 

@@ -100,9 +100,9 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
     if isinstance(exception, exceptions.ValidationError):
         first, *others = field_errors(exception.detail)
         errors = {"errors": [first, *others[: _MAX_ERRORS - 1]]} if others else {}
-        body = error_body(title, first["message"], {**first, **errors})
+        body = error_body(title, first["message"], {**first, **errors, "request_id": request_id()})
     else:
-        body = error_body(title, _message(exception), {"request_id": request_id()} if code >= 500 else None)
+        body = error_body(title, _message(exception), {"request_id": request_id()})
     headers = {}
     if challenge := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = challenge

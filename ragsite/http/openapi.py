@@ -44,13 +44,15 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "503": {"Retry-After": _RETRY_AFTER},
 }
 
+_REQUEST_ID = "0b9e6f0e-4f0c-4f6b-9d55-2f1f6f3f8a11"
+
 View = TypeVar("View", bound=APIView)
 
 
 @openapi_types.allow_additional_fields
 class ErrorDetails(TypedDict, total=False):
-    """Details for programs: `field` and `message` of the first wrong field, `errors` if there are several, `request_id`
-    with every 5xx. Some errors add more."""
+    """Details for programs: `request_id`; `field` and `message` of the first wrong field; `errors` if there are more.
+    Some errors add more."""
 
     field: str
     message: str
@@ -177,7 +179,7 @@ class Schema(AutoSchema):
             return None
         handler = self.view.get_exception_handler()
         response = handler(_ERRORS[status], {"view": self.view, "request": self.view.request})
-        return _with_fixed_time(response.data)
+        return _with_fixed_values(response.data)
 
 
 def _inspector(adapter: type[View], beside: APIView) -> Any:
@@ -225,10 +227,11 @@ def _merge_content(content: dict[str, Any], other: Mapping[str, Any]) -> None:
                 examples[name if name not in examples else f"{name}{len(examples) + 1}"] = example
 
 
-def _with_fixed_time(value: Any) -> Any:
-    """Replace times, so that examples do not change between generations."""
+def _with_fixed_values(value: Any) -> Any:
+    """Replace times and request ids, so that examples do not change between generations."""
     if isinstance(value, dict):
-        return {name: _with_fixed_time(item) for name, item in value.items()}
+        fixed = {name: _with_fixed_values(item) for name, item in value.items()}
+        return {**fixed, "request_id": _REQUEST_ID} if "request_id" in fixed else fixed
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)", value):
         return "2026-01-31T12:00:00Z"
     return value

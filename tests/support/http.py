@@ -71,3 +71,10 @@ def _reply(request: urllib.request.Request, status: int, response: Any) -> Reply
     headers = {name.lower(): value for name, value in response.headers.items()}
     conformance.check_response(request.get_method(), request.selector, status, headers, content)
     return Reply(status, headers, json.loads(content or b"null"))
+
+
+def without_request_id(body: Any) -> Any:
+    """An error's body without its request id, in which any two responses differ."""
+    error = body["error"] if isinstance(body.get("error"), dict) else body
+    error = {**error, "details": {name: value for name, value in error["details"].items() if name != "request_id"}}
+    return {"error": error} if isinstance(body.get("error"), dict) else error

@@ -21,7 +21,7 @@ from orgs.access.permissions import Scope
 from orgs.models import Organization
 from rag.errors import DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
 from rag.services.sources import lookup
-from ragsite.http import errors
+from ragsite.http import errors, request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
 from ragsite.http.request_id import request_id
 
@@ -130,7 +130,7 @@ def has_scope(request: Request, scope: Scope) -> bool:
 
 
 def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
-    """Validate a request's data.
+    """Validate a request's data. Unknown fields of a body are ignored, with a warning (request_warnings).
 
     Returns:
         The validated fields.
@@ -141,6 +141,7 @@ def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValidationError({"body": "the body must be a JSON object"})
     form = serializer(data=data)
+    request_warnings.warn_of_unknown_fields(form, data)
     form.is_valid(raise_exception=True)
     return dict(form.validated_data)
 
@@ -192,7 +193,7 @@ def render_error(
         return response
     set_rollback()
     status = get_status(exception)
-    details = dict(exception.data)
+    details: dict[str, object] = dict(exception.data)
     if field := getattr(exception, "field", None):
         details = {"field": field, "message": exception.message, **details}
     if status >= 500:
@@ -204,7 +205,7 @@ def render_error(
             cause=type(cause).__name__ if cause else "",
             exc_info=cause if isinstance(cause, OperationalError) else None,
         )
-        details["request_id"] = request_id()
+    details["request_id"] = request_id()
     headers = {"Retry-After": str(wait)} if status == 503 and (wait := _retry_after(exception)) else {}
     return Response(format_error(status, exception.message, details, exception), status=status, headers=headers)
 

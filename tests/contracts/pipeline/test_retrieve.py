@@ -55,7 +55,7 @@ def test_a_named_source_must_be_visible(api: Api, live_world: World) -> None:
     for hidden in ("closed", "nowhere"):
         reply = member.post("/api/rag/retrieve", {"query": "zebra", "dataSources": ["open", hidden]})
         assert (reply.status, reply.body["error"]) == (404, "SOURCE_NOT_FOUND")
-        assert reply.body["details"] == {"reference": hidden}
+        assert reply.body["details"] == {"reference": hidden, "request_id": reply.headers["x-request-id"]}
 
 
 def test_no_results(api: Api, live_world: World) -> None:

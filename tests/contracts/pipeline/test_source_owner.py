@@ -118,9 +118,9 @@ def test_an_owner_learns_nothing_about_what_others_may_do(api: Api, live_world: 
     """The explanation names roles and teams of other members, which needs sources.manage."""
     owned_by(live_world, "editor")
     path = f"{SOURCES}/mine/access?user="
-    own = api("editor").get(f"{path}editor@home.example")
-    assert own.status == 200
-    reasons = {verdict["action"]: verdict["reason"] for verdict in own.body["access"]}
+    reply = api("editor").get(f"{path}editor@home.example")
+    assert reply.status == 200
+    reasons = {verdict["action"]: verdict["reason"] for verdict in reply.body["access"]}
     assert reasons["manage"] == "May manage: editor@home.example is the owner of the source."
     others = [api("editor").get(f"{path}{person}") for person in ("member@home.example", "nobody@home.example")]
     assert [reply.status for reply in others] == [403, 403]

@@ -13,7 +13,7 @@ from rag.models import Chunk, DataSource, Document, IngestionDocument
 from rag.services.ingestion import synchronous
 from tests.support import factories, snapshots
 from tests.support.factories import World
-from tests.support.http import Client
+from tests.support.http import Client, without_request_id
 
 Api = Callable[..., Client]
 DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras have stripes."}
@@ -140,7 +140,8 @@ def test_required_fields(api: Api, missing: str) -> None:
     assert reply.body == {
         "error": "Validation error",
         "message": message,
-        "details": {"field": missing, "message": message},
+        # Section 5: details are "additional context".
+        "details": {"field": missing, "message": message, "request_id": reply.headers["x-request-id"]},
     }
 
 
@@ -182,7 +183,8 @@ def test_creating_a_source_needs_permission(api: Api, live_world: World) -> None
     assert not DataSource.objects.exists()
     live_world.source("secret", visibility=Visibility.PRIVATE)
     live_world.source("open")
-    assert member.post("/api/rag/ingest", {**DOCUMENT, "source": "secret"}).body == refused.body
+    hidden = member.post("/api/rag/ingest", {**DOCUMENT, "source": "secret"})
+    assert without_request_id(hidden.body) == without_request_id(refused.body)
     assert member.post("/api/rag/ingest", {**DOCUMENT, "source": "open"}).status == 403
     assert not Document.objects.exists()
 

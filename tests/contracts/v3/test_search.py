@@ -108,7 +108,8 @@ def test_a_whole_number_may_be_written_as_5_0(api: Api, live_world: World) -> No
 
 def test_an_empty_body_is_rejected_because_query_is_required(api: Api) -> None:
     reply = api("member").post("/api/rag/search", {})
-    assert reply.body["details"] == {"field": "query", "message": "query is required"}
+    details = {"field": "query", "message": "query is required", "request_id": reply.headers["x-request-id"]}
+    assert reply.body["details"] == details
 
 
 def test_a_negative_similarity_is_reported_as_0(api: Api, live_world: World) -> None:

@@ -7,6 +7,7 @@ from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
 from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdicts_out
 from rag.services.search.document_outcome import STAGES
 from rag.services.search.search_trace import SearchExplanation, TracedPassage
+from ragsite.http import request_warnings
 from ragsite.http.openapi_types import Count, Id, Share
 
 
@@ -117,7 +118,7 @@ def explain_out(explained: SearchExplanation) -> ExplainOut:
             }
             for source in explained.unsearched
         ],
-        "warnings": list(explained.warnings),
+        "warnings": [*explained.warnings, *request_warnings.collected()],
     }
 
 

@@ -9,6 +9,7 @@ from rag.contracts.common import fields
 from rag.contracts.common.openapi import NON_BLANK_PATTERN
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question, Retrieval
+from ragsite.http import request_warnings
 from ragsite.http.openapi_types import Count, Id, Share
 
 
@@ -122,7 +123,7 @@ def retrieval_out(retrieval: Retrieval) -> RetrieveOut:
         "scores": [passage.relevance for passage in retrieval.passages],
         "totalFound": retrieval.total_found,
         "dataSources": [str(source_id) for source_id in retrieval.source_ids],
-        "warnings": list(retrieval.warnings),
+        "warnings": [*retrieval.warnings, *request_warnings.collected()],
     }
 
 

@@ -21,8 +21,8 @@ class Names(fields.BoundedList):
         super().__init__(name, child=fields.Text(name, max_length=254), max_entries=_MAX_GRANTS, required=False)
 
 
-class SourceChangeIn(serializers.Serializer[None]):
-    """The fields of a change. A field that is not sent keeps its value. `owner`: e-mail of an active member."""
+class _SettingsIn(serializers.Serializer[None]):
+    """The fields that a new source and a change have in common."""
 
     name = fields.Text("name", max_length=150, required=False)
     slug = fields.Slug("slug", required=False)
@@ -30,7 +30,6 @@ class SourceChangeIn(serializers.Serializer[None]):
     visibility = fields.Choice("visibility", choices=Visibility.values, required=False)
     sourceType = fields.Choice("sourceType", choices=SourceType.values, required=False)
     embeddingModel = fields.Text("embeddingModel", max_length=100, required=False)
-    owner = fields.Text("owner", max_length=254, required=False)
     roles = Names("roles")
     teams = Names("teams")
     users = Names("users")
@@ -41,11 +40,16 @@ class SourceChangeIn(serializers.Serializer[None]):
         return slug
 
 
-class SourceIn(SourceChangeIn):
+class SourceChangeIn(_SettingsIn):
+    """The fields of a change. A field that is not sent keeps its value. `owner`: e-mail of an active member."""
+
+    owner = fields.Text("owner", max_length=254, required=False)
+
+
+class SourceIn(_SettingsIn):
     """A new data source. Default slug: made from the name. Default visibility: the organisation's."""
 
     name = fields.Text("name", max_length=150)
-    owner = None  # the creator
 
 
 def build_source_settings(values: dict[str, Any]) -> SourceSettings:

@@ -1,0 +1,100 @@
+"""Warnings about a request that is answered all the same: fields of its body that the contract does not know."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from rest_framework.fields import Field, ListField, empty
+from rest_framework.serializers import BaseSerializer, ListSerializer, Serializer
+
+# The response header with the warnings: a JSON array of strings in ASCII.
+HEADER = "X-Request-Warnings"
+MAX_WARNINGS = 5
+_MAX_NAME_CHARACTERS = 40
+# Limits of the search for unknown fields: entries of a list, and fields of an object.
+_MAX_ENTRIES, _MAX_FIELDS = 1_000, 200
+_MIN_SIMILARITY = 0.6
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]-]")
+
+# The warnings of the request that this thread answers. None: they are not collected.
+_warnings: ContextVar[list[str] | None] = ContextVar("request_warnings", default=None)
+
+
+def start(*, is_collected: bool) -> None:
+    """Begin a request. Only the requests whose body is read collect warnings."""
+    _warnings.set([] if is_collected else None)
+
+
+def collected() -> tuple[str, ...]:
+    """Return the warnings of the present request, at most MAX_WARNINGS."""
+    return tuple(_warnings.get() or ())
+
+
+def header_value() -> str:
+    """Return the warnings as the value of the header; empty without warnings."""
+    return json.dumps(collected()) if collected() else ""
+
+
+def warn_of_unknown_fields(serializer: BaseSerializer[Any], data: Mapping[str, Any]) -> None:
+    """Add a warning for each field of the body that the serializer does not know, in the body's order."""
+    warnings = _warnings.get()
+    if warnings is None:
+        return
+    for path, name, known in _unknown_fields(serializer, data, ""):
+        if len(warnings) >= MAX_WARNINGS:
+            return
+        warnings.append(_message(path, name, known))
+
+
+class UnknownFieldWarnings(Serializer[Any]):
+    """A serializer that warns of unknown fields, for views that validate with it directly."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        if isinstance(data, Mapping):
+            warn_of_unknown_fields(self, data)
+        return super().run_validation(data)
+
+
+def _unknown_fields(
+    field: Field[Any, Any, Any, Any] | None, data: Any, path: str
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the path of the object, the name of the unknown field and the known names."""
+    if isinstance(field, Serializer) and isinstance(data, dict):
+        known = [name for name, child in field.fields.items() if not child.read_only]
+        for index, (name, value) in enumerate(data.items()):
+            if index >= _MAX_FIELDS:
+                return
+            if name in field.fields:
+                yield from _unknown_fields(field.fields[name], value, f"{path}{name}.")
+            else:
+                yield path, str(name), known
+    elif isinstance(field, ListField | ListSerializer) and isinstance(data, list):
+        for index, item in enumerate(data[:_MAX_ENTRIES]):
+            yield from _unknown_fields(field.child, item, f"{path.removesuffix('.')}[{index}].")
+
+
+def _message(path: str, name: str, known: list[str]) -> str:
+    nearest = _nearest(name, known)
+    hint = f" Did you mean {path}{nearest}?" if nearest else ""
+    return f"The field {path}{_escape(name)} is unknown and was ignored.{hint}"
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    """Return the known field that is most similar, ignoring case and underscores; empty if none is similar."""
+    by_spelling = {_spelling(field): field for field in known}
+    spelling = _spelling(name[:_MAX_NAME_CHARACTERS])
+    matches = difflib.get_close_matches(spelling, by_spelling, n=1, cutoff=_MIN_SIMILARITY)
+    return by_spelling[matches[0]] if matches else ""
+
+
+def _spelling(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def _escape(name: str) -> str:
+    """Return the beginning of a client's name. All but letters, digits and a few signs are written as \\uXXXX."""
+    text = name[:_MAX_NAME_CHARACTERS] + ("..." if len(name) > _MAX_NAME_CHARACTERS else "")
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
