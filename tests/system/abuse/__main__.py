@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .parts import Row
 
 # Parts that ingest nothing and so need no worker.
-_PARTS_WITHOUT_WORKER = {"oversized", "slow clients", "60 wait for a model"}
+_PARTS_WITHOUT_WORKER = {"oversized", "slow clients", "60 wait for a model", "expensive requests"}
 
 
 class Model(ProviderServer):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from .expensive import Outcome, send_expensive_requests
 from .faults import FAULTS
 from .flood import flood
 from .ledger import Findings, Ledger
@@ -66,6 +67,7 @@ def run(product: Product, *, part_names: Sequence[str], seconds: float) -> list[
         "flood": lambda: run_flood(product, people),
         "flood with rate limits": lambda: run_flood(product, people, has_rate_limits=True),
         "oversized": lambda: run_oversized(product, people[0]),
+        "expensive requests": lambda: run_expensive(product, people[0], people[1]),
     }
     rows = []
     for name in part_names or parts:
@@ -190,6 +192,21 @@ def run_oversized(product: Product, person: Person) -> Row:
         row.broken[f"the web processes grew by {growth / 2**20:.0f} MB"] += 1
     if NO_ANSWER_SECONDS in measure_requests(product.port, "/readyz", 3):
         row.broken["not ready afterwards"] += 1
+    return row
+
+
+def run_expensive(product: Product, sender: Person, searcher: Person) -> Row:
+    """50 documents that cost seconds each, sent at once by one person, with the searches of another one beside them."""
+    outcome = Outcome()
+    send_expensive_requests(product.port, sender, searcher, outcome)
+    row = Row("expensive requests", outcome.requests, outcome.answers[200], broken=+outcome.broken)
+    row.errors = sum(outcome.answers.values()) - row.success
+    _count_short_requests(row, outcome.searches)
+    row.broken = +row.broken
+    row.notes = (
+        f"{dict(outcome.answers)}, {len(outcome.searches)} searches meanwhile: {outcome.describe_searches()}; "
+        f"{len(outcome.idle_searches)} before: {outcome.describe_idle_searches()}"
+    )
     return row
 
 

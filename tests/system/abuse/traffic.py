@@ -130,7 +130,9 @@ class Traffic:
         return answer
 
 
-def send(port: int, call: Call, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+def send(
+    port: int, call: Call, headers: dict[str, str], *, timeout: float = TIMEOUT_SECONDS
+) -> tuple[int, dict[str, str], bytes]:
     """Send one request on a connection of its own, with a time limit for the whole response.
 
     Returns:
@@ -139,8 +141,8 @@ def send(port: int, call: Call, headers: dict[str, str]) -> tuple[int, dict[str,
     Raises:
         TimeoutError: The response was not complete in time.
     """
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
+    deadline = time.monotonic() + timeout
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     body = call.body if isinstance(call.body, bytes | None) else json.dumps(call.body).encode()
     with contextlib.closing(connection):
         connection.request(
