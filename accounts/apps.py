@@ -1,6 +1,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 from django.contrib.admin import apps as admin_apps
+from django.db.models.signals import post_migrate
 
 
 class AdminConfig(admin_apps.AdminConfig):
@@ -19,6 +20,8 @@ class AccountsConfig(AppConfig):
         from rest_framework_simplejwt import state
         from rest_framework_simplejwt.settings import api_settings
 
+        from ragsite.postgres.roles import prepare_roles
+
         from . import checks as checks
         from .audit import registry
         from .sign_in.jwt_keys import MultiKeyTokenBackend
@@ -26,3 +29,4 @@ class AccountsConfig(AppConfig):
         # The library has no setting for the backend. All token classes read it from here.
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
         registry.register()
+        post_migrate.connect(prepare_roles, sender=self)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models.functions import Lower
+from django.db.models.functions import MD5, Lower, Upper
 from django.utils import timezone
 
 from ragsite.postgres.models import UUIDModel
@@ -21,6 +21,10 @@ _PLAIN = re.compile(r"[!-~]+")
 
 class UserManager(BaseUserManager["User"]):
     """Creates accounts and finds them by their normalised address."""
+
+    def get_queryset(self) -> models.QuerySet["User"]:
+        """Without the password: only the database roles of sign-in and the admin may read it."""
+        return super().get_queryset().defer("password")
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Find a user by address. Case is ignored, as mail systems do."""
@@ -65,6 +69,10 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
         default=True, help_text="Switch off instead of deleting: every credential stops working at once."
     )
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
+    # Changes with the password. Access tokens contain it, and end when it changes.
+    password_digest = models.GeneratedField(
+        expression=Upper(MD5("password")), output_field=models.CharField(max_length=32), db_persist=True
+    )
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -74,6 +82,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         ordering = ("email",)
+        base_manager_name = "objects"
         constraints = (
             models.CheckConstraint(condition=models.Q(email=Lower("email")), name="user_email_is_lower_case"),
             # No two addresses differ only in characters that look the same.

@@ -33,6 +33,7 @@ from ragsite.http.openapi import request_example, response_example
 from ragsite.http.parsers import CredentialsParser
 from ragsite.http.request_warnings import UnknownFieldWarnings
 from ragsite.http.transport import require_https
+from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
 from .audit import registry
@@ -135,6 +136,7 @@ class CredentialsView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         require_https(request)
+        identity.set_current(identity.SIGN_IN)
         super().initial(request, *args, **kwargs)
 
 

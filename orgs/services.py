@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from django.contrib.auth.hashers import make_password
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts.models import User
+from ragsite.postgres import identity
 
 from .access.permissions import DEFAULT_ROLES
 from .models.organizations import Membership, Organization, Role, Team
@@ -42,16 +43,22 @@ def get_service_user(slug: str) -> User | None:
         None if the organisation does not exist or is inactive, or if an admin deactivated the user or the membership.
     """
     user = _active_service_user(slug)
-    if user is None and (organization := Organization.objects.filter(slug=slug, is_active=True).first()):
-        _create_service_user(organization)
+    if user is None:
+        with identity.run_as(identity.STAFF):  # requests may not create accounts
+            if organization := Organization.objects.filter(slug=slug, is_active=True).first():
+                _create_service_user(organization)
         user = _active_service_user(slug)
     return user
 
 
 def _active_service_user(slug: str) -> User | None:
-    members = Membership.objects.filter(user__email=service_user_email(slug), organization__slug=slug)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT orgs_service_user_id(%s)", [service_user_email(slug)])
+        user_id = cursor.fetchone()[0]
+    members = Membership.objects.filter(user=user_id, organization__slug=slug)
     active = members.filter(is_active=True, user__is_active=True, organization__is_active=True)
-    membership = active.select_related("user").first()
+    with identity.run_as(identity.of_user(user_id)):
+        membership = active.select_related("user").defer("user__password").first()
     return membership.user if membership else None
 
 

@@ -97,21 +97,24 @@ class ResponseHeadersMiddleware:
 class DatabaseIdentityMiddleware:
     """Starts each request without a database identity.
 
-    Authentication sets the caller's (orgs.authentication). Pages of the admin run as the worker role, because staff see
-    what the admin lists. The identity is kept until a streamed response has ended.
+    Authentication sets the caller's (orgs.authentication). Pages of the admin run as the staff role, which
+    sees what the admin lists. The identity is kept until a streamed response has ended.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        with identity.run_as(identity.SIGN_IN):  # reads the session and the account, if there is a session
+            _ = request.user.is_authenticated
         identity.set_current(identity.NOBODY)
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_: object) -> None:
         match, user = request.resolver_match, request.user
-        if match and "admin" in match.app_names and user.is_active and user.is_staff:
-            identity.set_current(identity.WORKER)
+        if match and "admin" in match.app_names:
+            is_staff = user.is_active and user.is_staff
+            identity.set_current(identity.STAFF if is_staff else identity.SIGN_IN)
 
 
 @receiver(request_finished)

@@ -176,7 +176,7 @@ def _without_empty(values: dict[str, object]) -> dict[str, object]:
 
 def _remember_old_row(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: object) -> None:
     if not instance._state.adding and _tracked[sender].has_tracked_field(update_fields):
-        instance._old_row = sender._base_manager.filter(pk=instance.pk).first()
+        instance._old_row = sender._base_manager.defer(None).filter(pk=instance.pk).first()
 
 
 def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: object) -> None:

@@ -11,5 +11,5 @@ class Migration(migrations.Migration):
     dependencies = [("accounts", "0001_schema")]
 
     operations = [
-        migrations.RunSQL((SQL / name).read_text()) for name in ("roles.sql", "audit_trail.sql", "audit_grants.sql")
+        migrations.RunSQL((SQL / name).read_text()) for name in ("roles.sql", "identity.sql", "audit_trail.sql")
     ]

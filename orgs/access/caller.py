@@ -7,7 +7,8 @@ from rest_framework.request import Request
 
 from accounts.models import User
 from orgs.models import AnyUser, ApiKey, Organization
-from ragsite.postgres.identity import NOBODY, Identity
+from ragsite.postgres import identity
+from ragsite.postgres.identity import Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Caller:
     @property
     def database_identity(self) -> Identity:
         """The identity that row-level security applies to this caller's transactions."""
-        return Identity(NOBODY.role, self.user.pk, self.key.pk if self.key else None)
+        return identity.of_user(self.user.pk, self.key.pk if self.key else None)
 
 
 def get_caller(request: Request | HttpRequest) -> Caller:

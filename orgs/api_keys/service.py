@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -16,6 +16,8 @@ from accounts.models import User
 from orgs.models import ApiKey, Organization
 from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet, RefusalReason
 from ragsite.http.client_address import Address
+from ragsite.postgres import identity
+from ragsite.postgres.locks import advisory_xact_locks
 
 PREFIX = "rk_"
 MAX_LIVE_KEYS = 100
@@ -71,7 +73,7 @@ def issue(
     Raises:
         TooManyKeys: The user has reached MAX_LIVE_KEYS.
     """
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # concurrent requests must not exceed the limit
+    advisory_xact_locks([f"API keys of {user.pk}"])  # concurrent requests must not exceed the limit
     if ApiKey.objects.live().filter(user=user).count() >= MAX_LIVE_KEYS:
         raise TooManyKeys(f"You have {MAX_LIVE_KEYS} API keys, which is the maximum. Revoke one first.")
     _delete_oldest_ended_keys(user)
@@ -139,9 +141,23 @@ def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason
     """
     if not _KEY_PATTERN.fullmatch(secret):
         return None
-    key = ApiKey.objects.with_refusal_facts().filter(hash=_hash(secret)).first()
-    if key is None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT key_id, user_id FROM orgs_find_api_key(%s)", [_hash(secret)])
+        key_id, user_id = cursor.fetchone()
+    if key_id is None:
         return None
+    with identity.run_as(identity.of_user(user_id, key_id)):
+        key, reason = _read(key_id, address)
+    if key is None or reason:  # its organisation may be closed to its user: read what the refusal is about
+        with identity.run_as(identity.SIGN_IN):
+            key, reason = _read(key_id, address)
+    return (key, reason) if key else None
+
+
+def _read(key_id: uuid.UUID, address: Address | None) -> tuple[ApiKey | None, RefusalReason | None]:
+    key = ApiKey.objects.with_refusal_facts().filter(pk=key_id).first()
+    if key is None:
+        return None, None
     return key, key.refusal_reason or (None if key.allows_address(address) else RefusalReason.NETWORK)
 
 
@@ -170,7 +186,8 @@ def record_refusal(key: ApiKey) -> bool:
 
 def flag_insecure_use(secret: str) -> None:
     """Record that the key was sent over plain HTTP, where others may have read it. Its owner sees the first time."""
-    ApiKey.objects.filter(hash=_hash(secret), flagged_at=None).update(flagged_at=timezone.now())
+    with identity.run_as(identity.SIGN_IN):
+        ApiKey.objects.filter(hash=_hash(secret), flagged_at=None).update(flagged_at=timezone.now())
 
 
 def _hash(secret: str) -> str:

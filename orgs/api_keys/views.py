@@ -151,7 +151,9 @@ def _new_key_response(issued: IssuedKey) -> Response:
 def _get_key(request: Request, key_id: str) -> ApiKey:
     """Find a key of the user. Raises NotFound for unknown keys and those of other users."""
     key = as_uuid(key_id)
-    api_key = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key).first() if key else None
+    api_key: ApiKey | None = (
+        ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key).first() if key else None
+    )
     if api_key is None:
         raise NotFound("You have no such API key.")
     return api_key

@@ -2,12 +2,15 @@
 
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
-from rest_framework_simplejwt.exceptions import InvalidToken
+from rest_framework_simplejwt.exceptions import AuthenticationFailed, InvalidToken
+from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import Token
 
 from accounts.models import User
 from orgs.access.caller import Caller
 from ragsite.http.transport import require_https
+from ragsite.postgres import identity
+from ragsite.postgres.models import as_uuid
 
 from .base import authenticated
 
@@ -23,6 +26,18 @@ class AccessTokenAuthentication(JWTAuthentication):
         user, _ = authentication
         assert isinstance(user, User)
         return authenticated(Caller(user))
+
+    def get_user(self, validated_token: Token) -> User:  # type: ignore[override]
+        user_id = as_uuid(str(validated_token.get(api_settings.USER_ID_CLAIM, "")))
+        with identity.run_as(identity.of_user(user_id)):
+            user = User.objects.filter(pk=user_id).first() if user_id else None
+        if user is None:
+            raise AuthenticationFailed("User not found", code="user_not_found")
+        if not user.is_active:
+            raise AuthenticationFailed("User is inactive", code="user_inactive")
+        if validated_token.get(api_settings.REVOKE_TOKEN_CLAIM) != user.password_digest:
+            raise AuthenticationFailed("The user's password has been changed.", code="password_changed")
+        return user
 
     def get_validated_token(self, raw_token: bytes) -> Token:
         try:

@@ -10,6 +10,7 @@ from orgs.access.caller import Caller
 from orgs.api_keys import service
 from ragsite.http.client_address import client_address
 from ragsite.http.transport import require_https
+from ragsite.postgres import identity
 
 from .base import authenticated
 
@@ -31,11 +32,13 @@ class ApiKeyAuthentication(BaseAuthentication):
             raise
         key, reason = service.find(secret, address=client_address(request)) or (None, None)
         if key and reason:
-            audit_registry.record_refused_key(key, reason)
+            with identity.run_as(identity.SIGN_IN):
+                audit_registry.record_refused_key(key, reason)
         if key is None or reason:
             raise AuthenticationFailed("This API key is invalid, expired or revoked.")
+        result = authenticated(Caller.from_key(key))
         service.record_use(key)
-        return authenticated(Caller.from_key(key))
+        return result
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="api"'

@@ -1,7 +1,7 @@
 """API keys: credentials of one user for one organisation."""
 
 from enum import StrEnum
-from typing import Self
+from typing import Self, cast
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -42,7 +42,14 @@ class ApiKeyQuerySet(TrackedQuerySet["ApiKey"]):
         membership = Membership.objects.filter(
             user=OuterRef("user"), organization=OuterRef("organization"), is_active=True
         )
-        return self.select_related("user", "organization").annotate(is_member=Exists(membership))
+        keys = self.select_related("user", "organization").defer("hash", "user__password")
+        return keys.annotate(is_member=Exists(membership))
+
+
+class ApiKeyManager(models.Manager.from_queryset(ApiKeyQuerySet)):  # type: ignore[misc]  # dynamic base
+    def get_queryset(self) -> ApiKeyQuerySet:
+        """Without the hash, which no request may read."""
+        return cast(ApiKeyQuerySet, super().get_queryset().defer("hash"))
 
 
 class ApiKey(TrackedModelMixin, UUIDModel):
@@ -79,10 +86,11 @@ class ApiKey(TrackedModelMixin, UUIDModel):
     refused_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = ApiKeyQuerySet.as_manager()
+    objects = ApiKeyManager()
 
     class Meta:
         verbose_name = "API key"
+        base_manager_name = "objects"
         ordering = ("-id",)
         constraints = (models.UniqueConstraint(fields=["hash"], name="api_key_by_its_hash"),)
 

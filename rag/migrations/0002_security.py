@@ -14,6 +14,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("rag", "0001_schema"),
         ("accounts", "0002_security"),
+        ("orgs", "0002_security"),
     ]
 
-    operations = [migrations.RunSQL((SQL / name).read_text()) for name in ("access.sql", "policies.sql")]
+    operations = [migrations.RunSQL((SQL / name).read_text()) for name in ("access.sql", "terms.sql", "policies.sql")]

@@ -5,9 +5,9 @@ from django.db import migrations
 POLICIES = """
 ALTER TABLE rag_historyusage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag_historyusage FORCE ROW LEVEL SECURITY;
-CREATE POLICY workers ON rag_historyusage TO ragsite_worker USING (true);
+CREATE POLICY workers ON rag_historyusage TO ragsite_staff, ragsite_worker USING (true);
 CREATE POLICY readers ON rag_historyusage TO ragsite_reader
-    USING (user_id = (SELECT nullif(current_setting('rag.user', true), '')::uuid));
+    USING (user_id = (SELECT user_id FROM ragsite_identity()));
 """
 
 

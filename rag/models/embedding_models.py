@@ -6,6 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from rag.errors import EmbeddingFailed
+from ragsite.postgres import identity
 from ragsite.postgres.models import UUIDModel
 
 _KEY_VARIABLE = [RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")]
@@ -23,13 +24,12 @@ class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
             EmbeddingFailed: There is no model of this name.
         """
         name = settings.RAG_EMBEDDING_MODEL
-        known = KNOWN_MODELS.get(name)
-        if known is None:
-            row = self.filter(name=name).first()
-            if row is None:
-                raise EmbeddingFailed(f"RAG_EMBEDDING_MODEL names no known embedding model: {name}", is_retryable=False)
-            return row
-        return self.get_or_create(name=name, defaults=known)[0]
+        if model := self.filter(name=name).first():
+            return model
+        if name not in KNOWN_MODELS:
+            raise EmbeddingFailed(f"RAG_EMBEDDING_MODEL names no known embedding model: {name}", is_retryable=False)
+        with identity.run_as(identity.STAFF):  # requests may not write models: a row states an address to connect to
+            return self.get_or_create(name=name, defaults=KNOWN_MODELS[name])[0]
 
 
 class EmbeddingModel(UUIDModel):

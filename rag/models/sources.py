@@ -38,6 +38,16 @@ class SourceType(models.TextChoices):
 class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
     """Queries of data sources, restricted by the access rule."""
 
+    @staticmethod
+    def is_slug_taken(organization: Organization, slug: str) -> bool:
+        """Whether a source of the organisation has this slug, also one that the caller may not view.
+
+        Only for a caller who may create sources in the organisation; False for others.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT rag_is_slug_taken(%s, %s)", [organization.pk, slug])
+            return bool(cursor.fetchone()[0])
+
     def visible_to(self, caller: Caller, action: Action) -> Self:
         """Return the data sources on which the caller may perform this action. It is the only access rule.
 

@@ -1,52 +1,120 @@
 """The database engine: Django's PostgreSQL backend, which sets the database identity of each session and transaction.
 
-A session has the identity of the process, and a transaction the current one (`identity.current`). The settings of a
-transaction end with it, so a persistent or pooled connection carries no identity over.
+A session has the identity of the process, and a transaction the current one (`identity.current`), signed. The settings
+of a transaction end with it, and a web process resets its session before each request, so a persistent connection
+carries nothing over (docs/decisions/0035-row-level-security.md).
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
-from django.db.backends.postgresql import base
-from psycopg.pq import TransactionStatus
+from django.db.backends.postgresql import base, operations
+from psycopg import Error
+from psycopg.pq import ExecStatus, TransactionStatus
 
-from . import identity
+from . import identity, logins
 from .compatibility import DatabaseValidation
 from .identity import Identity
+from .signature import role_password, sign
 
+# PostgreSQL's protocol counts them with 16 bits.
+_MAX_VALUES = 65_535
 _SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
-# lock_timeout also limits COMMIT, where deferred constraints wait for locks on other tables.
-_SET_TIMEOUTS = "SELECT set_config(name, %s, false) FROM unnest(ARRAY['statement_timeout', 'lock_timeout']) AS name"
-_SET_TRANSACTION_IDENTITY = (
-    "SELECT set_config('role', %s, true), set_config('rag.user', %s, true), set_config('rag.key', %s, true), "
-    "set_config('rag.action', %s, true)"
+_SET_IDENTITY = "SELECT pg_catalog.set_config('rag.identity', %s, true)"
+_SET_ROLE_AND_IDENTITY = f"{_SET_IDENTITY}, pg_catalog.set_config('role', %s, true)"
+# What DISCARD ALL does, except that the plans of functions are kept.
+_RESET_SESSION = (
+    b"RESET ALL; RESET ROLE; CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES; "
+    b"SELECT pg_catalog.pg_advisory_unlock_all()"
 )
+
+
+class SingleStatementCursor(base.ServerBindingCursor):
+    """A cursor that sends values apart from the statement, and never more than one statement.
+
+    PostgreSQL's extended protocol refuses a text with several statements. psycopg itself uses it only with
+    parameters.
+    """
+
+    def _execute_send(self, query: Any, *, force_extended: bool = True, binary: bool | None = None) -> None:
+        super()._execute_send(query, force_extended=True, binary=binary)  # type: ignore[misc]  # not in the stubs
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    """Divides bulk inserts: PostgreSQL accepts a limited number of values apart from a statement."""
+
+    def bulk_batch_size(self, fields: Sequence[Any], objs: Sequence[Any]) -> int:
+        return _MAX_VALUES // max(1, len(fields))
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection that applies the current identity before the first statement of each transaction."""
 
+    ops_class = DatabaseOperations
     validation_class = DatabaseValidation
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.role = identity.NOBODY.role  # the role of its login, if it has one (ragsite.postgres.logins)
         self._session_identity = self._applied = identity.of_process()
         self.execute_wrappers.append(self._execute_with_identity)
 
+    @property
+    def login(self) -> str:
+        """The role that this connection logs in as; empty if it switches its role."""
+        return self.role if logins.has_logins() else ""
+
+    def get_connection_params(self) -> dict[str, Any]:
+        parameters = super().get_connection_params()
+        if not self.login:
+            return parameters
+        seconds = settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS
+        # Set at the start of the session, so that a reset restores them. lock_timeout counts in COMMIT as well, which
+        # reads other tables for deferred constraints.
+        session = {
+            "search_path": "public,pg_temp",
+            "TimeZone": self.timezone_name,
+            "statement_timeout": f"{seconds}s",
+            "lock_timeout": f"{seconds}s",
+        }
+        options = [parameters.get("options", ""), *(f"-c {name}={value}" for name, value in session.items())]
+        return parameters | {
+            "user": self.login,
+            "password": role_password(self.login),
+            "options": " ".join(options).strip(),
+            "cursor_factory": SingleStatementCursor,
+        }
+
     def init_connection_state(self) -> None:
         super().init_connection_state()
+        if self.login:
+            self._session_identity = self._applied = Identity(self.login)
+            return
         self._session_identity = self._applied = identity.of_process()
         if role := self._session_identity.role:
-            # The role does not exist before the first migration, when there are no tables to protect either.
+            # Before the first migration the role does not exist, nor does anything that it must not read.
             with self.connection.cursor() as cursor:
                 cursor.execute(_SET_SESSION_ROLE, [role])
-        if self._session_identity == identity.NOBODY:  # the web server; workers have no timeouts
-            with self.connection.cursor() as cursor:
-                cursor.execute(_SET_TIMEOUTS, [f"{settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS}s"])
+
+    def is_usable(self) -> bool:
+        """Return whether the connection answers. Django calls this when a request uses it for the first time.
+
+        A web process also removes whatever an earlier request left in the session: settings, temporary tables, locks,
+        an open transaction. Only injected SQL would leave something there, for requests of other callers.
+        """
+        if not self.login:
+            return super().is_usable()
+        connection = self.connection
+        if connection is None or connection.info.transaction_status != TransactionStatus.IDLE:
+            return False
+        try:
+            return bool(connection.pgconn.exec_(_RESET_SESSION).status == ExecStatus.TUPLES_OK)
+        except Error:
+            return False
 
     def _execute_with_identity(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
@@ -55,9 +123,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         status = self.connection.info.transaction_status
         if status == TransactionStatus.IDLE:
             self._applied = self._session_identity
-        if (
-            current == self._applied or status == TransactionStatus.INERROR
-        ):  # a failed transaction only accepts ROLLBACK
+        # In a failed transaction only its end can be executed.
+        if current == self._applied or status == TransactionStatus.INERROR:
             return execute(sql, params, many, context)
         if not self.get_autocommit():
             self._apply(current)
@@ -67,9 +134,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return execute(sql, params, many, context)
 
     def _apply(self, target: Identity) -> None:
-        values = [target.role or "none", *(str(value or "") for value in (target.user, target.key)), target.action]
+        signed = sign(target, self.connection.info.backend_pid)
         with self.wrap_database_errors:
-            self.connection.execute(_SET_TRANSACTION_IDENTITY, values)
+            if self.login:
+                assert target.role == self.login
+                self.connection.execute(_SET_IDENTITY, [signed])
+            else:
+                self.connection.execute(_SET_ROLE_AND_IDENTITY, [signed, target.role or "none"])
         self._applied = target
 
 

@@ -5,13 +5,14 @@ earlier migration was applied can be neither migrated nor used.
 """
 
 from django.core.checks import CheckMessage, Error
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, ProgrammingError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.validation import BaseDatabaseValidation
 from django.db.migrations.recorder import MigrationRecorder
 
-from . import identity
+from . import identity, logins
 
+INSUFFICIENT_PRIVILEGE = "42501"
 _EARLIER_MIGRATIONS = {("accounts", "0001_initial"), ("orgs", "0001_initial"), ("rag", "0001_initial")}
 _MESSAGE = (
     "This database was created by a version before 0.1.0 and cannot be upgraded: delete it with `make clean-data`, "
@@ -45,8 +46,10 @@ def require_current_database() -> None:
         OutdatedDatabaseError: a migration from before 0.1.0 was applied.
     """
     try:
-        with identity.run_as(identity.OWNER):  # the earliest versions granted the other roles nothing
+        with identity.run_as(identity.NOBODY if logins.has_logins() else identity.OWNER):
             outdated = is_outdated(connection)
+    except ProgrammingError as error:  # earlier versions granted the roles nothing
+        outdated = getattr(error.__cause__, "sqlstate", "") == INSUFFICIENT_PRIVILEGE
     except DatabaseError:
         return
     finally:

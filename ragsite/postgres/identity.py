@@ -7,7 +7,7 @@ personal data is visible.
 import contextlib
 import dataclasses
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Identity:
     """Whom row-level security checks.
 
     Attributes:
-        role: The database role. Empty for the login role, which owns the tables.
+        role: The database role. Empty for the owner of the tables.
         user: The user of the request.
         key: The API key of the request.
         action: `query` to read passages, `write` to read and write them where the user may ingest or delete.
@@ -30,13 +30,25 @@ class Identity:
 
 
 NOBODY = Identity("ragsite_reader")
-# Workers, commands and the admin: access to all rows, without owning the tables.
+# Sign-in: reads and writes credentials and sessions, and no content.
+SIGN_IN = Identity("ragsite_sign_in")
+# Pages of the admin: access to all rows, which their querysets narrow.
+STAFF = Identity("ragsite_staff")
+# Workers and commands: access to all rows, without owning the tables.
 WORKER = Identity("ragsite_worker")
 # Migrations and index maintenance.
 OWNER = Identity("")
 
+
+def of_user(user_id: uuid.UUID | None, key_id: uuid.UUID | None = None) -> Identity:
+    """Return the identity of a user's request, made with this API key if there is one."""
+    return Identity(NOBODY.role, user_id, key_id)
+
+
 _of_process = NOBODY
 _current: ContextVar[Identity | None] = ContextVar("identity", default=None)
+# Called with the current identity when it changes (ragsite.postgres.logins).
+_listeners: list[Callable[[Identity], None]] = []
 
 
 def of_process() -> Identity:
@@ -54,9 +66,20 @@ def current() -> Identity:
     return _current.get() or _of_process
 
 
+def on_change(listener: Callable[[Identity], None]) -> None:
+    """Call this function whenever the current identity changes."""
+    _listeners.append(listener)
+
+
 def set_current(identity: Identity | None) -> None:
     """Set the identity for the rest of the request; None restores that of the process."""
     _current.set(identity)
+    _notify()
+
+
+def _notify() -> None:
+    for listener in _listeners:
+        listener(current())
 
 
 @contextlib.contextmanager
@@ -66,10 +89,12 @@ def run_as(identity: Identity) -> Iterator[None]:
     In a request, use it only to read what the caller's own rows cannot show, and give the reason in a comment.
     """
     token = _current.set(identity)
+    _notify()
     try:
         yield
     finally:
         _current.reset(token)
+        _notify()
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from gunicorn.http import errors
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from ragsite.postgres.compatibility import OutdatedDatabaseError, require_current_database
+from ragsite.postgres.roles import RoleError, require_safe_roles
 
 # Time for the headers and a short body to arrive, and for the next bytes of a long body.
 ARRIVAL_SECONDS = 20
@@ -146,7 +147,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # untyped library
         super().load_wsgi()
         try:
             require_current_database()
-        except OutdatedDatabaseError as error:
+            require_safe_roles()
+        except (OutdatedDatabaseError, RoleError) as error:
             raise AppImportError(str(error)) from None  # gunicorn prints the message and stops
 
     def accept(self, listener: socket.socket) -> None:

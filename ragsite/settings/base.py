@@ -54,8 +54,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "ragsite.middleware.DatabaseIdentityMiddleware",
     "django_otp.middleware.OTPMiddleware",
+    "ragsite.middleware.DatabaseIdentityMiddleware",
     "accounts.audit.request_context.CurrentRequestMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -84,6 +84,8 @@ DATABASES["default"]["ENGINE"] = "ragsite.postgres"  # which states who is askin
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # A lost connection is detected within a minute. Seconds; the last value is in milliseconds.
+# Values are sent apart from statements.
+DATABASES["default"]["OPTIONS"] = {"server_side_binding": True} | DATABASES["default"].get("OPTIONS", {})
 _TIMEOUTS = {
     "connect_timeout": 5, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
     "tcp_user_timeout": 30_000,

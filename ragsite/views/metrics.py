@@ -36,7 +36,7 @@ def view(request: HttpRequest) -> HttpResponse:
         return response
     registry = CollectorRegistry()
     registry.register(_DatabaseCollector())
-    with identity.run_as(identity.WORKER):  # the metrics cover all organisations
+    with identity.run_as(identity.STAFF):  # the metrics cover all organisations
         return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 

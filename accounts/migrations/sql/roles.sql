@@ -1,10 +1,10 @@
 -- The database roles of the application. The role that migrates owns the tables and may switch to these. If it is not a
 -- superuser it needs CREATEROLE, or an administrator creates the roles first (docs/operations/install.md). Roles belong
--- to the whole cluster: another database of it may have created them.
+-- to the whole cluster: another database of it may have created them. What each may do: ragsite/postgres/grants.sql.
 DO $$
 DECLARE name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['ragsite_reader', 'ragsite_worker'] LOOP
+    FOREACH name IN ARRAY ARRAY['ragsite_reader', 'ragsite_sign_in', 'ragsite_staff', 'ragsite_worker'] LOOP
         BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', name);
@@ -17,9 +17,4 @@ BEGIN
     END LOOP;
 END $$;
 
-GRANT USAGE ON SCHEMA public TO ragsite_reader, ragsite_worker;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ragsite_reader, ragsite_worker;
-GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ragsite_reader, ragsite_worker;
-ALTER DEFAULT PRIVILEGES IN SCHEMA public
-    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ragsite_reader, ragsite_worker;
-ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO ragsite_reader, ragsite_worker;
+GRANT USAGE ON SCHEMA public TO ragsite_reader, ragsite_sign_in, ragsite_staff, ragsite_worker;

@@ -4,14 +4,15 @@
 CREATE FUNCTION rag_visible_sources(action text) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    caller_id uuid := nullif(current_setting('rag.user', true), '');
-    key_id uuid := nullif(current_setting('rag.key', true), '');
+    caller_id uuid;
+    key_id uuid;
     key_sources uuid[];
     key_scopes text[];
     may_query boolean;
     may_ingest boolean;
     may_manage boolean;
 BEGIN
+    SELECT identity.user_id, identity.key_id INTO caller_id, key_id FROM ragsite_identity() AS identity;
     IF caller_id IS NULL THEN
         RETURN '{}';
     END IF;
@@ -90,18 +91,42 @@ END $$;
 CREATE FUNCTION rag_source_creation_organizations() RETURNS uuid[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT ARRAY(
-        SELECT membership.organization_id FROM orgs_membership AS membership
+        SELECT membership.organization_id FROM ragsite_identity() AS identity
+        JOIN orgs_membership AS membership ON membership.user_id = identity.user_id
         JOIN orgs_organization AS organization ON organization.id = membership.organization_id
         JOIN accounts_user AS person ON person.id = membership.user_id
         JOIN orgs_membership_roles AS membership_role ON membership_role.membership_id = membership.id
         JOIN orgs_role AS role ON role.id = membership_role.role_id
             AND role.organization_id = membership.organization_id
-        WHERE person.id = nullif(current_setting('rag.user', true), '')::uuid
-        AND person.is_active AND membership.is_active AND organization.is_active
+        WHERE person.is_active AND membership.is_active AND organization.is_active
         AND 'sources.create' = ANY(role.permissions)
-        AND (nullif(current_setting('rag.key', true), '') IS NULL OR EXISTS (
-            SELECT FROM orgs_apikey
-            WHERE id = nullif(current_setting('rag.key', true), '')::uuid AND source_ids IS NULL
+        AND (identity.key_id IS NULL OR EXISTS (
+            SELECT FROM orgs_apikey WHERE id = identity.key_id AND source_ids IS NULL
         ))
+    )
+$$;
+
+-- The ids of up to `maximum` documents of these sources with one of these tags, limited to what the caller may view.
+-- PostgreSQL cannot use the index of tags under row-level security, because its operator is not leakproof.
+CREATE FUNCTION rag_tagged_documents(sources uuid[], wanted_tags text[], maximum integer) RETURNS uuid[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT id FROM rag_document
+        WHERE source_id = ANY(sources) AND source_id = ANY((SELECT rag_visible_sources('view'))::uuid[])
+        AND tags && wanted_tags
+        LIMIT maximum
+    )
+$$;
+-- The owner of the table is subject to its policies. A new owner of a function must be able to create one.
+GRANT CREATE ON SCHEMA public TO ragsite_worker;
+ALTER FUNCTION rag_tagged_documents(uuid[], text[], integer) OWNER TO ragsite_worker;
+REVOKE CREATE ON SCHEMA public FROM ragsite_worker;
+
+-- Whether a data source of the caller's organisation has this slug, also one that the caller may not view.
+CREATE FUNCTION rag_is_slug_taken(organization uuid, wanted_slug text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM rag_datasource WHERE organization_id = organization AND slug = wanted_slug AND deleted_at IS NULL
+        AND organization = ANY((SELECT rag_source_creation_organizations())::uuid[])
     )
 $$;

@@ -211,7 +211,7 @@ def _max_bytes(user: User, usage: HistoryUsage, organization_ids: Iterable[uuid.
         max_bytes = membership.values_list("organization__max_bytes", flat=True).first() or 0
         documents = Usage.objects.filter(pk=organization_id).values_list("bytes", flat=True).first() or 0
         members = membership.exclude(user=user.pk).values("user")
-        with identity.run_as(identity.WORKER):  # a user sees no other user's counter
+        with identity.run_as(identity.STAFF):  # a user sees no other user's counter
             others = HistoryUsage.objects.filter(user__in=members).aggregate(bytes=Coalesce(Sum("bytes"), 0))["bytes"]
         limit = min(limit, max(max_bytes - documents - others, usage.bytes))
     return limit

@@ -127,7 +127,8 @@ def _unsearched_sources(
 ) -> tuple[UnsearchedSource, ...]:
     if user is None:
         return ()
-    sources = managed.exclude(pk__in=searched.values("pk")).select_related("organization", "owner")
+    sources = managed.exclude(pk__in=searched.values("pk"))
+    sources = sources.select_related("organization", "owner").defer("owner__password")
     shown = list(sources.order_by("pk")[:MAX_UNSEARCHED_SOURCES])
     queryable_ids = set(queryable.filter(pk__in=[source.pk for source in shown]).values_list("pk", flat=True))
     return tuple(

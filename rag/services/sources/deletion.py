@@ -60,7 +60,7 @@ def delete_source(source: DataSource) -> None:
     Raises:
         UnknownSource: If the source is deleted already.
     """
-    locked = DataSource.objects.select_for_update().filter(pk=source.pk, deleted_at=None).first()
+    locked = DataSource.objects.select_for_update(of=("self",)).filter(pk=source.pk, deleted_at=None).first()
     if locked is None:
         raise UnknownSource
     # deleted_at comes last: row-level security then hides everything of the source, from this transaction too.

@@ -18,7 +18,7 @@ def check_number_of_sources(organization: Organization) -> None:
         InvalidRequest: If the organisation has MAX_SOURCES sources.
     """
     advisory_xact_locks([f"data sources of {organization.pk}"])
-    with identity.run_as(identity.WORKER):  # the caller may not see all of them
+    with identity.run_as(identity.STAFF):  # the caller may not see all of them
         number = DataSource.objects.filter(organization=organization, deleted_at=None).count()
     if number >= MAX_SOURCES:
         raise InvalidRequest(

@@ -15,7 +15,6 @@ from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
-from ragsite.postgres import identity
 
 from . import limits
 
@@ -67,7 +66,7 @@ def list_sources(
         InvalidRequest: If `organization_filter` names none of the caller's organisations.
     """
     sources = visible_sources(caller, Action.VIEW, organization=organization)
-    sources = sources.select_related("organization", "embedding_model", "owner")
+    sources = sources.select_related("organization", "embedding_model", "owner").defer("owner__password")
     if organization_filter:
         sources = sources.filter(organization=resolve_organization(caller, organization_filter, field="organization"))
     if search:
@@ -205,9 +204,7 @@ def get_or_build_source(caller: Caller, slug: str, *, organization: Organization
     except UnknownSource:
         pass
     require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
-    with identity.run_as(identity.WORKER):  # sees sources that do not exist for this caller
-        is_taken = DataSource.objects.filter(organization=target, slug=slug, deleted_at=None).exists()
-    if is_taken:
+    if DataSource.objects.is_slug_taken(target, slug):
         raise NotAllowed(_TAKEN)
     return DataSource(
         organization=target,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from django.db import connection, transaction
 from pgvector import HalfVector
 
-from rag.models.content.pgvector_tables import SourceConfig
 from rag.providers.base import Vectors
 from rag.types import Filters, SearchScope
 
@@ -58,8 +57,7 @@ def _is_large(table: str, scope: SearchScope, where: str, values: Sequence[SqlVa
     Without filters the number is read from the term statistics: counting 20,000 rows takes as long as half a search.
     """
     if scope.filters == Filters():
-        statistics = SourceConfig._meta.db_table
-        count = f"SELECT coalesce(sum(chunks), 0) FROM {statistics} WHERE source_id = ANY((SELECT %s::uuid[])::uuid[])"
+        count = "SELECT coalesce(sum(chunks), 0) FROM rag_count_configs(%s)"
         values = [list(scope.source_ids)]
     else:
         count = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {where} LIMIT %s) AS counted"

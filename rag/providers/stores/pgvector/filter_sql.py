@@ -3,6 +3,8 @@
 import datetime
 import uuid
 
+from django.db import connection
+
 from rag.models import Document
 from rag.types import Filters, SearchScope
 from ragsite.postgres import identity
@@ -37,9 +39,12 @@ def documents_with_tags(scope: SearchScope) -> list[uuid.UUID] | None:
     tags = list(scope.filters.tags)
     if not tags:
         return None
-    documents = Document.objects.filter(source__in=scope.source_ids, tags__overlap=tags).order_by()
-    # PostgreSQL would not use the index under the caller's RLS policies, because the index's operator is not leakproof.
-    # The ids only narrow the search; the caller's RLS policies apply to the search itself.
-    with identity.run_as(identity.WORKER):
-        ids = list(documents.values_list("pk", flat=True)[: _MAX_TAGGED_DOCUMENTS + 1])
+    limit = _MAX_TAGGED_DOCUMENTS + 1
+    if identity.current().user is None:  # a worker
+        documents = Document.objects.filter(source__in=scope.source_ids, tags__overlap=tags).order_by()
+        ids = list(documents.values_list("pk", flat=True)[:limit])
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT rag_tagged_documents(%s, %s, %s)", [list(scope.source_ids), tags, limit])
+            ids = cursor.fetchone()[0]
     return ids if len(ids) <= _MAX_TAGGED_DOCUMENTS else None

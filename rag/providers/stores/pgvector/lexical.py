@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from rag.models.content.pgvector_tables import TERM_DIMENSIONS, SourceConfig, SourceTerm
+from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.text import languages
 from rag.types import Filters, SearchScope
 
-from .filter_sql import NOT_DELETED, SqlValue, documents_with_tags, sql_conditions
+from .filter_sql import SqlValue, documents_with_tags
 from .stemming import split_words_and_parts, stemmer
 
 # Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
@@ -103,21 +103,15 @@ def search(query: LexicalQuery, scope: SearchScope, limit: int, *, exact_limit: 
     """
     if not any(word.chunk_count for word in query.words):
         return []
-    where, values = _where(scope)
+    required_terms = None
     if query.chunk_count > exact_limit:
         # With a filter all words are used: the matching documents may not contain the rarest words.
-        terms = list(query.weights) if scope.filters != Filters() else _rarest_terms(query)
-        where, values = f"terms && %s::int[] AND {where}", [terms, *values]
-    # `<#>` is the negative inner product, that is the negative BM25 score. With `+ 0` PostgreSQL cannot use an index on
-    # the vectors for the order, as in dense.py.
+        required_terms = list(query.weights) if scope.filters != Filters() else _rarest_terms(query)
+    # `distance` is the negative inner product, that is the negative BM25 score.
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT chunk_id, distance FROM (SELECT chunk_id, (weights <#> %s::sparsevec) + 0 AS distance "
-            f"FROM rag_chunkterms WHERE {where} ORDER BY distance, chunk_id LIMIT %s) AS best "
-            # rag_chunkterms has no row-level security, because PostgreSQL could not use its index then. rag_chunk has
-            # row-level security, so that this condition removes the chunks that the caller may not read.
-            "WHERE EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) ORDER BY distance, chunk_id",
-            [_vector(query), *values, limit],
+            f"SELECT chunk_id, distance FROM rag_search_terms(%s::sparsevec{', %s' * 11})",
+            [_vector(query), list(scope.source_ids), required_terms, limit, *_filter_arguments(scope)],
         )
         # A distance of 0 means that the chunk contains no word of the query.
         return [chunk_id for chunk_id, distance in cursor.fetchall() if distance < 0]
@@ -150,11 +144,7 @@ def _matched_idf(query: LexicalQuery, terms: Sequence[int]) -> float:
 def _config_counts(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
     """Return text search configuration → number of the sources' chunks that it has stemmed."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT config, sum(chunks) FROM {SourceConfig._meta.db_table} "
-            "WHERE source_id = ANY((SELECT %s::uuid[])::uuid[]) AND chunks > 0 GROUP BY config",
-            [list(source_ids)],
-        )
+        cursor.execute("SELECT config, chunks FROM rag_count_configs(%s)", [list(source_ids)])
         return {config: int(chunks) for config, chunks in cursor.fetchall()}
 
 
@@ -172,12 +162,7 @@ def _query_config(text: str, configs: dict[str, int]) -> str:
 
 def _chunks_with_terms(source_ids: Sequence[uuid.UUID], terms: Sequence[int]) -> dict[int, int]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT term, sum(chunks) FROM {SourceTerm._meta.db_table} "
-            "WHERE source_id = ANY((SELECT %s::uuid[])::uuid[]) AND term = ANY((SELECT %s::int[])::int[]) "
-            "GROUP BY term",
-            [list(source_ids), list(terms)],
-        )
+        cursor.execute("SELECT term, chunks FROM rag_count_terms(%s, %s)", [list(source_ids), list(terms)])
         return {term: int(chunks) for term, chunks in cursor.fetchall()}
 
 
@@ -200,15 +185,13 @@ def _vector(query: LexicalQuery) -> str:
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
 
 
-def _where(scope: SearchScope) -> tuple[str, list[SqlValue]]:
-    """Return an SQL condition on the table of terms, and its values. Filters are conditions on the document."""
-    parts = ["source_id = ANY((SELECT %s::uuid[])::uuid[])", NOT_DELETED]
-    values: list[SqlValue] = [list(scope.source_ids)]
-    conditions = sql_conditions(scope.filters)
-    if (document_ids := documents_with_tags(scope)) is not None:
-        conditions.append(("id = ANY((SELECT %s::uuid[])::uuid[])", document_ids))
-    if conditions:
-        inner = " AND ".join(condition for condition, _ in conditions)
-        parts.append(f"document_id IN (SELECT id FROM rag_document WHERE {parts[0]} AND {inner})")
-        values += [values[0], *(value for _, value in conditions)]
-    return " AND ".join(parts), values
+def _filter_arguments(scope: SearchScope) -> list[SqlValue | bool]:
+    """Return the arguments of rag_search_terms from `is_filtered` on; None for a filter that does not restrict."""
+    filters = scope.filters
+    values: list[SqlValue] = [
+        documents_with_tags(scope),
+        *(list(names) or None for names in (filters.tags, filters.source_types, filters.content_types, filters.langs)),
+        filters.date_from,
+        filters.date_to,
+    ]
+    return [filters != Filters(), *values]

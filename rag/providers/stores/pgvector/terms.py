@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from rag.models import Chunk, Document
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS, ChunkTerms, SourceConfig, SourceTerm
-from rag.providers.stores.binary_copy import copy
+from rag.providers.stores.binary_copy import copy_with_rls
 from rag.text import languages
 from rag.text.embedded_text import embedded_text
 from ragsite.postgres.locks import advisory_xact_locks
@@ -140,7 +140,7 @@ def _add_missing(configs: Mapping[uuid.UUID, str], limit: int | None) -> list[uu
             (*key, _array_bytes(terms), _sparse_bytes(terms, weights))
             for key, (terms, weights) in zip(keys, weighed, strict=True)
         )
-        copy(ChunkTerms._meta.db_table, _COLUMNS, copied)
+        copy_with_rls(ChunkTerms._meta.db_table, _COLUMNS, copied)
         added += (chunk_id for chunk_id, *_ in keys)
     return added
 

@@ -8,7 +8,7 @@ from django.db import connection
 
 from rag.models import Chunk
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
-from rag.providers.stores.binary_copy import copy
+from rag.providers.stores.binary_copy import copy_with_rls
 from rag.types.token_vectors import TokenSignatures
 
 _TABLE = ChunkTokenSignatures._meta.db_table
@@ -33,7 +33,7 @@ def read(chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, TokenSignatures]:
 
 def insert(signatures: Iterable[tuple[uuid.UUID, TokenSignatures]]) -> None:
     """Write the signatures of chunks that the same transaction has inserted."""
-    copy(_TABLE, _COLUMNS, ((chunk_id, tokens.tobytes()) for chunk_id, tokens in signatures))
+    copy_with_rls(_TABLE, _COLUMNS, ((chunk_id, tokens.tobytes()) for chunk_id, tokens in signatures))
 
 
 def add_missing(signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:

@@ -1,0 +1,59 @@
+"""The connections of a web process: one for each database role, so that no statement can change its role.
+
+Other processes have one connection, which owns the tables or may become their owner, and switch its role.
+"""
+
+import threading
+from typing import Any
+
+from django.core.signals import request_finished
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.dispatch import receiver
+
+from . import identity
+from .identity import Identity
+
+
+class _Connections(threading.local):
+    """The connections of this thread by role."""
+
+    def __init__(self) -> None:
+        self.by_role: dict[str, Any] = {}
+
+
+_connections = _Connections()
+
+
+def has_logins() -> bool:
+    """Return whether this process connects separately as each role: only web processes do."""
+    return identity.of_process() == identity.NOBODY
+
+
+def use(current: Identity) -> None:
+    """Make the connection of the identity's role the thread's default one."""
+    if not has_logins():
+        return
+    role = current.role
+    by_role = _connections.by_role
+    if role not in by_role:
+        by_role[role] = connections.create_connection(DEFAULT_DB_ALIAS)
+        by_role[role].role = role
+    connections[DEFAULT_DB_ALIAS] = by_role[role]
+
+
+identity.on_change(use)
+
+
+def close_all() -> None:
+    """Close the thread's connections of all roles."""
+    for connection in _connections.by_role.values():
+        connection.close()
+    _connections.by_role.clear()
+
+
+@receiver(request_finished)
+def _close_connections(**_: object) -> None:
+    """Close the connections of sign-in and the admin: few requests use them, and the server allows only so many."""
+    for role, connection in _connections.by_role.items():
+        if role != identity.NOBODY.role:
+            connection.close()
