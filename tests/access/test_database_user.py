@@ -13,10 +13,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # As documented, but without a password: the test's server requires none.
 GRANTS = """
-CREATE ROLE ragsite_reader NOLOGIN;
+CREATE ROLE ragsite_reader LOGIN;
+CREATE ROLE ragsite_sign_in LOGIN;
+CREATE ROLE ragsite_staff LOGIN;
 CREATE ROLE ragsite_worker NOLOGIN;
 CREATE ROLE {user} LOGIN;
-GRANT ragsite_reader, ragsite_worker TO {user} WITH INHERIT FALSE;
+GRANT ragsite_reader, ragsite_sign_in, ragsite_staff, ragsite_worker TO {user} WITH INHERIT FALSE;
 CREATE DATABASE {user} OWNER {user};
 """
 SCRIPT = """

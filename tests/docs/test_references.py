@@ -35,7 +35,7 @@ ADDRESS = re.compile(
 )
 
 # Names of PostgreSQL's session settings, hosts and example files that look like modules.
-NOT_MODULES = {"rag.user", "rag.key", "rag.action", "rag.example", "ragsite.example"}
+NOT_MODULES = {"rag.identity", "rag.example", "ragsite.example"}
 
 
 @pytest.fixture(scope="module")

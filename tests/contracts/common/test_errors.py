@@ -1,12 +1,14 @@
 """Every error has the format of the contract whose path was called (docs/contracts/errors.md)."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection
 from django.test import Client as InProcess
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -15,7 +17,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 from rag.models import IngestionJob
 from rag.services.search import queries
 from rag.services.sources import lookup
-from ragsite.postgres import identity
+from tests.access.injection import web_process
 from tests.contracts.common.error_formats import HANDLERS, NAMES, parse_error
 from tests.support.factories import World
 from tests.support.http import Client
@@ -124,21 +126,15 @@ def test_a_database_outage(client: Client, monkeypatch: pytest.MonkeyPatch) -> N
 @contextlib.contextmanager
 def locked(table: str) -> Iterator[None]:
     """Holds an exclusive lock on the table, like a long schema change."""
-    database = connections.create_connection("default")
-    try:
-        with database.cursor() as cursor:
-            database.set_autocommit(False)
-            cursor.execute("SET idle_in_transaction_session_timeout = '10s'")  # ends a test that blocks forever
-            cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-            yield
-    finally:
-        database.close()
+    name = connection.settings_dict["NAME"]
+    with psycopg.connect(os.environ["DATABASE_URL"], dbname=name) as owner:
+        owner.execute("SET idle_in_transaction_session_timeout = '10s'")  # ends a test that blocks forever
+        owner.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        yield
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_locked_table_does_not_block_a_thread_forever(
-    live_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_table_does_not_block_a_thread_forever(live_world: World, settings: Settings) -> None:
     """docs/operations/settings.md: RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS. A job waits in its COMMIT, not in a
     statement."""
     settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS = 1
@@ -146,17 +142,13 @@ def test_a_locked_table_does_not_block_a_thread_forever(
     browser = InProcess(headers={"authorization": f"Bearer {AccessToken.for_user(live_world.users['owner'])}"})
     path = "/api/rag/sources/library/documents"
     job = {"dataSourceId": "library", "documents": [{"text": "Zebras have stripes."}]}
-    monkeypatch.setattr(identity, "_of_process", identity.NOBODY)
-    connection.close()
-    try:
+    with web_process():
         assert browser.get(path).status_code == 200
-        with identity.run_as(identity.OWNER), locked("rag_document"):
+        with locked("rag_document"):
             replies = [browser.get(path), browser.post("/api/rag/ingest", job, content_type="application/json")]
         assert [(reply.status_code, reply.headers.get("Retry-After")) for reply in replies] == [(503, "2")] * 2
-        assert not IngestionJob.objects.exists()
         assert browser.get(path).status_code == 200
-    finally:
-        connection.close()
+    assert not IngestionJob.objects.exists()
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml;q=0.9", "image/*", "nonsense", ""])

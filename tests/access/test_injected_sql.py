@@ -1,0 +1,162 @@
+"""Arbitrary SQL inside a web request: no foreign row, no change of access, no secret (docs/security.md)."""
+
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from hypothesis import HealthCheck, Phase, given, settings
+
+from orgs.models import Membership
+from rag.models import DataSource, Document, Grant
+from ragsite.postgres import identity
+from ragsite.postgres.identity import Identity
+from ragsite.postgres.signature import sign
+from tests.access import injection, oracle, proof
+from tests.access.worlds import Rows, build, fill, worlds
+from tests.support.database import delete_all_rows
+from tests.support.factories import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WORLDS = max(1, int(os.environ.get("PROVE_WORLDS", "40")) // 10)
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def callers(rows: Rows) -> Iterator[tuple[Identity, set[str]]]:
+    """Each caller's identity, with the ids of the rows that belong to organisations or sources closed to them."""
+    members = list(Membership.objects.values_list("user_id", "organization_id"))
+    documents = dict(Document.objects.values_list("pk", "source_id"))
+    for person, key, caller in rows.callers():
+        if person and person.superuser:
+            continue  # a superuser manages every organisation
+        visible = set().union(*(rows.expected(person, key, action) for action in oracle.ACTIONS))
+        own = {organization for user, organization in members if user == caller.user.pk}
+        colleagues = {user for user, organization in members if organization in own} | {caller.user.pk}
+        foreign = {organization for _, organization in members} - own
+        foreign |= {row.pk for row in rows.users.values() if row.pk} - colleagues
+        foreign |= {source.pk for source in rows.sources.values()} - visible
+        foreign |= {document for document, source in documents.items() if source not in visible}
+        for own_key in rows.keys.values():  # a key shows what it is for, also if its user has left that organisation
+            if own_key.user_id == caller.user.pk:
+                foreign -= {own_key.organization_id, *(own_key.source_ids or ())}
+        yield caller.database_identity, {str(pk) for pk in foreign if pk}
+
+
+def access_state() -> list[object]:
+    """Everything that decides access, as the worker reads it."""
+    with identity.run_as(identity.WORKER):
+        return [
+            sorted(map(str, DataSource.objects.values_list("pk", "organization", "owner", "visibility", "deleted_at"))),
+            sorted(map(str, Grant.objects.values_list("pk", "source", "user", "role", "team", "expires_at"))),
+        ]
+
+
+@given(world=worlds())
+@settings(
+    max_examples=WORLDS,
+    deadline=None,
+    phases=set(Phase) - {Phase.shrink, Phase.explain},
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_injected_sql_reads_nothing_foreign(world: oracle.World) -> None:
+    """Every table is read without a filter by every kind of caller, before and after hostile statements."""
+    delete_all_rows()
+    rows = build(world)
+    fill(DataSource.objects.all())
+    cases = list(callers(rows))
+    with injection.web_process():
+        for caller, foreign in cases:
+            for statement in ("", "SET row_security = off", "SET search_path = pg_temp, public"):
+                injection.next_request()
+                with identity.run_as(caller):
+                    if statement:
+                        injection.execute(statement)
+                    leaks = {
+                        (table, pk)
+                        for table, row in injection.readable_rows()
+                        for pk in _UUID.findall(row)
+                        if pk in foreign
+                    }
+                assert leaks == set(), (caller, statement)
+                proof.count("tables read by injected SQL")
+
+
+def test_injected_sql_is_refused_secrets_roles_and_access_changes(live_world: World) -> None:
+    source = live_world.source("a", visibility="private", owner=live_world.users["owner"])
+    members = [Identity("ragsite_reader", user.pk) for user in live_world.users.values()]
+    with injection.web_process():
+        for caller in [identity.NOBODY, *members]:
+            for statement in injection.FORBIDDEN:
+                injection.next_request()
+                with identity.run_as(caller):
+                    assert injection.execute(statement) is None, (caller, statement)
+                proof.count("hostile statements refused")
+    source.refresh_from_db()
+    assert source.visibility == "private"
+
+
+@pytest.mark.parametrize("name", ["member", "supporter", "editor"])
+@pytest.mark.parametrize("with_key", [False, True])
+def test_injected_sql_changes_no_access(live_world: World, name: str, with_key: bool) -> None:
+    """Those who may not manage a source change nothing that decides who can use one."""
+    live_world.source("a", visibility="private", owner=live_world.users["owner"])
+    live_world.source("b", visibility="public", owner=live_world.users["owner"])
+    key = live_world.key(name, "query").key
+    caller = Identity("ragsite_reader", live_world.users[name].pk, key.pk if with_key else None)
+    before = access_state(), type(key).objects.values("scopes", "source_ids", "networks", "revoked_at").get(pk=key.pk)
+    with injection.web_process():
+        for statement in injection.HOSTILE:
+            injection.next_request()
+            with identity.run_as(caller):
+                injection.execute(statement)
+    after = access_state(), type(key).objects.values("scopes", "source_ids", "networks", "revoked_at").get(pk=key.pk)
+    assert after == before
+
+
+def test_an_identity_can_be_neither_forged_nor_replayed(live_world: World) -> None:
+    """Not changed, not without a signature, not from another connection, not after its end."""
+    live_world.source("secret", visibility="personal", owner=live_world.users["owner"])
+    victim, attacker = live_world.users["owner"].pk, live_world.users["member"].pk
+    with injection.web_process():
+        for caller in (identity.NOBODY, Identity("ragsite_reader", attacker)):
+            with identity.run_as(caller):
+                forged = [*injection.forged_identities(caller, victim), sign(Identity("x", victim), 1)]
+            for value in forged:
+                injection.next_request()
+                with identity.run_as(caller):
+                    shown = injection.execute(
+                        f"SELECT slug FROM rag_datasource, set_config('rag.identity', '{value}', true) AS forged"
+                    )
+                    assert not shown, value
+                    assert not injection.execute(
+                        f"WITH forged AS MATERIALIZED (SELECT set_config('rag.identity', '{value}', false)) "
+                        "SELECT rag_visible_sources('view') FROM forged WHERE set_config IS NOT NULL"
+                    ), value
+
+
+@pytest.mark.parametrize(("statement", "shows"), injection.RESIDUE.items())
+def test_the_next_request_finds_a_clean_session(live_world: World, statement: str, shows: str) -> None:
+    with injection.web_process():
+        injection.next_request()
+        assert injection.execute(statement) is not None
+        injection.next_request()
+        assert injection.execute(shows) == [(False,)]
+
+
+# They contain nothing of an organisation or a person.
+WITHOUT_ROW_LEVEL_SECURITY = {
+    "accounts_user_groups", "accounts_user_user_permissions", "auth_group", "auth_group_permissions", "auth_permission",
+    "django_content_type", "django_migrations", "rag_calibration", "rag_embeddingmodel", "rag_ingestionfairness",
+    "rag_modeloutage",
+}  # fmt: skip
+
+
+def test_every_other_table_that_requests_may_read_has_row_level_security() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' "
+            "AND NOT relrowsecurity AND has_any_column_privilege('ragsite_reader', oid, 'SELECT')"
+        )
+        assert {name for (name,) in cursor.fetchall()} == WITHOUT_ROW_LEVEL_SECURITY
