@@ -13,13 +13,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from rest_framework_simplejwt.token_blacklist.models import BlacklistedToken, OutstandingToken
 
 from .models import User
 from .sign_in import lockout, second_factor
 
-# Their pages would show valid tokens of all users.
-admin.site.unregister([OutstandingToken, BlacklistedToken])
 # Their pages would show the keys of all users' authenticator apps.
 admin.site.unregister([TOTPDevice, StaticDevice])
 # Rights follow from roles in organisations, so groups would have no effect.

@@ -97,3 +97,21 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
         self.email = type(self).objects.normalize_email(self.email)
         if not _PLAIN.fullmatch(self.email):
             raise ValidationError({"email": "Latin letters without accents before the @, and no white space."})
+
+
+class TokenFamily(UUIDModel):
+    """The refresh tokens of one sign-in (accounts.sign_in.refresh_tokens). The row is deleted when they end.
+
+    Attributes:
+        id: The id (`jti`) of the first token.
+        newest_token: The id of the only token that is still valid.
+        expires_at: When that token expires.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="token_families")
+    newest_token = models.UUIDField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name_plural = "token families"

@@ -3,9 +3,7 @@
 from typing import Any, TypedDict
 
 from django.contrib.auth.signals import user_logged_in, user_login_failed
-from django.db import transaction
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import serializers
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -18,9 +16,7 @@ from rest_framework_simplejwt.serializers import (
     TokenRefreshSerializer,
     TokenVerifySerializer,
 )
-from rest_framework_simplejwt.settings import api_settings
-from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
-from rest_framework_simplejwt.tokens import RefreshToken, UntypedToken
+from rest_framework_simplejwt.tokens import UntypedToken
 from rest_framework_simplejwt.views import (
     TokenBlacklistView,
     TokenObtainPairView,
@@ -34,13 +30,13 @@ from ragsite.http.parsers import CredentialsParser
 from ragsite.http.request_warnings import UnknownFieldWarnings
 from ragsite.http.transport import require_https
 from ragsite.postgres import identity
-from ragsite.postgres.models import as_uuid
 
-from .audit import registry
 from .models import User
-from .sign_in import lockout, second_factor
+from .sign_in import lockout, refresh_tokens, second_factor
+from .sign_in.refresh_tokens import RefreshToken
 
 MAX_TOKEN_LENGTH = 8_192
+_ENDED = "This refresh token was used already, or its sign-in has ended. Sign in again."
 
 
 class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
@@ -72,7 +68,7 @@ class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
         assert isinstance(user, User)
         _require_second_factor(request, user, code)
         user_logged_in.send(User, request=request, user=user)
-        refresh = RefreshToken.for_user(user)
+        refresh = refresh_tokens.issue(user)
         return {"refresh": str(refresh), "access": str(refresh.access_token)}
 
 
@@ -94,12 +90,12 @@ class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
-    @transaction.atomic
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
-        token = self.token_class(attrs["refresh"])
-        list(OutstandingToken.objects.select_for_update(of=("self",)).filter(jti=token["jti"]))
+        token = RefreshToken(attrs["refresh"])
         JWTAuthentication().get_user(token)  # fails if the user is gone or inactive, or the password has changed
-        return super().validate(attrs)  # reads the blacklist again, now with the lock
+        if not refresh_tokens.rotate(token):
+            raise InvalidToken(_ENDED)
+        return {"refresh": str(token), "access": str(token.access_token)}
 
 
 class Verification(UnknownFieldWarnings, TokenVerifySerializer):
@@ -108,25 +104,21 @@ class Verification(UnknownFieldWarnings, TokenVerifySerializer):
     token = fields.Text("token", max_length=MAX_TOKEN_LENGTH)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        JWTAuthentication().get_user(UntypedToken(attrs["token"]))
-        try:
-            return super().validate(attrs)
-        except serializers.ValidationError:  # blacklisted
-            raise InvalidToken("This token was revoked.") from None
+        token = UntypedToken(attrs["token"])
+        JWTAuthentication().get_user(token)
+        if token["token_type"] == RefreshToken.token_type and not refresh_tokens.is_newest(token):
+            raise InvalidToken(_ENDED)
+        return {}
 
 
 class Revocation(UnknownFieldWarnings, TokenBlacklistSerializer):
-    """Revokes a refresh token and records the sign-out."""
+    """Ends the sign-in of a refresh token. A sign-in that has ended already is no error."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
-    @transaction.atomic
     def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:
-        token = self.token_class(attrs["refresh"])
-        values = super().validate(attrs)
-        key = as_uuid(str(token.payload.get(api_settings.USER_ID_CLAIM, "")))
-        registry.record_sign_out(User.objects.filter(pk=key).first() if key else None, "token")
-        return values
+        refresh_tokens.sign_out(RefreshToken(attrs["refresh"]))
+        return {}
 
 
 class CredentialsView(APIView):
@@ -180,7 +172,7 @@ class ObtainToken(CredentialsView, TokenObtainPairView):
     post=extend_schema(
         operation_id="refreshToken",
         summary="Exchange a refresh token for a new pair",
-        description="Each refresh token works exactly once.",
+        description="Each refresh token works exactly once. If one is sent again, all tokens of its sign-in end.",
         request=Rotation,
         responses={200: TokenPair},
         examples=[request_example(_REFRESH), response_example(_PAIR)],
@@ -208,7 +200,7 @@ class VerifyToken(CredentialsView, TokenVerifyView):
     post=extend_schema(
         operation_id="revokeToken",
         summary="Sign out",
-        description="Revokes the refresh token.",
+        description="Ends the sign-in: its refresh tokens are no longer valid. Signing out twice is no error.",
         request=Revocation,
         responses={200: Nothing},
         examples=[request_example(_REFRESH), response_example({})],

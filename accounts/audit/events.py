@@ -33,6 +33,7 @@ class AuditAction(models.TextChoices):
     SIGNED_IN = "signed_in", "signed in"
     SIGN_IN_FAILED = "sign_in_failed", "sign-in failed"
     SIGNED_OUT = "signed_out", "signed out"
+    TOKEN_REUSED = "token_reused", "token reused"
     CREATED = "created", "created"
     CHANGED = "changed", "changed"
     DELETED = "deleted", "deleted"

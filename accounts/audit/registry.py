@@ -4,7 +4,6 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Q, signals
 from rest_framework.request import Request
-from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
 
 from accounts.models import User
 
@@ -24,7 +23,6 @@ _USER = TrackedModel[User](
 def register() -> None:
     """Connect the audit trail. Called once, when the app is ready."""
     track(User, _USER)
-    signals.pre_delete.connect(_delete_tokens, sender=User, dispatch_uid="audit tokens")
     signals.post_delete.connect(_anonymize, sender=User, dispatch_uid="audit anonymize")
     user_logged_in.connect(_on_login, dispatch_uid="audit login")
     user_logged_out.connect(_on_logout, dispatch_uid="audit logout")
@@ -38,12 +36,16 @@ def record_sign_in(user: User, method: str) -> None:
     )
 
 
-def record_sign_out(user: User | None, method: str) -> None:
-    """Record a sign-out by this method (`session` or `token`); `user` is None if the account is deleted."""
-    user_id = user.pk if user else ""
+def record_sign_out(user: User, method: str) -> None:
+    """Record a sign-out by this method (`session` or `token`)."""
     events.record(
-        AuditAction.SIGNED_OUT, AuditObject.USER, object_id=user_id, subject=user, actor=user, after={"by": method}
+        AuditAction.SIGNED_OUT, AuditObject.USER, object_id=user.pk, subject=user, actor=user, after={"by": method}
     )
+
+
+def record_token_reuse(user: User) -> None:
+    """Record that somebody sent a used refresh token of this user again. Who it was is not known."""
+    events.record(AuditAction.TOKEN_REUSED, AuditObject.USER, object_id=user.pk, subject=user)
 
 
 def _on_login(user: User, request: object = None, **_: object) -> None:
@@ -67,11 +69,6 @@ def _on_login_failed(credentials: dict[str, str], **_: object) -> None:
         subject=user,
         subject_email=typed[: events.MAX_EMAIL_LENGTH],
     )
-
-
-def _delete_tokens(instance: User, **_: object) -> None:
-    """Delete the refresh tokens of a deleted user, because they contain the user's id."""
-    OutstandingToken.objects.filter(user=instance).delete()
 
 
 def _anonymize(instance: User, **_: object) -> None:

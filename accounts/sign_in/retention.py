@@ -8,7 +8,8 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Model
 from django.utils import timezone
-from rest_framework_simplejwt.token_blacklist.models import OutstandingToken
+
+from accounts.models import TokenFamily
 
 logger = structlog.get_logger(__name__)
 
@@ -22,7 +23,7 @@ def delete_expired_sign_ins() -> None:
     now = timezone.now()
     expired: dict[type[Model], dict[str, object]] = {
         Session: {"expire_date__lt": now},
-        OutstandingToken: {"expires_at__lt": now},
+        TokenFamily: {"expires_at__lt": now},
         AccessAttempt: {"attempt_time__lt": now - max(settings.AXES_COOLOFF_TIME, _ATTEMPTS_KEPT)},
     }
     for model, conditions in expired.items():

@@ -6,7 +6,7 @@ DECLARE
     -- Passwords, sessions, second factors, refresh tokens and failed sign-ins: for sign-in and the admin only.
     credential_tables CONSTANT text[] := ARRAY(
         SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'
-        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|token_blacklist_)'
+        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_tokenfamily)'
     );
     -- Requests only read who may do what. They change it in the admin.
     read_only_tables CONSTANT text[] := ARRAY[

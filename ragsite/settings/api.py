@@ -33,8 +33,6 @@ REST_FRAMEWORK = {
 SIMPLE_JWT = {
     "ACCESS_TOKEN_LIFETIME": timedelta(minutes=env.int("RAG_JWT_ACCESS_MINUTES", default=30)),
     "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("RAG_JWT_REFRESH_DAYS", default=7)),
-    "ROTATE_REFRESH_TOKENS": True,
-    "BLACKLIST_AFTER_ROTATION": True,
     "SIGNING_KEY": env.str("RAG_JWT_SIGNING_KEY", default=SECRET_KEY),
     "ALGORITHM": "HS256",
     "AUDIENCE": "ragsite",

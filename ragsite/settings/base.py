@@ -30,7 +30,6 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "rest_framework_simplejwt",
-    "rest_framework_simplejwt.token_blacklist",
     "axes",
     "django_otp",
     "django_otp.plugins.otp_totp",

@@ -50,7 +50,7 @@ FORBIDDEN = (
     "SELECT * FROM django_session",
     "SELECT key FROM otp_totp_totpdevice",
     "SELECT token FROM otp_static_statictoken",
-    "SELECT * FROM token_blacklist_outstandingtoken",
+    "SELECT * FROM accounts_tokenfamily",
     "SELECT * FROM axes_accessattempt",
     "SELECT * FROM accounts_auditevent",
     "SELECT * FROM django_admin_log",

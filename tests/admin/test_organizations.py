@@ -56,7 +56,7 @@ def test_managing_members_cannot_escalate_permissions(world: World) -> None:
 
 def test_tokens_have_no_page(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
-    assert browser(superuser).get("/admin/token_blacklist/outstandingtoken/").status_code == 404
+    assert browser(superuser).get("/admin/accounts/tokenfamily/").status_code == 404
 
 
 def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) -> None:

@@ -54,6 +54,8 @@ def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]]]:
     yield "conversations", _conversations(user)
     jobs = IngestionJob.objects.filter(created_by=user).order_by("pk")
     yield "jobs", _iterate(jobs.values("id", "source", "source__slug", "status", "created_at", "finished_at"))
+    sign_ins = user.token_families.order_by("created_at")
+    yield "sign_ins", _iterate(sign_ins.values("created_at", "expires_at"))
     yield "audit_events", _events(user)
 
 

@@ -1,0 +1,83 @@
+"""Refresh tokens. Each works once, and only identifiers of them are stored.
+
+All tokens that descend from one sign-in are a family. Only the newest one is valid. If an earlier one is used, either
+the owner or the user has a stolen copy, so the whole family ends (RFC 9700, section 4.14.2).
+"""
+
+import uuid
+from typing import Any
+
+from django.db import transaction
+from rest_framework_simplejwt.tokens import RefreshToken as LibraryToken
+from rest_framework_simplejwt.tokens import Token
+from rest_framework_simplejwt.utils import datetime_from_epoch
+
+from accounts.audit import registry
+from accounts.models import TokenFamily, User
+from ragsite.postgres.models import as_uuid
+
+# The claim of the family's id, which is the id of its first token. The first token does not have the claim.
+_FAMILY = "family"
+
+
+class RefreshToken(LibraryToken):
+    """A refresh token whose access token does not name the family."""
+
+    no_copy_claims: Any = (*LibraryToken.no_copy_claims, _FAMILY)
+
+
+def issue(user: User) -> LibraryToken:
+    """Start a family: the refresh token of a sign-in."""
+    token = RefreshToken.for_user(user)
+    jti = uuid.UUID(token["jti"])
+    expires_at = datetime_from_epoch(token["exp"])
+    TokenFamily.objects.create(pk=jti, user=user, newest_token=jti, expires_at=expires_at)
+    return token
+
+
+@transaction.atomic
+def rotate(token: RefreshToken) -> bool:
+    """Turn the token into its successor. Returns False if it was used already, or its family has ended."""
+    family = _use(token)
+    if family is None:
+        return False
+    token[_FAMILY] = family.pk.hex
+    token.set_jti()
+    token.set_exp()
+    token.set_iat()
+    family.newest_token, family.expires_at = uuid.UUID(token["jti"]), datetime_from_epoch(token["exp"])
+    family.save(update_fields=["newest_token", "expires_at"])
+    return True
+
+
+@transaction.atomic
+def sign_out(token: RefreshToken) -> None:
+    """End the token's family and record it. Does nothing if it has ended already (RFC 7009, section 2.2)."""
+    if family := _use(token):
+        family.delete()
+        registry.record_sign_out(family.user, "token")
+
+
+def is_newest(token: Token) -> bool:
+    """Whether this refresh token is the newest of its family. Does not use it."""
+    family = TokenFamily.objects.filter(pk=_family_id(token)).first()
+    return family is not None and family.newest_token == as_uuid(str(token["jti"]))
+
+
+def _use(token: RefreshToken) -> TokenFamily | None:
+    """Lock the family until the end of the transaction.
+
+    If this is not its newest token, end it and record the reuse. The caller must not roll this back.
+    """
+    families = TokenFamily.objects.select_for_update(of=("self",)).select_related("user")
+    family = families.filter(pk=_family_id(token)).first()
+    if family and family.newest_token != as_uuid(str(token["jti"])):
+        family.delete()
+        registry.record_token_reuse(family.user)
+        return None
+    return family
+
+
+def _family_id(token: Token) -> Any:
+    """The id of the token's family. None, which no family has, if the claim is no id."""
+    return as_uuid(str(token.get(_FAMILY, token["jti"])))
