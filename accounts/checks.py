@@ -1,4 +1,4 @@
-"""System checks of the settings: strong secrets, and no misspelled variables."""
+"""System checks of the settings: strong secrets, named proxies, and no misspelled variables."""
 
 import difflib
 import os
@@ -25,6 +25,21 @@ def check_secret_strength(**_: object) -> list[CheckMessage]:
         )
         for name, values in keys.items()
         if any(len(value.encode()) < _MIN_BYTES or len(set(value)) < _MIN_DISTINCT_CHARACTERS for value in values)
+    ]
+
+
+@register(Tags.security, deploy=True)
+def check_trusted_proxies(**_: object) -> list[CheckMessage]:
+    """Warn in `check --deploy` about a proxy whose address is not known: all clients then seem to have its address."""
+    if not settings.SECURE_PROXY_SSL_HEADER or settings.RAG_TRUSTED_PROXIES:
+        return []
+    return [
+        checks.Warning(
+            "RAG_TRUST_X_FORWARDED_PROTO says that a proxy is in front, but RAG_TRUSTED_PROXIES does not name it: all "
+            "clients share the proxy's address, so a few failed sign-ins lock everybody out.",
+            hint="Set RAG_TRUSTED_PROXIES to the proxy's address, such as 127.0.0.1 for a proxy on the same machine.",
+            id="ragsite.W002",
+        )
     ]
 
 

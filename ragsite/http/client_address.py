@@ -3,9 +3,12 @@
 import ipaddress
 from collections.abc import Iterable
 
+import structlog
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
+
+logger = structlog.get_logger(__name__)
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # A Unix socket has no address: its peer is on this machine.
@@ -20,12 +23,27 @@ def client_address(request: Request | HttpRequest) -> Address | None:
     """
     nearest = parse_address(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    if forwarded_for and not is_within(nearest, settings.RAG_TRUSTED_PROXIES):
+        _warn_once(nearest)
     # The nearest proxy wrote the last entry. A client can forge the entries before the trusted ones.
     for entry in reversed(forwarded_for.split(",") if forwarded_for else []):
         if not is_within(nearest, settings.RAG_TRUSTED_PROXIES):
             break
         nearest = parse_address(entry.strip())
     return nearest
+
+
+_has_warned = False
+
+
+def _warn_once(peer: Address | None) -> None:
+    """Log once for each process that X-Forwarded-For is ignored: perhaps the peer is a proxy that is not configured."""
+    global _has_warned
+    if _has_warned:
+        return
+    _has_warned = True
+    hint = "If this is the address of your proxy, add it to RAG_TRUSTED_PROXIES."
+    logger.warning("forwarded_for_ignored", peer=str(peer), hint=hint)
 
 
 def is_within(address: Address | None, networks: Iterable[str]) -> bool:
