@@ -11,6 +11,7 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.decorators import method_decorator
@@ -20,6 +21,7 @@ from django.views.decorators.csrf import csrf_protect
 from accounts.models import User
 
 from . import second_factor
+from .password_checks import TooManyPasswordChecks
 
 
 class SignInForm(AdminAuthenticationForm):
@@ -66,7 +68,14 @@ class Site(AdminSite):
         user = request.user if super().has_permission(request) else None
         if request.method == "GET" and isinstance(user, User) and second_factor.must_enrol(user):
             return HttpResponseRedirect(reverse("admin:second_factor"))
-        return super().login(request, extra_context)
+        try:
+            response = super().login(request, extra_context)
+        except TooManyPasswordChecks as error:
+            context = {"why": error.detail, "title": "Try again"}
+            response = render(request, "accounts/locked.html", context, status=error.status_code)
+            response["Retry-After"] = str(error.wait)
+            return response
+        return response
 
     def get_urls(self) -> list[Any]:
         return [path("second-factor/", self.second_factor, name="second_factor"), *super().get_urls()]

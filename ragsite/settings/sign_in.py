@@ -6,11 +6,16 @@ from django.core.exceptions import ImproperlyConfigured
 
 from .env import env
 
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.sign_in.password_checks.PasswordBackend"]
 
 # So many failures for one account from one address lock that account for that address, and so many from one address,
 # for whichever accounts, lock the address: for so many minutes after the last of them.
 RAG_SIGN_IN_MAX_FAILURES_PER_IP = env.int("RAG_SIGN_IN_MAX_FAILURES_PER_IP", default=50)
+
+# Password checks at the same time in one web process. Each needs more than half a second of CPU time.
+RAG_MAX_PASSWORD_CHECKS = env.int("RAG_MAX_PASSWORD_CHECKS", default=4)
+if RAG_MAX_PASSWORD_CHECKS < 1:
+    raise ImproperlyConfigured("RAG_MAX_PASSWORD_CHECKS must be at least 1.")
 
 # Stored in PostgreSQL with the accounts: all processes count together, also while Redis is down.
 AXES_HANDLER = "accounts.sign_in.lockout.LockoutHandler"

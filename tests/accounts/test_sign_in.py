@@ -39,20 +39,6 @@ def current_totp(user: User, *, steps: int = 0) -> str:
 
 
 @pytest.fixture
-def staff(world: World) -> User:
-    owner = world.users["owner"]
-    owner.is_staff = True
-    owner.save()
-    return owner
-
-
-@pytest.fixture
-def enrolled(staff: User) -> User:
-    TOTPDevice.objects.create(user=staff, confirmed=True)
-    return staff
-
-
-@pytest.fixture
 def five_failures(staff: User) -> User:
     for _ in range(4):
         assert request_token(staff.email, "wrong").status_code == 401
