@@ -6,6 +6,7 @@ from django.contrib.auth.signals import user_logged_in, user_login_failed
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import InvalidToken
@@ -32,7 +33,7 @@ from ragsite.http.transport import require_https
 from ragsite.postgres import identity
 
 from .models import User
-from .sign_in import lockout, refresh_tokens, second_factor
+from .sign_in import known_devices, lockout, refresh_tokens, second_factor
 from .sign_in.refresh_tokens import RefreshToken
 
 MAX_TOKEN_LENGTH = 8_192
@@ -154,7 +155,8 @@ _PAIR = {"access": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoiYWNjZXNzIn0.kq0b", 
         description=(
             "Send an e-mail address and a password, and the `code` of the second factor if the account has one. A "
             "wrong address and a wrong password cause the same 401. After too many failures the response is 429 with "
-            "`Retry-After`."
+            "`Retry-After`. While many people sign in at once it is 503 with `Retry-After`. A success sets a cookie: "
+            "locks of the network address do not apply to this device. The cookie is no credential."
         ),
         request=Credentials,
         responses={200: TokenPair},
@@ -166,6 +168,13 @@ _PAIR = {"access": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoiYWNjZXNzIn0.kq0b", 
 )
 class ObtainToken(CredentialsView, TokenObtainPairView):
     serializer_class = Credentials
+
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        credentials: Any = self.get_serializer(data=request.data)
+        credentials.is_valid(raise_exception=True)
+        response = Response(credentials.validated_data)
+        known_devices.remember(response, credentials.user)
+        return response
 
 
 @extend_schema_view(

@@ -1,5 +1,6 @@
 """The admin site: sign-in with a password and a second factor, and the page that sets up the second factor."""
 
+from http import HTTPStatus
 from typing import Any
 
 import django_otp
@@ -20,7 +21,7 @@ from django.views.decorators.csrf import csrf_protect
 
 from accounts.models import User
 
-from . import second_factor
+from . import known_devices, second_factor
 from .password_checks import TooManyPasswordChecks
 
 
@@ -75,6 +76,9 @@ class Site(AdminSite):
             response = render(request, "accounts/locked.html", context, status=error.status_code)
             response["Retry-After"] = str(error.wait)
             return response
+        # The response to the form is a redirect only after a sign-in.
+        if request.method == "POST" and response.status_code == HTTPStatus.FOUND and isinstance(request.user, User):
+            known_devices.remember(response, request.user)
         return response
 
     def get_urls(self) -> list[Any]:

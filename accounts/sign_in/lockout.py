@@ -1,7 +1,8 @@
 """Lockout after failed sign-ins (django-axes, stored in PostgreSQL).
 
 Failures are counted for each pair of account and IP address, and with a higher limit for each IP address. So nobody can
-lock an account for users at other addresses.
+lock an account for users at other addresses. A known device (accounts.sign_in.known_devices) has a count of its own, so
+that nobody behind the same address can lock out its user.
 """
 
 import math
@@ -23,13 +24,31 @@ from rest_framework.request import Request
 from accounts.models import User
 from ragsite.http.client_address import client_address, rate_limit_key
 
+from .known_devices import find_device
+
 logger = structlog.get_logger(__name__)
 
+# Failures of a known device are counted under the account's address, these words and the device's id.
+_ON_DEVICE = " on the known device "
+_MAX_NAME_LENGTH = 254
 _LOCKED_MESSAGE = "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
 
 
 class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped library
-    """Adds a limit for each IP address, and a reset that an attacker cannot use."""
+    """Adds a limit for each IP address, known devices, and a reset that an attacker cannot use."""
+
+    def filter_user_attempts(
+        self, request: HttpRequest | Request, credentials: dict[str, str] | None = None
+    ) -> list[QuerySet[AccessAttempt]]:
+        """The attempts of the account from this IP address, and all from the IP address.
+
+        For a known device: those of the device, from wherever, and none.
+        """
+        if find_device(request, _normalized_email(credentials)):
+            name = get_account_name(request, credentials)
+            return [AccessAttempt.objects.filter(username=name), AccessAttempt.objects.none()]
+        by_account_and_address, by_address = super().filter_user_attempts(request, credentials)
+        return [by_account_and_address, by_address]
 
     def get_failures(self, request: HttpRequest | Request, credentials: dict[str, str] | None = None) -> int:
         account_failures, address_failures = map(_failures, self.get_user_attempts(request, credentials))
@@ -56,18 +75,29 @@ def _failures(attempts: QuerySet[AccessAttempt]) -> int:
 
 def is_locked(attempt: AccessAttempt) -> bool:
     """Whether the account is locked for this IP address, or the IP address for all accounts (a query for each row)."""
-    counting = AccessAttempt.objects.filter(
-        ip_address=attempt.ip_address, attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME
-    )
+    recent = AccessAttempt.objects.filter(attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME)
+    if _ON_DEVICE in attempt.username:
+        return _failures(recent.filter(username=attempt.username)) >= int(settings.AXES_FAILURE_LIMIT)
+    counting = recent.filter(ip_address=attempt.ip_address)
     if _failures(counting.filter(username=attempt.username)) >= settings.AXES_FAILURE_LIMIT:
         return True
     return bool(_failures(counting) >= settings.RAG_SIGN_IN_MAX_FAILURES_PER_IP)
 
 
 def get_account_name(request: HttpRequest | Request, credentials: dict[str, str] | None) -> str:
-    """The canonical address of the account that somebody tries to sign in to (AXES_USERNAME_CALLABLE)."""
+    """What failures are counted under (AXES_USERNAME_CALLABLE).
+
+    It is the canonical address of the account, and for a known device the device's id too.
+    """
+    email, suffix = _normalized_email(credentials), ""
+    if device := find_device(request, email):
+        suffix = _ON_DEVICE + device
+    return email[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+
+
+def _normalized_email(credentials: dict[str, str] | None) -> str:
     credentials = credentials or {}
-    return User.objects.normalize_email(credentials.get("email") or credentials.get("username"))[:254]
+    return User.objects.normalize_email(credentials.get("email") or credentials.get("username"))
 
 
 def get_client_ip(request: HttpRequest | Request) -> str | None:
