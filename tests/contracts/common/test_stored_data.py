@@ -9,9 +9,9 @@ import pytest
 from axes.models import AccessAttempt
 from django.contrib.sessions.models import Session
 from django.utils import timezone
-from rest_framework_simplejwt.token_blacklist.models import BlacklistedToken, OutstandingToken
 
 from accounts.audit.events import AuditEvent
+from accounts.models import TokenFamily
 from accounts.sign_in import retention
 from orgs.api_keys import service
 from orgs.models import ApiKey
@@ -71,12 +71,11 @@ def test_expired_sign_ins_are_deleted(api: Api, live_world: World) -> None:
     Session.objects.create(session_key="old", session_data="", expire_date=old)
     Session.objects.create(session_key="new", session_data="", expire_date=timezone.now() + datetime.timedelta(days=1))
     retention.delete_expired_sign_ins()
-    assert (OutstandingToken.objects.count(), AccessAttempt.objects.count()) == (1, 1)
-    BlacklistedToken.objects.create(token=OutstandingToken.objects.get())
-    OutstandingToken.objects.update(expires_at=old)
+    assert (TokenFamily.objects.count(), AccessAttempt.objects.count()) == (1, 1)
+    TokenFamily.objects.update(expires_at=old)
     AccessAttempt.objects.update(attempt_time=old)
     retention.delete_expired_sign_ins()
-    assert not OutstandingToken.objects.exists()
+    assert not TokenFamily.objects.exists()
     assert not AccessAttempt.objects.exists()
     assert list(Session.objects.values_list("session_key", flat=True)) == ["new"]
 

@@ -14,7 +14,7 @@ _SQL = Path(__file__).parent / "sql" / "token_families.sql"
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0003_password_digest"),
+        ("accounts", "0004_password_digest"),
     ]
 
     operations = [
@@ -33,6 +33,7 @@ class Migration(migrations.Migration):
                     ("revoked", "revoked"),
                     ("refused", "refused"),
                     ("exported", "exported"),
+                    ("explained", "explained a search"),
                 ],
                 max_length=15,
             ),
