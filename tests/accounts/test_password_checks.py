@@ -81,7 +81,8 @@ def test_a_lock_is_checked_before_the_password(staff: User, hashed: list[str]) -
 def test_unknown_accounts_cost_as_much_as_known_ones(world: World, hashed: list[str]) -> None:
     replies = [request_token(email, "wrong") for email in (world.users["member"].email, "nobody@home.example")]
     assert hashed == ["wrong", "wrong"]
-    assert replies[0].json() == replies[1].json()
+    assert replies[0].json()["message"] == replies[1].json()["message"]
+    assert replies[0].json().keys() == replies[1].json().keys()
 
 
 def test_one_address_cannot_take_all_slots(staff: User) -> None:

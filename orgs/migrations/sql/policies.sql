@@ -34,6 +34,10 @@ BEGIN
     END LOOP;
 
     EXECUTE format('CREATE POLICY readers_update ON orgs_apikey FOR UPDATE TO ragsite_reader USING (user_id = %s)', caller);
+    EXECUTE format(
+        'CREATE POLICY readers_delete ON orgs_apikey FOR DELETE TO ragsite_reader '
+        'USING (user_id = %s AND (revoked_at IS NOT NULL OR expires_at <= statement_timestamp()))', caller
+    );
     -- A key cannot make another one.
     EXECUTE format(
         'CREATE POLICY readers_insert ON orgs_apikey FOR INSERT TO ragsite_reader WITH CHECK (user_id = %s '
