@@ -41,7 +41,10 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # not subscriptable a
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Manages user accounts and removes lost second factors."""
+    """Manages user accounts and removes lost second factors.
+
+    Django's model permissions have no effect: whoever changes accounts can become a superuser.
+    """
 
     form: Any = UserForm
     add_form: Any = UserCreationForm
@@ -65,6 +68,21 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable
         devices = TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True)
         users: QuerySet[User] = super().get_queryset(request).annotate(second_factor=Exists(devices))
         return users
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_module_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
 
     @admin.display(description="second factor", boolean=True)
     def has_second_factor(self, user: Any) -> bool:

@@ -13,13 +13,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
-from orgs.access.caller import Caller
-from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import DEFAULT_ROLES, Permission
 from orgs.api_keys import service
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from orgs.models.api_keys import ApiKeyQuerySet
 
+from .guarded import GuardedAdmin, RefusalAdmin
 from .scoped import ScopedAdmin, organizations_with_permission
 
 
@@ -49,17 +48,12 @@ class PeopleAdmin(ScopedAdmin):
     def is_allowed(self, request: HttpRequest) -> bool:
         return manageable_organizations(request).exists()
 
-    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
-        form: Any = super().get_form(request, obj, change, **kwargs)
-        form.actor = request.user  # the class was created for this request
-        return form
-
 
 _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
 
 
 @admin.register(Organization)
-class OrganizationAdmin(ScopedAdmin):
+class OrganizationAdmin(ScopedAdmin, RefusalAdmin):
     """Manages organisations. Only superusers create or delete them, or change their limits."""
 
     list_display = ("name", "slug", "default_visibility", "is_active", "created_at")
@@ -98,33 +92,16 @@ class OrganizationAdmin(ScopedAdmin):
             )
 
 
-def _missing_permissions(actor: User, organization: Organization, permissions: set[str]) -> set[str]:
-    """The permissions that the actor lacks in the organisation. Nobody can give permissions that they lack."""
-    if actor.is_superuser:
-        return set()
-    actor_permissions = effective_permissions(Caller(actor)).permissions
-    return {permission for permission in permissions if (organization.pk, permission) not in actor_permissions}
-
-
 class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Refuses a role with permissions that its editor lacks."""
+    """Offers the permissions as boxes to tick."""
 
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text="What it allows."
     )
-    actor: User
-
-    def clean(self) -> dict[str, Any]:
-        values = super().clean() or self.cleaned_data
-        permissions = {*values.get("permissions", ()), *self.instance.permissions}
-        organization = values.get("organization")
-        if organization and _missing_permissions(self.actor, organization, permissions):
-            self.add_error("permissions", "You can only give and change roles whose permissions you hold yourself.")
-        return values
 
 
 @admin.register(Role)
-class RoleAdmin(PeopleAdmin):
+class RoleAdmin(PeopleAdmin, GuardedAdmin):
     form = RoleForm
     list_display = ("name", "organization", "allows")
     list_filter = ("organization",)
@@ -148,30 +125,18 @@ class TeamAdmin(PeopleAdmin):
 
 
 class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Refuses roles and teams of other organisations, and new roles with permissions that the editor lacks."""
-
-    actor: User
+    """Refuses roles and teams of other organisations."""
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         for name in ("roles", "teams"):
             if any(row.organization != values.get("organization") for row in values.get(name) or ()):
                 self.add_error(name, "Choose only what belongs to the organisation of the membership.")
-        current_roles = set() if self.instance._state.adding else set(self.instance.roles.values_list("pk", flat=True))
-        new_permissions = {
-            permission
-            for role in values.get("roles") or ()
-            if role.pk not in current_roles
-            for permission in role.permissions
-        }
-        organization = values.get("organization")
-        if organization and _missing_permissions(self.actor, organization, new_permissions):
-            self.add_error("roles", "You can only give roles whose permissions you hold yourself.")
         return values
 
 
 @admin.register(Membership)
-class MembershipAdmin(PeopleAdmin):
+class MembershipAdmin(PeopleAdmin, GuardedAdmin):
     form = MembershipForm
     list_display = ("user", "organization", "role_names", "team_names", "is_active")
     list_filter = ("organization", "is_active", "roles", "teams")

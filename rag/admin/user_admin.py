@@ -1,4 +1,8 @@
-"""Adds the export and the deletion of personal data to the admin of users, which belongs to `accounts`."""
+"""Adds what concerns other apps to the admin of users, which belongs to `accounts`.
+
+These are the export and the deletion of personal data, and the rule that an organisation keeps its holders of
+permissions.
+"""
 
 import io
 import tempfile
@@ -10,6 +14,7 @@ from django.http import FileResponse, HttpRequest
 
 from accounts.admin import UserAdmin
 from accounts.models import User
+from orgs.admin.guarded import GuardedAdmin
 from rag.services.maintenance import personal_data
 
 from .base import CountedDeletionMixin
@@ -18,7 +23,7 @@ admin.site.unregister(User)
 
 
 @admin.register(User)
-class UserWithPersonalDataAdmin(CountedDeletionMixin, UserAdmin):
+class UserWithPersonalDataAdmin(CountedDeletionMixin, GuardedAdmin, UserAdmin):
     actions = (*UserAdmin.actions, "export_data")
 
     @admin.action(description="Export the personal data of the selected user (JSON)", permissions=["delete"])

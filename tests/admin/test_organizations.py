@@ -1,10 +1,12 @@
 """The admin's pages of organisations, memberships, roles, API keys and tokens."""
 
+from django.contrib.auth.models import Permission as ModelPermission
 from django.utils import timezone
 
 from accounts.models import User
-from orgs.models import ApiKey, Membership, Role
+from orgs.models import ApiKey, Membership, Organization, Role
 from tests.admin.test_admin import browser
+from tests.admin.test_delegation import change, clerk, delete, user_form
 from tests.support.factories import World, ingest_text
 
 
@@ -43,11 +45,11 @@ def test_managing_members_cannot_escalate_permissions(world: World) -> None:
     membership.roles.add(people_role)
     client = browser(world.users["member"])
     values = {"organization": world.home.pk, "name": "mighty", "permissions": ["sources.manage"]}
-    assert "roles whose permissions you hold yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
+    assert "permissions you hold yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
     owner = world.home.roles.get(name="owner")
     values = {"user": membership.user_id, "organization": world.home.pk, "is_active": "on", "roles": [owner.pk]}
     reply = client.post(f"/admin/orgs/membership/{membership.pk}/change/", values)
-    assert "roles whose permissions you hold yourself" in reply.content.decode()
+    assert "permissions you hold yourself" in reply.content.decode()
     weaker = {"organization": world.home.pk, "name": "owner", "permissions": []}
     assert client.post(f"/admin/orgs/role/{owner.pk}/change/", weaker).status_code == 200
     assert Role.objects.get(pk=owner.pk).permissions
@@ -127,3 +129,32 @@ def test_storage_is_shown_and_warns_near_the_quota(world: World) -> None:
     assert world.home.max_bytes == 7
     content = owner.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
     assert "1 documents, 1 chunks, 7" in content
+
+
+def test_an_administrator_cannot_close_the_organisation(world: World) -> None:
+    values = {"name": "Home", "default_visibility": "public", "query_history": "full"}
+    client = clerk(world)
+    client.post(f"/admin/orgs/organization/{world.home.pk}/change/", values)
+    assert Organization.objects.get(pk=world.home.pk).is_active
+
+
+def test_only_superusers_manage_users(world: World) -> None:
+    """Django's own permissions would let staff make themselves superusers, or change an owner's password."""
+    editor = world.users["editor"]
+    editor.user_permissions.set(ModelPermission.objects.filter(content_type__app_label="accounts"))
+    client = browser(editor)
+    for request in (user_form(editor, is_superuser="on"), delete(world.users["owner"]), ("/admin/accounts/user/", {})):
+        assert client.post(*request).status_code == 403
+    page = f"/admin/accounts/user/{world.users['owner'].pk}/password/"
+    assert client.post(page, {"password1": "correct horse", "password2": "correct horse"}).status_code == 403
+    assert client.get("/admin/accounts/user/").status_code == 403
+    assert not User.objects.get(pk=editor.pk).is_superuser
+
+
+def test_keys_of_others_are_revoked_but_not_changed(world: World) -> None:
+    client, key = clerk(world), world.key("owner").key
+    assert client.post(*change(key, name="x", scopes="query")).status_code == 403
+    assert client.post(*delete(key)).status_code == 403
+    values = {"action": "revoke", "_selected_action": [key.pk]}
+    assert client.post("/admin/orgs/apikey/", values).status_code == 302
+    assert ApiKey.objects.get(pk=key.pk).revoked_at

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.access.caller import Caller
+from orgs.access.delegation import change_access
 from orgs.models import Organization
 from orgs.services import service_user_email
 from rag import queue
@@ -79,6 +80,9 @@ def delete_organization(organization: Organization) -> None:
 
     The users stay, because they may be members of other organisations. The purge removes the row, and with it the
     slug, after the sources.
+
+    Raises:
+        AccessChangeRefused: Its service user is the last holder of a permission in another organisation.
     """
     # no_key: transactions that write to its sources refer to the row, and do not have to wait.
     organizations = Organization.objects.select_for_update(no_key=True)
@@ -88,7 +92,9 @@ def delete_organization(organization: Organization) -> None:
     locked.deleted_at, locked.is_active = timezone.now(), False
     locked.save(update_fields=["deleted_at", "is_active"])
     _delete_sources(locked)
-    User.objects.filter(email=service_user_email(locked.slug)).delete()
+    service_users = User.objects.filter(email=service_user_email(locked.slug))
+    with change_access(actor=None, rows=service_users):
+        service_users.delete()
     for related in (locked.api_keys, locked.memberships, locked.teams, locked.roles):
         related.all().delete()
     queue.send("rag.purge_deleted")

@@ -1,0 +1,78 @@
+"""Base of admin pages that change who holds which permission (orgs/access/delegation.py)."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from orgs.access.delegation import AccessChange, AccessChangeRefused, change_access
+
+
+class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Shows why a change of access was refused: on the form, or as a message after a deletion or an action."""
+
+    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form: type[forms.ModelForm[Model]] = super().get_form(request, obj, change=change, **kwargs)
+        if refusal := request.__dict__.get("_access_refusal"):
+            return _with_error(form, str(refusal))
+        return form
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except AccessChangeRefused as refusal:  # rolled back: render the form again, with the reason
+            request.__dict__["_access_refusal"] = refusal
+            return super().changeform_view(request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().delete_view(request, *args, **kwargs)
+        except AccessChangeRefused as refusal:
+            return self._redirect_with_refusal(request, refusal)
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        try:
+            with transaction.atomic():  # Django logs the deletions before it makes them
+                return super().response_action(request, queryset, *args, **kwargs)
+        except AccessChangeRefused as refusal:
+            return self._redirect_with_refusal(request, refusal)
+
+    def _redirect_with_refusal(self, request: HttpRequest, refusal: AccessChangeRefused) -> HttpResponse:
+        self.message_user(request, str(refusal), messages.ERROR)
+        return HttpResponseRedirect(request.get_full_path())
+
+
+class GuardedAdmin(RefusalAdmin):
+    """Saves and deletes roles, memberships or users by the rule of delegation."""
+
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
+        request.__dict__["_access_change"] = AccessChange(actor=request.user, rows=[obj])
+        super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        request.__dict__.pop("_access_change").verify()
+
+    def delete_model(self, request: HttpRequest, obj: Model) -> None:
+        with change_access(actor=request.user, rows=[obj]):
+            super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        with change_access(actor=request.user, rows=queryset):
+            super().delete_queryset(request, queryset)
+
+
+def _with_error(form: Any, text: str) -> Any:
+    """The form class, whose forms have this error."""
+
+    def clean(self: Any) -> Any:
+        values = form.clean(self)
+        self.add_error(None, text)
+        return values
+
+    return type(form.__name__, (form,), {"clean": clean})

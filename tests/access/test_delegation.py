@@ -1,0 +1,225 @@
+"""The rule of delegation holds in random organisations, after every accepted change of a random sequence."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import transaction
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from accounts.models import User
+from orgs.access.delegation import AccessChangeRefused, change_access
+from orgs.models import Membership, Organization, Role
+from tests.access.oracle import PERMISSIONS
+from tests.access.test_visible_to import rolled_back
+
+pytestmark = pytest.mark.django_db
+
+permission_sets = st.frozensets(st.sampled_from(PERMISSIONS)) | st.just(frozenset(PERMISSIONS))
+number = st.integers(0, 7)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change: who makes it, what is done to which row, and numbers that choose the new values."""
+
+    actor: int
+    action: str
+    row: int
+    other: int
+    permissions: frozenset[str]
+    is_wanted: bool
+
+
+# The row to save or delete with its new values, and the function that writes it; None for no change.
+Action = Callable[[Step], tuple[Any, Callable[[], Any]] | None]
+ACTIONS: dict[str, Action] = {}
+
+
+def action(function: Action) -> Action:
+    ACTIONS[function.__name__] = function
+    return function
+
+
+def pick(model: Any, index: int) -> Any:
+    """One of the rows that exist at this moment; None if there is none."""
+    rows = list(model.objects.order_by("pk"))
+    return rows[index % len(rows)] if rows else None
+
+
+def _save(row: Any, **values: Any) -> Any:
+    for name, value in values.items():
+        setattr(row, name, value)
+    return row
+
+
+@action
+def change_role(step: Step) -> Any:
+    role = pick(Role, step.row)
+    return role and (_save(role, permissions=sorted(step.permissions)), role.save)
+
+
+@action
+def move_role(step: Step) -> Any:
+    role = pick(Role, step.row)
+    return role and (_save(role, organization=pick(Organization, step.other), name=f"m{role.pk}"), role.save)
+
+
+@action
+def delete_role(step: Step) -> Any:
+    role = pick(Role, step.row)
+    return role and (role, role.delete)
+
+
+@action
+def change_roles(step: Step) -> Any:
+    member = pick(Membership, step.row)
+    roles = member and Role.objects.filter(organization=member.organization).order_by("pk")[: step.other % 3]
+    return member and (member, lambda: member.roles.set(roles))
+
+
+@action
+def activate_membership(step: Step) -> Any:
+    member = pick(Membership, step.row)
+    return member and (_save(member, is_active=step.is_wanted), member.save)
+
+
+@action
+def give_membership_away(step: Step) -> Any:
+    member, user = pick(Membership, step.row), pick(User, step.other)
+    if not member or Membership.objects.filter(user=user, organization=member.organization).exists():
+        return None
+    return _save(member, user=user), member.save
+
+
+@action
+def delete_membership(step: Step) -> Any:
+    member = pick(Membership, step.row)
+    return member and (member, member.delete)
+
+
+@action
+def activate_user(step: Step) -> Any:
+    user = pick(User, step.row)
+    return _save(user, is_active=step.is_wanted), user.save
+
+
+@action
+def delete_user(step: Step) -> Any:
+    user = pick(User, step.row)
+    return (user, user.delete) if User.objects.count() > 1 else None
+
+
+steps = st.builds(Step, number, st.sampled_from(sorted(ACTIONS)), number, number, permission_sets, st.booleans())
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Who holds what, read without the product's rule. A right is an organisation and a permission."""
+
+    role_rights: frozenset[Any]
+    assigned: frozenset[Any]
+    effective: frozenset[Any]
+    organizations: frozenset[Any]
+
+    @classmethod
+    def read(cls) -> "Facts":
+        role_rights, assigned, effective = set(), set(), set()
+        for role in Role.objects.all():
+            role_rights |= {(role.pk, role.organization_id, permission) for permission in role.permissions}
+        for member in Membership.objects.select_related("user").prefetch_related("roles"):
+            for role in member.roles.all():
+                for permission in role.permissions if role.organization_id == member.organization_id else ():
+                    assigned.add((member.user_id, member.organization_id, permission, member.is_active))
+                    if member.is_active and member.user.is_active:
+                        effective.add((member.user_id, member.organization_id, permission))
+        homes = frozenset(Organization.objects.all())
+        return cls(frozenset(role_rights), frozenset(assigned), frozenset(effective), homes)
+
+    def rights_of(self, user: User) -> set[Any]:
+        return {(organization, permission) for holder, organization, permission in self.effective if holder == user.pk}
+
+    @property
+    def held_rights(self) -> set[Any]:
+        return {(organization, permission) for _, organization, permission in self.effective}
+
+
+def changed_rights(before: Facts, after: Facts) -> set[Any]:
+    roles = {(organization, permission) for _, organization, permission in before.role_rights ^ after.role_rights}
+    assigned = {(right[1], right[2]) for right in before.assigned ^ after.assigned}
+    return roles | assigned | {(right[1], right[2]) for right in before.effective ^ after.effective}
+
+
+def try_step(step: Step) -> None:
+    """Make the change by the rule and, in a world that is rolled back, without it; compare what has happened."""
+    before = Facts.read()
+    actor = pick(User, step.actor)
+    if not (prepared := ACTIONS[step.action](step)):
+        return
+    with rolled_back():
+        prepared[1]()
+        without_rule = Facts.read()
+    prepared = ACTIONS[step.action](step)  # the rows are stored again
+    assert prepared
+    try:
+        with change_access(actor=actor, rows=[prepared[0]]):
+            prepared[1]()
+        is_accepted = True
+    except AccessChangeRefused:
+        is_accepted = False
+    after = Facts.read()
+    assert after == (without_rule if is_accepted else before)
+    is_superuser = actor.is_superuser and actor.is_active
+    rights = before.rights_of(actor)
+    if is_accepted:
+        assert before.held_rights <= after.held_rights, "a permission has lost its last holder"
+        if not is_superuser:
+            assert changed_rights(before, after) <= rights, "somebody changed permissions that they lack"
+    else:
+        holds_all = rights == {(home.pk, permission) for home in before.organizations for permission in PERMISSIONS}
+        keeps_holders = before.held_rights <= without_rule.held_rights
+        assert not (keeps_holders and (is_superuser or holds_all)), "an allowed change was refused"
+
+
+@st.composite
+def people(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Users as (active, superuser), roles as (organisation, permissions), and memberships with roles."""
+    users = draw(st.lists(st.tuples(st.sampled_from((True, True, True, False)), st.booleans()), min_size=2, max_size=4))
+    roles = draw(st.lists(st.tuples(st.integers(0, 1), permission_sets), min_size=2, max_size=5))
+    members = draw(
+        st.lists(
+            st.tuples(st.integers(0, len(users) - 1), st.integers(0, 1), st.booleans(), st.frozensets(number)),
+            min_size=2,
+            max_size=6,
+            unique_by=lambda member: member[:2],
+        )
+    )
+    return users, roles, members
+
+
+def build(users: Iterable[Any], roles: Iterable[Any], members: Iterable[Any]) -> None:
+    homes = [Organization.objects.create(name=f"o{n}", slug=f"o{n}") for n in range(2)]
+    user_rows = [
+        User.objects.create(email=f"u{n}@x.example", is_active=active, is_superuser=superuser)
+        for n, (active, superuser) in enumerate(users)
+    ]
+    role_rows = [
+        Role.objects.create(organization=homes[home], name=f"r{n}", permissions=sorted(permissions))
+        for n, (home, permissions) in enumerate(roles)
+    ]
+    for user, home, active, indexes in members:
+        row = Membership.objects.create(user=user_rows[user], organization=homes[home], is_active=active)
+        chosen = {role_rows[index % len(role_rows)] for index in indexes}
+        row.roles.set(role for role in chosen if role.organization == homes[home])
+
+
+@given(people=people(), sequence=st.lists(steps, min_size=1, max_size=8))
+@settings(max_examples=60, deadline=None, phases=set(Phase) - {Phase.explain})
+def test_every_accepted_change_keeps_the_rule(people: tuple[Any, ...], sequence: list[Step]) -> None:
+    with rolled_back():
+        build(*people)
+        for step in sequence:
+            with transaction.atomic():
+                try_step(step)

@@ -1,0 +1,47 @@
+"""Two people who change access at the same moment cannot leave an organisation without holders."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from accounts.models import User
+from tests.admin.test_admin import browser
+from tests.admin.test_delegation import change, delete, member_row, membership, user_form
+from tests.support.factories import World
+
+
+@pytest.mark.parametrize("way", ["roles", "delete", "user"])
+def test_two_admins_who_remove_each_other_at_the_same_moment(live_world: World, way: str) -> None:
+    world, names = live_world, ("owner", "admin")
+    requests: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
+        "roles": lambda name: change(**member_row(membership(world, name), roles=[])),
+        "delete": lambda name: delete(membership(world, name)),
+        "user": lambda name: user_form(world.users[name], is_active=None),
+    }
+    if way == "user":
+        User.objects.filter(pk__in=[world.users[name].pk for name in names]).update(is_superuser=True)
+        for name in names:
+            world.users[name].refresh_from_db()
+    tasks = [(browser(world.users[actor]), requests[way](other)) for actor, other in (names, names[::-1])]
+    ready = threading.Barrier(2)
+
+    def run(client: Client, request: tuple[str, dict[str, Any]]) -> None:
+        try:
+            ready.wait(20)
+            client.post(*request)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    holders = User.objects.filter(
+        is_active=True, memberships__is_active=True, memberships__roles__permissions__contains=["members.manage"]
+    )
+    assert holders.distinct().count() == 1
