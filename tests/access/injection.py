@@ -163,8 +163,8 @@ def readable_rows() -> Iterator[tuple[str, str]]:
 
 def forged_identities(caller: Identity, victim: uuid.UUID) -> Iterator[str]:
     """Values of rag.identity that claim to be the victim."""
-    own = execute("SELECT current_setting('rag.identity', true)")
-    signed = str(own[0][0]) if own and own[0][0] else f"{victim}||query|9999999999|1|{'0' * 64}"
+    rows = execute("SELECT current_setting('rag.identity', true)")
+    signed = str(rows[0][0]) if rows and rows[0][0] else f"{victim}||query|9999999999|1|{'0' * 64}"
     user, key, action, expires_at, process_id, signature = signed.split("|")
     yield f"{victim}|{key}|{action}|{expires_at}|{process_id}|{signature}"
     yield f"{victim}||query|9999999999|{process_id}|{'0' * 64}"

@@ -32,9 +32,9 @@ def callers(rows: Rows) -> Iterator[tuple[Identity, set[str]]]:
         if person and person.superuser:
             continue  # a superuser manages every organisation
         visible = set().union(*(rows.expected(person, key, action) for action in oracle.ACTIONS))
-        own = {organization for user, organization in members if user == caller.user.pk}
-        colleagues = {user for user, organization in members if organization in own} | {caller.user.pk}
-        foreign = {organization for _, organization in members} - own
+        own_ids = {organization for user, organization in members if user == caller.user.pk}
+        colleagues = {user for user, organization in members if organization in own_ids} | {caller.user.pk}
+        foreign = {organization for _, organization in members} - own_ids
         foreign |= {row.pk for row in rows.users.values() if row.pk} - colleagues
         foreign |= {source.pk for source in rows.sources.values()} - visible
         foreign |= {document for document, source in documents.items() if source not in visible}
