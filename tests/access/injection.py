@@ -121,6 +121,7 @@ RESIDUE = {
 def web_process() -> Iterator[None]:
     """Connect as a web process does: with a login of its own for each role. Other connections are not touched."""
     earlier = connections["default"]
+    logins.close_all()
     identity.run_process_as(identity.NOBODY)
     try:
         with identity.run_as(identity.NOBODY):

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, DataError, connection, connections, transaction
+from django.db import DatabaseError, DataError, connection, transaction
 from django.db.models import Model, Value
 from django.test import Client as Browser
 from hypothesis import Phase, given, settings
@@ -24,9 +24,10 @@ from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuery
 from rag.models.search.conversations import Conversation, ConversationMessage
 from rag.models.search.history import HistoryUsage, SearchRecord
 from rag.models.sources import DataSourceQuerySet, SourceContentQuerySet
-from ragsite.postgres import identity
+from ragsite.postgres import identity, logins
 from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import oracle, proof
+from tests.access.injection import web_process
 from tests.access.test_visible_to import rolled_back
 from tests.access.worlds import build, fill, worlds
 from tests.support.factories import World, ingest_text
@@ -253,7 +254,7 @@ def assert_refused() -> Iterator[None]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_reused_connection_keeps_no_identity(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reused_connection_keeps_no_identity(live_world: World) -> None:
     """Eight threads keep a connection each, like a web process, and alternate between identities, with and without
     transactions."""
     for name in ("member", "editor", "foreigner"):
@@ -263,7 +264,6 @@ def test_a_reused_connection_keeps_no_identity(live_world: World, monkeypatch: p
     for name in ("member", "foreigner"):
         expected[identity_of(Caller(live_world.users[name]))] = {f"of-{name}"}
     # The threads start as NOBODY, which sets no identity: one that an earlier request left behind would be visible.
-    monkeypatch.setattr(identity, "_of_process", NOBODY)
     start = threading.Barrier(8)
 
     def requests(number: int) -> list[tuple[Any, set[str]]]:
@@ -285,14 +285,14 @@ def test_a_reused_connection_keeps_no_identity(live_world: World, monkeypatch: p
                 if slugs != expected[current]:
                     wrong.append((current, slugs))
                 with identity.run_as(NOBODY), connection.cursor() as cursor:
-                    cursor.execute("SELECT current_user, current_setting('rag.user', true)")
-                    role, user = cursor.fetchone()
-                    if role != NOBODY.role or user:
-                        wrong.append((role, user))
+                    cursor.execute("SELECT current_user, current_setting('rag.identity', true)")
+                    role, signed = cursor.fetchone()
+                    if role != NOBODY.role or signed:
+                        wrong.append((role, signed))
         finally:
-            connections.close_all()
+            logins.close_all()
         return wrong
 
-    with ThreadPoolExecutor(8) as pool:
+    with web_process(), ThreadPoolExecutor(8) as pool:
         assert [mistake for wrong in pool.map(requests, range(8)) for mistake in wrong] == []
     proof.count("interleaved transactions", 8 * 40 * 2)
