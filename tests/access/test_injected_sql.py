@@ -38,6 +38,9 @@ def callers(rows: Rows) -> Iterator[tuple[Identity, set[str]]]:
         foreign |= {row.pk for row in rows.users.values() if row.pk} - colleagues
         foreign |= {source.pk for source in rows.sources.values()} - visible
         foreign |= {document for document, source in documents.items() if source not in visible}
+        # A source that the caller sees names its owner, and people with a grant, who may have left the organisation.
+        foreign -= {source.owner_id for source in rows.sources.values() if source.pk in visible}
+        foreign -= set(Grant.objects.filter(source__in=visible).values_list("user_id", flat=True))
         for own_key in rows.keys.values():  # a key shows what it is for, also if its user has left that organisation
             if own_key.user_id == caller.user.pk:
                 foreign -= {own_key.organization_id, *(own_key.source_ids or ())}
