@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.models import User
 from tests.admin.test_admin import browser
-from tests.admin.test_delegation import change, delete, member_row, membership, user_form
+from tests.orgs.admin.test_delegation import change, delete, member_row, membership, user_form
 from tests.support.factories import World
 
 

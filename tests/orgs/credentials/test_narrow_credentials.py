@@ -40,7 +40,7 @@ def test_a_key_cannot_cancel_jobs_of_another_organisation(world: World) -> None:
     add_member(user=world.users["editor"], organization=world.abroad, roles=("editor",))
     home_job = job_in(world.source("library"), world)
     foreign_job = job_in(world.source("abroad", organization=world.abroad), world)
-    key = {"X-API-Key": world.key("editor", "ingest").secret}
+    key = {"X-API-Key": world.key("editor", "ingest", all_organizations=True).secret}
     unknown = InProcess().delete("/api/rag/ingest/0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20", headers=key)
     reply = InProcess().delete(f"/api/rag/ingest/{foreign_job.pk}", headers=key)
     assert reply.status_code == 404

@@ -6,7 +6,7 @@ from django.utils import timezone
 from accounts.models import User
 from orgs.models import ApiKey, Membership, Organization, Role
 from tests.admin.test_admin import browser
-from tests.admin.test_delegation import change, clerk, delete, user_form
+from tests.orgs.admin.test_delegation import change, clerk, delete, user_form
 from tests.support.factories import World, ingest_text
 
 

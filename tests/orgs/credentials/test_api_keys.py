@@ -35,8 +35,8 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
     created = editor.post(KEYS, BODY)
     assert created.status == 201
     assert set(created.body) == {
-        "id", "key", "name", "prefix", "scopes", "organization", "sources", "networks", "expires_at",
-        "created_at",
+        "id", "key", "name", "prefix", "scopes", "organization", "all_organizations", "sources", "networks",
+        "expires_at", "created_at",
     }  # fmt: skip
     assert created.headers["cache-control"] == "no-store"
     secret = created.body["key"]
@@ -56,8 +56,8 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
     assert secret[11:] not in repr(service.IssuedKey(ApiKey.objects.get(), secret))
     assert set(listed.body) == {"keys", "page", "page_size", "total"}
     assert set(listed.body["keys"][0]) == {
-        "id", "name", "prefix", "scopes", "organization", "sources", "networks", "expires_at", "created_at",
-        "last_used_at", "revoked_at", "flagged_at",
+        "id", "name", "prefix", "scopes", "organization", "all_organizations", "sources", "networks", "expires_at",
+        "created_at", "last_used_at", "revoked_at", "flagged_at",
     }  # fmt: skip
 
 
