@@ -22,11 +22,11 @@ class AccountsConfig(AppConfig):
 
         from ragsite.postgres.roles import prepare_roles
 
+        from . import audit_registry
         from . import checks as checks
-        from .audit import registry
         from .sign_in.jwt_keys import MultiKeyTokenBackend
 
         # The library has no setting for the backend. All token classes read it from here.
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
-        registry.register()
+        audit_registry.register()
         post_migrate.connect(prepare_roles, sender=self)

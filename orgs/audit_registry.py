@@ -17,7 +17,7 @@ _UNTRACKED_FIELDS = {"id", "created_at", "deleted_at"}
 _API_KEY = TrackedModel[ApiKey](
     AuditObject.API_KEY,
     # Neither the hash nor the fields that every use of the key changes.
-    fields=("name", "prefix", "scopes", "source_ids", "networks", "expires_at"),
+    fields=("name", "prefix", "scopes", "all_organizations", "source_ids", "networks", "expires_at"),
     end_actions={"revoked_at": AuditAction.REVOKED},
     organization=lambda key: key.organization,
     label=lambda key: key.prefix,

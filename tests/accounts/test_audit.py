@@ -112,7 +112,7 @@ def test_creating_and_revoking_a_key_is_recorded(world: World, list_events: Any)
     assert service.revoke(ApiKey.objects.all()) == 0
     created, revoked = list_events()
     assert created[:3] == ("api_key", "created", {})
-    assert created[3] == {"name": "key", "prefix": key.prefix, "scopes": ["query"]}
+    assert created[3] == {"name": "key", "prefix": key.prefix, "scopes": ["query"], "all_organizations": False}
     assert revoked == ("api_key", "revoked", {}, {})
     assert newest_event().subject_email == world.users["member"].email
 

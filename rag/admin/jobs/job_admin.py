@@ -14,7 +14,7 @@ from orgs.access.caller import get_caller
 from rag.admin.base import ReadOnlyMixin, SourceContentAdmin, visible_sources
 from rag.errors import RagError
 from rag.models import Action, Condition, IngestionDocument, IngestionJob
-from rag.services.jobs import lifecycle, queries, retries
+from rag.services.jobs import job_lookup, lifecycle, retries
 
 _DOCUMENT_LIST_URL = "admin:rag_ingestiondocument_changelist"
 
@@ -61,7 +61,7 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
         visible = IngestionDocument.objects.filter(pk__in=self.open_documents(request).values("pk"))
         documents: Any = visible.with_condition()
         if documents.filter(condition=Condition.STARVED).exists():
-            messages.warning(request, queries.STARVED_ADVICE)
+            messages.warning(request, job_lookup.STARVED_ADVICE)
 
     def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         documents = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES)
@@ -126,20 +126,20 @@ class IngestionJobAdmin(JobContentAdmin):
 
     @admin.display(description="open documents")
     def open_now(self, job: IngestionJob) -> str:
-        counts = queries.count_conditions(job)
+        counts = job_lookup.count_conditions(job)
         if not counts:
             return "–"
         links = [
             (number, link_to_documents(name, job=job.pk, condition=name)) for name, number in sorted(counts.items())
         ]
-        advice = f" {queries.STARVED_ADVICE}" if Condition.STARVED in counts else ""
+        advice = f" {job_lookup.STARVED_ADVICE}" if Condition.STARVED in counts else ""
         return format_html("{}.{}", format_html_join(", ", "{} {}", links), advice)
 
     @admin.display(description="errors")
     def errors(self, job: IngestionJob) -> str:
         links = [
             (link_to_documents(code, job=job.pk, code=code), number)
-            for code, number in queries.count_failures_by_code(job).items()
+            for code, number in job_lookup.count_failures_by_code(job).items()
         ]
         if not links:
             return "–"

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from rag.models import Condition, IngestionDocument
-from rag.services.jobs import queries
+from rag.services.jobs import job_lookup
 
 from .job_admin import ConditionFilter, JobContentAdmin
 
@@ -84,7 +84,7 @@ class IngestionDocumentAdmin(JobContentAdmin):
     @admin.display(description="what to do")
     def what_to_do(self, document: IngestionDocument) -> str:
         return (
-            queries.STARVED_ADVICE
+            job_lookup.STARVED_ADVICE
             if document.condition == Condition.STARVED
             else _ADVICE.get(document.condition or document.state, "–")
         )
@@ -120,7 +120,7 @@ class IngestionDocumentAdmin(JobContentAdmin):
 
 _ADVICE: dict[str, str] = {
     Condition.QUEUED: "Nothing. A worker processes it when its turn comes.",
-    Condition.STARVED: queries.STARVED_ADVICE,
+    Condition.STARVED: job_lookup.STARVED_ADVICE,
     Condition.RUNNING: "Nothing. A worker is processing it.",
     Condition.LOST: "Nothing. The next sweep, within seconds, gives it to another worker.",
     Condition.WAITING: "See the error: the embedding model did not respond. The document is retried automatically.",

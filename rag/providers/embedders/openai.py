@@ -3,7 +3,6 @@
 import functools
 import json
 import os
-import random
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.errors import EmbeddingFailed
+from rag.providers import backoff
 from rag.providers.base import Vectors
 from rag.providers.http.concurrency import EMBEDDER_CALLS
 from rag.providers.http.openai_client import open_client, translate_error
@@ -52,13 +52,12 @@ class OpenAIEmbedder:
         return normalized
 
     def _embed_batch(self, texts: Sequence[str]) -> Vectors:
-        for attempt in range(self._max_retries):
+        for failures in range(1, self._max_retries + 1):
             try:
                 return self._request(texts)
             except EmbeddingFailed as error:
-                # The pauses are 0.5 s, 1 s, 2 s …, each up to 50 % longer.
                 pause = error.retry_after
-                pause = 0.5 * 2**attempt * random.uniform(1, 1.5) if pause is None else pause
+                pause = backoff.EMBEDDING_CALL.pause_seconds(failures) if pause is None else pause
                 if not error.is_retryable or error.is_timeout or pause > _MAX_PAUSE_WITHIN_CALL_SECONDS:
                     raise
                 time.sleep(pause)

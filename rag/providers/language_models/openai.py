@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 
 from rag.errors import GenerationFailed
+from rag.providers import backoff
 from rag.providers.http import bounded
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
@@ -130,7 +130,7 @@ class OpenAILanguageModel:
             GenerationFailed: If there is no further attempt.
         """
         failure = translate_error(error, self.name, GenerationFailed)
-        pause = _retry_after(error) or 0.25 * 2**attempt * random.uniform(1, 1.5)
+        pause = failure.retry_after or backoff.GENERATION_CALL.pause_seconds(attempt + 1)
         if not failure.is_retryable or attempt == _MAX_ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
             raise failure from error
         return pause
@@ -180,12 +180,3 @@ def _parse_delta(data: bytes) -> str:
     if "error" in event:
         raise ValueError
     return bounded.remove_unstorable(event["choices"][0]["delta"].get("content") or "") if event.get("choices") else ""
-
-
-def _retry_after(error: "openai.APIError") -> float:
-    """Return the pause in seconds that the endpoint requests, or 0."""
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    try:
-        return max(0.0, float(headers.get("retry-after", 0)))
-    except ValueError:  # a date, which is rare: the default pause will do
-        return 0.0

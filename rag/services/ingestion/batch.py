@@ -14,7 +14,7 @@ from rag.pipeline.ingestion import index, prepare
 from rag.services.jobs import lifecycle
 
 from . import outages, outcomes
-from .leases import LeaseKeeper, LeaseLost, update_if_leased
+from .leases import LeaseEnded, LeaseKeeper, update_if_leased
 from .timings import StageTimings
 
 logger = structlog.get_logger(__name__)
@@ -138,7 +138,7 @@ def _may_be_caused_by_one(error: Exception) -> bool:
 def _progress_reporter(works: Sequence[ParsedWork]) -> Callable[[int], None]:
     """Return a callback that stores the number of embedded chunks of a document that is alone in its batch.
 
-    It raises LeaseLost if the document was taken over, which stops the embedding. A batch of several documents is
+    It raises LeaseEnded if the document was taken over, which stops the embedding. A batch of several documents is
     small, so it reports nothing.
     """
     if len(works) > 1:
@@ -158,7 +158,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
         prepared: The same documents with their vectors, in the same order.
 
     Raises:
-        LeaseLost: If one of the documents was cancelled or taken over by another worker.
+        LeaseEnded: If one of the documents was cancelled or taken over by another worker.
         OutdatedVersion: If a stored version has changed, and there are several documents.
         IndexFull: If the documents exceed the organisation's quota. A single one of them may be the cause.
         UnknownSource: If the source was deleted in the meantime.
@@ -208,7 +208,7 @@ def record_errors(
     """
     try:
         yield
-    except LeaseLost:
+    except LeaseEnded:
         logger.warning("ingestion_lease_lost", document=str(document.pk), job=str(document.job_id))
     except (OperationalError, InterfaceError):
         # The database failed, not the document. Its lease expires, and the sweep puts the document back into the queue.

@@ -29,7 +29,7 @@ _MAX_CANDIDATE_SOURCES = 64
 _RENEWALS_PER_LEASE = 3
 
 
-class LeaseLost(Exception):
+class LeaseEnded(Exception):
     """This process no longer holds the document, which was cancelled or claimed by another worker after its lease."""
 
 
@@ -214,8 +214,8 @@ def update_if_leased(document: IngestionDocument, **values: object) -> None:
     """Write these fields to the document, if this process still holds it.
 
     Raises:
-        LeaseLost: If this process no longer holds it.
+        LeaseEnded: If this process no longer holds it.
     """
     leased = IngestionDocument.objects.filter(pk=document.pk, state=State.RUNNING, lease=document.lease)
     if not leased.update(**values):
-        raise LeaseLost
+        raise LeaseEnded

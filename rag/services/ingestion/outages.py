@@ -5,7 +5,6 @@ not one for each waiting document.
 """
 
 import datetime
-import random
 import uuid
 
 import structlog
@@ -13,19 +12,17 @@ from django.db import transaction
 from django.utils import timezone
 
 from rag.models import ModelOutage
+from rag.providers import backoff
 
 logger = structlog.get_logger(__name__)
 
 # A document fails after this many failed calls of its model: about an hour of pauses.
 MAX_OUTAGES = 16
-_FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 10.0, 240.0
 # A longer Retry-After of a provider is shortened to this.
 _MAX_RETRY_AFTER_SECONDS = 3600.0
-# A pause is up to this share longer than its nominal length, so that waiting documents do not all return at once.
-_JITTER = 0.5
 
 
-def backoff(failures: int, *, retry_after: float | None = None) -> datetime.timedelta:
+def pause_after(failures: int, *, retry_after: float | None = None) -> datetime.timedelta:
     """Return the pause after a number of failures in a row.
 
     It doubles from 10 s to 4 minutes, with jitter, and is not shorter than the provider asked for.
@@ -34,18 +31,12 @@ def backoff(failures: int, *, retry_after: float | None = None) -> datetime.time
         failures: The number of failures, from 1.
         retry_after: The seconds of the provider's Retry-After header; more than an hour counts as an hour.
     """
-    seconds = _nominal_seconds(failures) * random.uniform(1, 1 + _JITTER)
-    return datetime.timedelta(seconds=max(seconds, _limited_retry_after(retry_after)))
+    return datetime.timedelta(seconds=max(backoff.DOCUMENTS.pause_seconds(failures), _limited_retry_after(retry_after)))
 
 
 def max_outage_duration() -> datetime.timedelta:
     """Return for how long documents wait for a model: the mean pauses between MAX_OUTAGES failures, summed up."""
-    seconds = sum(_nominal_seconds(failures) for failures in range(1, MAX_OUTAGES))
-    return datetime.timedelta(seconds=seconds * (1 + _JITTER / 2))
-
-
-def _nominal_seconds(failures: int) -> float:
-    return min(_FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 16), _MAX_PAUSE_SECONDS)
+    return datetime.timedelta(seconds=sum(map(backoff.DOCUMENTS.mean_seconds, range(1, MAX_OUTAGES))))
 
 
 def _limited_retry_after(retry_after: float | None) -> float:
@@ -65,14 +56,14 @@ def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: f
         retry_after: The seconds of the provider's Retry-After header.
     """
     now = timezone.now()
-    defaults = {"since": now, "until": now + backoff(1, retry_after=retry_after)}
+    defaults = {"since": now, "until": now + pause_after(1, retry_after=retry_after)}
     outage, is_new = ModelOutage.objects.select_for_update().get_or_create(model_id=model_id, defaults=defaults)
     if is_new:
         logger.warning("embedding_outage_started", model=str(model_id))
         return
     if outage.until <= now or outage.probe == document_id:
         outage.tries += 1
-        outage.until = now + backoff(outage.tries, retry_after=retry_after)
+        outage.until = now + pause_after(outage.tries, retry_after=retry_after)
         outage.probe = None
     else:
         outage.until = max(outage.until, now + datetime.timedelta(seconds=_limited_retry_after(retry_after)))

@@ -18,7 +18,7 @@ from rag.models import IngestionDocument
 from rag.types import IndexOutcome
 
 from . import outages
-from .leases import LeaseLost, update_if_leased
+from .leases import LeaseEnded, update_if_leased
 
 State = IngestionDocument.State
 
@@ -35,14 +35,14 @@ def record_success(
         timings: Id of a claimed document → stage → milliseconds.
 
     Raises:
-        LeaseLost: If this process no longer holds one of the documents. The caller must then roll back its transaction.
+        LeaseEnded: If this process no longer holds one of the documents. The caller must roll its transaction back.
     """
     # Locked in the order of their keys, against deadlocks.
     documents = sorted(index_outcomes, key=lambda document: document.pk)
     running = IngestionDocument.objects.filter(pk__in=[document.pk for document in documents], state=State.RUNNING)
     leases = running.order_by("pk").select_for_update().values_list("pk", "lease")
     if list(leases) != [(document.pk, document.lease) for document in documents]:
-        raise LeaseLost
+        raise LeaseEnded
     values = [
         (
             document.pk,
@@ -80,20 +80,20 @@ def record_error(document: IngestionDocument, error: RagError, *, is_to_blame: b
     failures = document.outages + 1
     match error:
         case ModelChanged():  # the vectors are of the wrong model: embed again
-            _requeue(document, error, outages.backoff(1))
+            _requeue(document, error, outages.pause_after(1))
         case EmbeddingFailed() if error.may_be_request_fault and (is_to_blame or document.attempts > 1):
             outages.release_probe(document.pk)
             if document.attempts >= settings.RAG_MAX_ATTEMPTS:
                 record_failure(document, error.code, error.message)
             else:
-                _requeue(document, error, outages.backoff(document.attempts), attempts=document.attempts)
+                _requeue(document, error, outages.pause_after(document.attempts), attempts=document.attempts)
         case EmbeddingFailed() if error.is_retryable and failures < outages.MAX_OUTAGES:
             outages.record_outage(
                 document.job.source.embedding_model_id, document_id=document.pk, retry_after=error.retry_after
             )
-            _requeue(document, error, outages.backoff(failures, retry_after=error.retry_after), outages=failures)
+            _requeue(document, error, outages.pause_after(failures, retry_after=error.retry_after), outages=failures)
         case StorageFailed() if error.is_retryable and failures < outages.MAX_OUTAGES:
-            _requeue(document, error, outages.backoff(failures), outages=failures)
+            _requeue(document, error, outages.pause_after(failures), outages=failures)
         case _:
             record_failure(document, error.code, error.message)
 
@@ -113,7 +113,7 @@ def _requeue(document: IngestionDocument, error: RagError, pause: datetime.timed
         "error_code": error.code,
         "error_message": error.message,
     }
-    with contextlib.suppress(LeaseLost):
+    with contextlib.suppress(LeaseEnded):
         update_if_leased(document, **{**values, **counters})
 
 
@@ -126,7 +126,7 @@ def record_failure(document: IngestionDocument, code: str, message: str) -> None
         message: A sentence for the user.
     """
     outages.release_probe(document.pk)
-    with contextlib.suppress(LeaseLost):
+    with contextlib.suppress(LeaseEnded):
         update_if_leased(
             document,
             state=State.FAILED,

@@ -11,7 +11,7 @@ from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.models import IngestionDocument, IngestionJob
 
-from . import queries
+from . import job_lookup
 
 logger = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ def cancel_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization 
     Raises:
         UnknownJob: If there is no such job, or the caller may not watch it.
     """
-    job = queries.get_job(caller, job_id, organization=organization)
+    job = job_lookup.get_job(caller, job_id, organization=organization)
     cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
     close_if_finished(job.pk)  # if its last document has just ended
 

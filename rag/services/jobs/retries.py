@@ -14,7 +14,7 @@ from rag.models import Action, DataSource, IngestionDocument, IngestionJob
 from rag.models.ingestion.jobs import HAS_INPUT
 from rag.pipeline.ingestion import quota
 
-from . import queries
+from . import job_lookup
 from .dispatch import notify_workers
 
 logger = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ def retry_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization |
         NothingToRetry: If the job was cancelled, or no failed document of it can be retried.
         IndexFull: If the organisation's quota is used up.
     """
-    job = queries.get_job(caller, job_id, organization=organization)
+    job = job_lookup.get_job(caller, job_id, organization=organization)
     if not DataSource.objects.visible_to(caller, Action.INGEST).filter(pk=job.source_id).exists():
         raise NotAllowed(
             "You may watch this job, but not send documents to its source. You need the permission sources.ingest in "

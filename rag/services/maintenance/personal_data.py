@@ -14,6 +14,7 @@ from accounts.models import User
 from rag.models import Grant, IngestionJob
 
 _ROWS_PER_QUERY = 500
+_MESSAGE_FIELDS = ("role", "content", "created_at", "is_helpful", "rating_reason", "rating_comment")
 _API_KEY_FIELDS = (
     *("id", "name", "prefix", "scopes", "source_ids", "networks"),
     *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
@@ -77,9 +78,10 @@ def _memberships(user: User) -> Iterator[dict[str, object]]:
 
 def _conversations(user: User) -> Iterator[dict[str, object]]:
     for conversation in user.conversations.order_by("pk").iterator(chunk_size=_ROWS_PER_QUERY):
-        messages = conversation.messages.order_by("position").values("role", "content", "created_at")
+        messages = conversation.messages.order_by("position").values(*_MESSAGE_FIELDS)
         yield {
             "id": conversation.pk,
+            "title": conversation.title,
             "created_at": conversation.created_at,
             "sources": conversation.rag_sources,
             "messages": list(messages),

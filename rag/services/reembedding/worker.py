@@ -1,7 +1,6 @@
 """The background work of re-embeddings: building vectors, measuring, switching and removing vectors."""
 
 import datetime
-import random
 import time
 import uuid
 
@@ -15,6 +14,7 @@ from rag import queue
 from rag.errors import IndexUnavailable, ModelChanged, ProviderFailed, RagError, UnknownSource
 from rag.models import Reembedding
 from rag.pipeline.ingestion import reembed
+from rag.providers import backoff
 from rag.providers.base import Vectors
 from rag.providers.stores.base import StoredChunk
 from rag.services.evaluation import quality
@@ -194,7 +194,10 @@ def _clear(reembedding: Reembedding, deadline: float) -> None:
     assert model != reembedding.source.embedding_model, "the vectors that are searched are never removed"
     while True:
         with transaction.atomic():
-            reembedding.position = reembed.delete_vectors(reembedding.source_id, model, after=reembedding.position)
+            if model.pk == reembedding.source.second_model_id:  # they are searched for questions in other languages
+                reembedding.position = None
+            else:
+                reembedding.position = reembed.delete_vectors(reembedding.source_id, model, after=reembedding.position)
             current = Reembedding.objects.filter(pk=reembedding.pk)
             current.update(position=reembedding.position, clearing=model if reembedding.position else None, due_at=None)
         if reembedding.position is None:
@@ -205,8 +208,8 @@ def _clear(reembedding: Reembedding, deadline: float) -> None:
 
 
 def _postpone(reembedding: Reembedding, error: RagError) -> None:
-    """Schedule the next attempt after a pause: 10 s, 20 s, 40 s, … up to ten minutes, with up to 50 % jitter."""
-    pause_seconds = min(600, 10 * 2**reembedding.outages) * random.uniform(1, 1.5)
+    """Schedule the next attempt after a pause that doubles up to ten minutes."""
+    pause_seconds = backoff.REEMBEDDING.pause_seconds(reembedding.outages + 1)
     logger.warning(
         "reembedding_postponed", reembedding=str(reembedding.pk), code=error.code, outages=reembedding.outages + 1
     )

@@ -108,7 +108,7 @@ def test_a_worker_whose_lease_expired_cannot_write(live_world: World) -> None:
     sweep.sweep()
     quick = factories.claim_document(row.pk)
     assert quick is not None
-    with pytest.raises(leases.LeaseLost):
+    with pytest.raises(leases.LeaseEnded):
         process_claimed(slow)
     assert not Document.objects.exists()
     process_claimed(quick)

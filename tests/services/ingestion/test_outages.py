@@ -89,7 +89,7 @@ def test_outages_use_up_no_attempts_and_are_limited(
 
 def test_documents_wait_about_an_hour_for_a_model() -> None:
     assert datetime.timedelta(minutes=45) < outages.max_outage_duration() < datetime.timedelta(minutes=75)
-    pauses = [outages.backoff(times).total_seconds() for times in range(1, 40)]
+    pauses = [outages.pause_after(times).total_seconds() for times in range(1, 40)]
     assert 10 <= pauses[0] <= 15
     assert 20 <= pauses[1] <= 30
     assert max(pauses) <= 360
@@ -110,7 +110,7 @@ def test_retry_after_is_respected(world: World, provider: ProviderServer, status
 
 
 def test_retry_after_is_limited_to_an_hour() -> None:
-    assert outages.backoff(1, retry_after=10**9) == datetime.timedelta(hours=1)
+    assert outages.pause_after(1, retry_after=10**9) == datetime.timedelta(hours=1)
 
 
 def test_a_wrong_key_fails_without_retries(world: World, provider: ProviderServer) -> None:

@@ -7,9 +7,9 @@ from rest_framework.request import Request
 
 from accounts.models import User
 
-from . import events
-from .events import AuditAction, AuditObject
-from .tracking import TrackedModel, track
+from .audit import events
+from .audit.events import AuditAction, AuditObject
+from .audit.tracking import TrackedModel, track
 
 _USER = TrackedModel[User](
     AuditObject.USER,

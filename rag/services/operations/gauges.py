@@ -9,7 +9,7 @@ from django.utils import timezone
 from rag import queue
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 from rag.services.evaluation import quality
-from rag.services.jobs import queries
+from rag.services.jobs import job_lookup
 
 from . import health
 
@@ -63,7 +63,7 @@ def collect_gauges() -> Iterator[Gauge]:
     by_state = dict.fromkeys((State.QUEUED.value, State.RUNNING.value), 0.0)
     by_state |= dict(open_documents.order_by().values_list("state").annotate(Count("pk")))
     yield Gauge("ragsite_open_documents", "Documents of ingestion jobs that are queued or running.", "state", by_state)
-    by_condition = dict.fromkeys(Condition.values, 0.0) | queries.count_by_condition(open_documents)
+    by_condition = dict.fromkeys(Condition.values, 0.0) | job_lookup.count_by_condition(open_documents)
     yield Gauge("ragsite_document_condition", "Queued and running documents by condition.", "condition", by_condition)
     oldest = open_documents.aggregate(oldest=Min("job__created_at"))["oldest"]
     age_seconds = (timezone.now() - oldest).total_seconds() if oldest else 0.0
