@@ -8,13 +8,14 @@ RAGSITE_DATA ?= $(CURDIR)/var/run
 TEST_DATA := $(CURDIR)/var/test
 # Processes start a third faster with cached bytecode.
 unexport PYTHONDONTWRITEBYTECODE
-LOCKS := requirements.txt requirements-wheels.txt constraints.txt
+LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check audit schema fuzz prove chaos abuse clients bench eval guard
+.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos abuse clients bench eval guard
 .PHONY: ingest-sample clean-data lock
 
 help:
+	@echo "make install        install what a production server needs"
 	@echo "make run            start everything (Ctrl-C stops it)"
 	@echo "make ingest-sample  send a folder of files to the running product (FILES=folder)"
 	@echo "make clean-data     delete the data of make run"
@@ -30,8 +31,10 @@ help:
 	@echo "make bench          measure ingestion and search"
 	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, OUT=file)"
 	@echo "make guard          compare the quality on a few small sets with stored results (RENEW=1 stores new ones)"
+	@echo "make lock           renew the locked versions and their hashes (needs the network)"
 
 install: $(VENV)/.installed
+install-local: $(VENV)/.installed-local
 install-dev: $(VENV)/.installed-dev
 
 $(BIN)/uv:
@@ -41,17 +44,21 @@ $(VENV)/.installed: $(LOCKS) | $(BIN)/uv
 	@./scripts/install "$(VENV)" requirements.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+$(VENV)/.installed-local: requirements-local.txt $(VENV)/.installed
+	@./scripts/install "$(VENV)" requirements-local.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed-local
 	@./scripts/install "$(VENV)" requirements-dev.txt
 	@touch $@
 
-run: install
+run: install-local
 	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python -m ragsite.run.launch
 
-ingest-sample: install
+ingest-sample: install-local
 	@RAGSITE_DATA="$(RAGSITE_DATA)" exec $(BIN)/python manage.py ingest_sample $(FILES)
 
-clean-data: install
+clean-data: install-local
 	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --delete && echo "Deleted: $(RAGSITE_DATA)"
 
 # Files of tests go to three processes in the order that tests/conftest.py gives them: the longest first.
@@ -93,13 +100,12 @@ bench: install-dev
 ALONE := env -u DATABASE_URL -u REDIS_URL -u RAGSITE_DATA
 
 # Ingested data stays in var/eval, so that a second run only searches.
-eval: install
+eval: install-local
 	@EVAL_SETS="$(EVAL_SETS)" OUT="$(OUT)" $(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/eval" --throwaway \
 		$(BIN)/python -m benchmarks.eval
 
-guard: install
+guard: install-local
 	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.guard
 
 lock: $(BIN)/uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --upgrade \
-		requirements-dev.txt --output-file constraints.txt
+	@./scripts/lock "$(BIN)/uv"

@@ -52,6 +52,11 @@ class BodyLimitMiddleware:
         is_form = request.content_type == "multipart/form-data"
         setting = "RAG_MAX_UPLOAD_BYTES" if is_upload_path and is_form else "RAG_MAX_BODY_BYTES"
         limit: int = getattr(settings, setting)
+        # nginx refuses bodies before they arrive; it passes such a request on without the body.
+        refused, _, refused_length = request.META.get("HTTP_X_RAGSITE_BODY_TOO_LARGE", "").partition(" ")
+        if refused:
+            number = int(refused_length) if refused_length.isdigit() else None
+            return error_responses.error_response(request, 413, body_too_large_message(limit, setting, number))
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdigit() and int(length) > limit:
             message = body_too_large_message(limit, setting, int(length))
@@ -124,7 +129,7 @@ def reset_identity(**_: object) -> None:
 
 
 # Paths whose caller is not known yet, or is not counted.
-_PATHS_LIMITED_BY_IP = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login)(/|$)")
+_PATHS_LIMITED_BY_IP = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login|sign-in)(/|$)")
 
 
 class IpRateLimitMiddleware:

@@ -1,4 +1,4 @@
-"""The WSGI application, which gunicorn serves."""
+"""The WSGI application, which gunicorn serves behind nginx."""
 
 import os
 import re
@@ -25,4 +25,6 @@ def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> 
     media_type, *parameters = environ.get("CONTENT_TYPE", "").split(";")
     parameters = [parameter for parameter in parameters if not _SETS_CHARSET.match(parameter)]
     environ["CONTENT_TYPE"] = ";".join([media_type, *parameters])
+    if not environ.get("REMOTE_ADDR"):  # a Unix socket: nginx says who its client is (ragsite/run/nginx.conf)
+        environ["REMOTE_ADDR"] = environ.get("HTTP_X_RAGSITE_PEER", "")
     return _django(environ, start_response)

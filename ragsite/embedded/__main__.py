@@ -1,6 +1,7 @@
 """Run a command with embedded PostgreSQL and Redis.
 
-python -m ragsite.embedded DATA_FOLDER -- COMMAND ...: start both, run the command, stop them.
+python -m ragsite.embedded DATA_FOLDER -- COMMAND ...: start both, run the command, stop them. The command may create
+databases and more, because its login is a superuser.
 
 python -m ragsite.embedded DATA_FOLDER --throwaway COMMAND ...: the same without fsync, for tests.
 
@@ -24,7 +25,8 @@ def main(folder: Path, mode: str, command: list[str]) -> int:
     try:
         # A secret key and local mode for this run, unless the caller sets them.
         local = {"SECRET_KEY": secrets.token_urlsafe(64), "RAG_LOCAL": "1", "RAGSITE_DATA": str(folder)}
-        environment = {**local, **os.environ, **services.start(folder, throwaway=mode == "--throwaway")}
+        variables = services.start(folder, throwaway=mode == "--throwaway", superuser=True)
+        environment = {**local, **os.environ, **variables}
         return subprocess.run(command, env=environment).returncode
     except KeyboardInterrupt:
         return 130

@@ -55,5 +55,5 @@ def package_folder(package: str) -> Path:
     """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise EmbeddedError(f"The package {package} is missing: run `make install`.")
+        raise EmbeddedError(f"The package {package} is missing: run `make install-local`.")
     return Path(spec.origin).parent

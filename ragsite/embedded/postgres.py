@@ -16,7 +16,9 @@ import psycopg
 
 from .folder import SYSTEM_USER, EmbeddedError, package_folder, socket_folder
 
+# The login of the product, and that of the server's administrator, who prepares the database for it.
 _USER = "ragsite"
+_ADMINISTRATOR = "postgres"
 _DATABASE = "ragsite"
 # As measured for this product's queries; see docs/operations/install.md for a production server.
 _CONFIGURATION = """
@@ -32,14 +34,20 @@ jit = off
 log_min_error_statement = panic
 log_error_verbosity = terse
 """
+# The socket's folder protects these two logins. The web server's logins need their passwords, as in production.
+_AUTHENTICATION = f"""
+local all {_ADMINISTRATOR},{_USER} trust
+local all all scram-sha-256
+"""
 
 
-def start(folder: Path, *, throwaway: bool = False) -> str:
+def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> str:
     """Create the cluster if it does not exist and start it if it is not running. The caller holds the folder's lock.
 
     Args:
         folder: the data folder.
         throwaway: run without fsync; a crash of the machine may destroy the data.
+        superuser: make the login a superuser, for tests, which create databases and bypass triggers.
 
     Returns:
         Its DATABASE_URL.
@@ -63,7 +71,7 @@ def start(folder: Path, *, throwaway: bool = False) -> str:
             _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
         except subprocess.CalledProcessError:
             raise EmbeddedError(f"PostgreSQL did not start. The end of {log} says:\n{_tail(log)}") from None
-    _create_database(sockets)
+    _prepare_database(sockets, administrator=_find_administrator(cluster), superuser=superuser)
     return f"postgresql://{_USER}:@/{_DATABASE}?host={quote(str(sockets))}"
 
 
@@ -87,11 +95,12 @@ def _create(cluster: Path) -> None:
     partial.mkdir(parents=True, mode=0o700)
     _set_owner(partial)
     try:
-        _execute("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-U", _USER, "-D", partial)
+        _execute("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-U", _ADMINISTRATOR, "-D", partial)
     except subprocess.CalledProcessError as error:
         raise EmbeddedError(f"initdb failed: {error.stderr.strip()[-500:]}") from None
     with open(partial / "postgresql.conf", "a") as configuration:
         configuration.write(_CONFIGURATION)
+    (partial / "pg_hba.conf").write_text(_AUTHENTICATION)
     partial.rename(cluster)
 
 
@@ -113,18 +122,30 @@ def _is_cluster_running(cluster: Path) -> bool:
         return False
 
 
-def _create_database(sockets: Path) -> None:
-    with _connect(sockets) as connection:
+def _find_administrator(cluster: Path) -> str:
+    """Return the superuser. In clusters of earlier versions it is the product's login, which cannot become weaker."""
+    return _ADMINISTRATOR if _ADMINISTRATOR in (cluster / "pg_hba.conf").read_text().split("#")[0] else _USER
+
+
+def _prepare_database(sockets: Path, *, administrator: str, superuser: bool) -> None:
+    """Create the login and its database as docs/operations/install.md says, unless they exist."""
+    with _connect(sockets, administrator) as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [_USER]).fetchone():
+            connection.execute(f"CREATE ROLE {_USER} LOGIN CREATEROLE")
+        if superuser:
+            connection.execute(f"ALTER ROLE {_USER} SUPERUSER")
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [_DATABASE]).fetchone():
-            connection.execute(f"CREATE DATABASE {_DATABASE}")
+            connection.execute(f"CREATE DATABASE {_DATABASE} OWNER {_USER}")
+    with _connect(sockets, administrator, _DATABASE) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
 
-def _connect(sockets: Path) -> "psycopg.Connection[Any]":
+def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[Any]":
     """Connect, and retry while the server recovers from a crash."""
     deadline = time.monotonic() + 30
     while True:
         try:
-            return psycopg.connect(host=str(sockets), user=_USER, dbname="postgres", autocommit=True)
+            return psycopg.connect(host=str(sockets), user=user, dbname=database, autocommit=True)
         except psycopg.OperationalError as error:
             if time.monotonic() > deadline:
                 raise EmbeddedError(f"PostgreSQL does not accept connections: {error}") from None

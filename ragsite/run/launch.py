@@ -25,6 +25,8 @@ PORT = int(os.environ.get("PORT") or 3080)
 ADDRESS = f"http://{HOST}:{PORT}"
 FOLDER = Path(os.environ.get("RAGSITE_DATA") or Path(__file__).parents[2] / "var" / "run").resolve()
 LOGS = FOLDER / "logs"
+# A slow machine goes on ingesting while people already use the product.
+_MAX_DEMO_SECONDS = 120
 # The environment as the user set it, before this run adds variables.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)
 
@@ -77,17 +79,20 @@ def _start(children: Children) -> None:
     has_demo = _has_demo()
     if has_demo:
         _step("demo data (up to a minute the first time)")
-        _manage("demo", "--wait", "--verbosity=0")
+        for line in _manage("demo", f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0").splitlines():
+            _step(line)
     _wait_until_ready(children)
     print(_greeting(has_demo, time.monotonic() - started), flush=True)
 
 
-def _manage(*arguments: str) -> None:
+def _manage(*arguments: str) -> str:
+    """Run a management command and return what it printed."""
     result = subprocess.run([sys.executable, "manage.py", *arguments], capture_output=True, text=True)
     if result.returncode:
         lines = (result.stderr.strip() or result.stdout.strip() or "no reason given").splitlines()
         reason = re.sub(r"^\?: \(\w+\.\w+\) ", "", lines[-1])  # the id of a failed system check
         _exit(f"`manage.py {arguments[0]}` failed: {reason}")
+    return result.stdout
 
 
 def _wait_until_ready(children: Children) -> None:
@@ -176,6 +181,7 @@ def _greeting(has_demo: bool, seconds: float) -> str:
     lines = [
         "",
         f"ragsite is running (ready after {seconds:.0f} s). Ctrl-C stops it.",
+        f"  Ask       {ADDRESS}/",
         f"  Admin     {ADDRESS}/admin/",
         f"  API       {ADDRESS}/api/docs lists and tries all endpoints",
         f"  Health    {ADDRESS}/readyz",
@@ -189,12 +195,14 @@ def _greeting(has_demo: bool, seconds: float) -> str:
             *lines,
             "",
             f"Demo accounts (password {password}):",
-            "  owner@acme.example     owns acme, may open the admin",
+            "  owner@acme.example     owns acme, may also open the admin",
             "  editor@acme.example    can send documents",
             "  member@acme.example    in the team support",
             "  member@globex.example  in another organisation",
             "",
-            "Your first search, to paste into another terminal:",
+            f"Open {ADDRESS}/ and sign in with any of them to ask your first question.",
+            "",
+            "Or search over the API, to paste into another terminal:",
             "",
             f"TOKEN=$(curl -s {ADDRESS}/api/auth/token -H 'Content-Type: application/json' \\",
             f'  -d \'{{"email": "member@acme.example", "password": "{password}"}}\' \\',

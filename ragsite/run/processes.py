@@ -29,11 +29,5 @@ def background() -> list[str]:
 
 
 def web(*, host: str, port: int) -> list[str]:
-    """gunicorn with threads, so that streams and slow uploads do not delay short requests.
-
-    Each thread has a PostgreSQL connection, also those for long bodies (ragsite.run.gunicorn_worker): 64 in total.
-    """
-    command = [sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"{host}:{port}", "--preload"]
-    command += ["--worker-class", "ragsite.run.gunicorn_worker.Worker", "--workers", "2", "--threads", "24"]
-    command += ["--worker-connections", "2000", "--backlog", "2048"]
-    return [*command, "--timeout", "120", "--graceful-timeout", "10", "--keep-alive", "15", "--no-control-socket"]
+    """nginx and gunicorn: 48 threads, each with a connection to PostgreSQL."""
+    return [sys.executable, "-m", "ragsite.run.web", f"{host}:{port}"]

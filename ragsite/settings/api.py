@@ -46,7 +46,7 @@ SIMPLE_JWT = {
 RAG_JWT_OLD_SIGNING_KEYS = env.list("RAG_JWT_OLD_SIGNING_KEYS", default=[])
 
 # CORS for the contracts' paths, without cookies. All origins are allowed unless some are listed.
-CORS_URLS_REGEX = r"^/(api|functions|agent)(/|$)"
+CORS_URLS_REGEX = r"^/(api|functions|agent|v1)(/|$)"
 CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", default=[])
 CORS_ALLOW_ALL_ORIGINS = not CORS_ALLOWED_ORIGINS
 CORS_ALLOW_HEADERS = [

@@ -141,13 +141,14 @@ STORAGES = {
 _https = not (DEBUG or RAG_LOCAL)
 SECURE_SSL_REDIRECT = _https
 # The API does not redirect, because a redirected POST loses its body. It refuses credentials over plain HTTP.
-SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|healthz|readyz|metrics)(/|$)"]
+SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|mcp|v1|healthz|readyz|metrics)(/|$)"]
 # One hour. A longer period is the operator's decision; subdomains and preload lists are set at the proxy.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and preload
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "ragsite.views.errors.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 # Only behind a proxy that always overwrites the header.
 if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):
@@ -155,6 +156,9 @@ if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):
 
 # Networks (CIDR) of proxies whose X-Forwarded-For is trusted.
 RAG_TRUSTED_PROXIES = [str(ip_network(network)) for network in env.list("RAG_TRUSTED_PROXIES", default=[])]
+# nginx: its program, and how many requests of one client address it has in progress (ragsite.run.web).
+RAG_NGINX = env.str("RAG_NGINX", default="")
+RAG_MAX_REQUESTS_PER_ADDRESS = env.int("RAG_MAX_REQUESTS_PER_ADDRESS", default=100)
 
 # Logs: one JSON object a line on standard error; never query or document text.
 _shared_processors: list[structlog.typing.Processor] = [

@@ -35,6 +35,7 @@ _FREQUENT = {
     "rag.maintain_vector_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
     "rag.maintain_bm25_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
     "rag.reembed": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.embed_other_languages": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.backfill_token_signatures": RAG_SWEEP_INTERVAL_SECONDS,
 }
 _NIGHTLY = {
@@ -48,6 +49,7 @@ _NIGHTLY = {
 }
 _BACKGROUND = (
     "rag.reembed",
+    "rag.embed_other_languages",
     "rag.measure_all_quality",
     "rag.measure_quality",
     "rag.maintain_vector_index",

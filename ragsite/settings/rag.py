@@ -24,6 +24,10 @@ RAG_JOB_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=50)
 
 # The embedding model of new data sources. Its row is created on first use.
 RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
+# The local model that embeds a source in addition, as soon as questions or documents are not English. Empty: none.
+RAG_MULTILINGUAL_MODEL = env.str("RAG_MULTILINGUAL_MODEL", default="universal-sentence-encoder-multilingual-3")
+if RAG_MULTILINGUAL_MODEL not in ("", "universal-sentence-encoder-multilingual-3"):
+    raise ImproperlyConfigured("RAG_MULTILINGUAL_MODEL must be universal-sentence-encoder-multilingual-3 or empty.")
 # The local model's graph is built once from its weights and stored here.
 RAG_MODEL_CACHE_FOLDER = Path(env.str("RAG_MODEL_CACHE_FOLDER", default=str(DATA_DIR / "models")))
 # Threads of one local embedding call. Worker processes and request threads already run in parallel.

@@ -8,6 +8,8 @@ from .env import env
 
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.sign_in.password_checks.PasswordBackend"]
 
+LOGIN_URL, LOGIN_REDIRECT_URL = "sign_in", "ask"
+
 # So many failures for one account from one address lock that account for that address, and so many from one address,
 # for whichever accounts, lock the address: for so many minutes after the last of them.
 RAG_SIGN_IN_MAX_FAILURES_PER_IP = env.int("RAG_SIGN_IN_MAX_FAILURES_PER_IP", default=50)

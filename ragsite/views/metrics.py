@@ -1,6 +1,7 @@
 """GET /metrics, in the text format of Prometheus.
 
-The client sends RAG_METRICS_TOKEN as a bearer token. If none is set, only clients on this machine may read the metrics.
+The client sends RAG_METRICS_TOKEN as a bearer token. If none is set, nobody may read the metrics, except clients on
+this machine during a local start (RAG_LOCAL).
 """
 
 import secrets
@@ -14,14 +15,14 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from rag.contracts.error_responses import error_response
-from rag.services.operations import metrics
+from rag.services.operations import gauges
 from ragsite.http.transport import is_loopback
 from ragsite.postgres import identity
 
 
 class _DatabaseCollector(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        for gauge in metrics.collect_gauges():
+        for gauge in gauges.collect_gauges():
             family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
             for label, value in gauge.values.items():
                 family.add_metric([label] if gauge.label else [], value)
@@ -31,7 +32,8 @@ class _DatabaseCollector(Collector):
 def view(request: HttpRequest) -> HttpResponse:
     """The metrics, or 401."""
     if not _may_read(request):
-        response = error_response(request, 401, "Send RAG_METRICS_TOKEN in the header `Authorization: Bearer <token>`.")
+        message = "Set RAG_METRICS_TOKEN, and send it in the header `Authorization: Bearer <token>`."
+        response = error_response(request, 401, message)
         response["WWW-Authenticate"] = 'Bearer realm="metrics"'
         return response
     registry = CollectorRegistry()
@@ -43,6 +45,7 @@ def view(request: HttpRequest) -> HttpResponse:
 def _may_read(request: HttpRequest) -> bool:
     if token := settings.RAG_METRICS_TOKEN:
         return secrets.compare_digest(request.headers.get("Authorization", "").encode(), f"Bearer {token}".encode())
-    # Behind a proxy on this machine, every client would be local.
+    if not settings.RAG_LOCAL:
+        return False  # a server's other programs and its proxy connect from this machine, too
     forwarded = any(name in request.headers for name in ("X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"))
     return is_loopback(request.META.get("REMOTE_ADDR", "")) and not forwarded

@@ -1,6 +1,7 @@
 """A database of a version before 0.1.0 is refused with one sentence (ragsite.postgres.compatibility)."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,20 +44,16 @@ def outdated_database() -> Iterator[str]:
     [
         ["manage.py", "migrate"],
         ["-m", "celery", "-A", "ragsite", "worker", "--pool", "solo", "--queues", "unused"],
-        [
-            "-m",
-            "gunicorn",
-            "ragsite.wsgi",
-            "--bind",
-            "127.0.0.1:0",
-            "--worker-class",
-            "ragsite.run.gunicorn_worker.Worker",
-        ],
+        ["-m", "ragsite.run.web", "127.0.0.1:%s"],
     ],
     ids=["migrate", "worker", "web"],
 )
 def test_an_outdated_database_is_refused(outdated_database: str, command: list[str]) -> None:
     environment = {**os.environ, "DATABASE_URL": outdated_database, "DJANGO_SETTINGS_MODULE": "ragsite.settings"}
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [argument.replace("%s", str(port)) for argument in command]
     result = subprocess.run(
         [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
     )

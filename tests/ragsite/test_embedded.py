@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import redis
 
-from ragsite.embedded import services
+from ragsite.embedded import postgres, services
 from ragsite.embedded.folder import EmbeddedError
 
 
@@ -41,7 +41,7 @@ def test_start_is_shared_and_data_is_kept(folder: Path) -> None:
         addresses = list(pool.map(lambda _: services.start(folder), range(4)))
     assert addresses == [addresses[0]] * 4
     with psycopg.connect(host=host(addresses[0]), user="ragsite", dbname="ragsite") as connection:
-        connection.execute("CREATE TABLE kept (); CREATE EXTENSION vector")
+        connection.execute("CREATE TABLE kept (id vector)")
     with redis.Redis.from_url(addresses[0]["REDIS_URL"]) as client:
         client.set("kept", "yes")
     services.stop(folder)
@@ -50,6 +50,37 @@ def test_start_is_shared_and_data_is_kept(folder: Path) -> None:
         connection.execute("TABLE kept")
     with redis.Redis.from_url(restarted["REDIS_URL"]) as client:
         assert client.get("kept") == b"yes"
+
+
+def test_the_login_is_a_superuser_only_for_tests(folder: Path) -> None:
+    def strengths() -> object:
+        with psycopg.connect(host=host(addresses), user="ragsite", dbname="ragsite") as connection:
+            query = (
+                "SELECT rolsuper, rolbypassrls, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user"
+            )
+            return connection.execute(query).fetchone()
+
+    addresses = services.start(folder)
+    assert strengths() == (False, False, False, True)
+    with (
+        psycopg.connect(host=host(addresses), user="ragsite", dbname="ragsite") as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute("COPY (SELECT 1) TO PROGRAM 'true'")
+    services.start(folder, superuser=True)
+    assert strengths() == (True, False, False, True)
+
+
+def test_a_cluster_of_an_earlier_version_is_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its only superuser is the product's login."""
+    monkeypatch.setattr(postgres, "_ADMINISTRATOR", "ragsite")
+    monkeypatch.setattr(postgres, "_AUTHENTICATION", "local all all trust")
+    services.start(folder)
+    services.stop(folder)
+    monkeypatch.undo()
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    assert query_both(services.start(folder)) == (1, True)
 
 
 def test_killed_servers_are_started_again(folder: Path) -> None:

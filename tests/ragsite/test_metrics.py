@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rag.services.ingestion import inputs
 from rag.services.jobs import submit
-from rag.services.operations import metrics
+from rag.services.operations import gauges
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
 
@@ -55,13 +55,16 @@ def test_a_configured_token_is_required(client: Client, settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_without_a_token_only_this_machine_may_read(client: Client) -> None:
+def test_without_a_token_a_local_start_lets_this_machine_read(client: Client, settings: Any) -> None:
+    settings.RAG_LOCAL = True
     assert client.get("/metrics", REMOTE_ADDR="::1").status_code == 200
     assert client.get("/metrics", REMOTE_ADDR="192.0.2.1").status_code == 401
     for name in ("x-forwarded-for", "x-forwarded-proto", "forwarded"):
         assert client.get("/metrics", headers={name: "x"}).status_code == 401, (
             "all requests through a proxy come from this machine"
         )
+    settings.RAG_LOCAL = False
+    assert client.get("/metrics", REMOTE_ADDR="127.0.0.1").status_code == 401, "a server's programs are local too"
 
 
 def test_storage_is_reported_for_the_largest_organisations(
@@ -78,6 +81,6 @@ def test_storage_is_reported_for_the_largest_organisations(
     assert metric_values["ragsite_organization_bytes", "home"] == 7
     assert metric_values["ragsite_organization_max_bytes", "home"] == 1000
     assert ("ragsite_organization_max_bytes", "abroad") not in metric_values
-    monkeypatch.setattr(metrics, "_MAX_ORGANIZATIONS", 1)
+    monkeypatch.setattr(gauges, "_MAX_ORGANIZATIONS", 1)
     metric_values = read(client)
     assert [label for name, label in metric_values if name == "ragsite_organization_chunks"] == ["abroad"]

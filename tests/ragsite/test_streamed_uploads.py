@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from rag.models import Original
+from ragsite.run import processes
 from tests.support.factories import World
 
 MB = 1024 * 1024
@@ -23,13 +23,13 @@ PART_BYTES = 64 * 1024
 
 
 class Web:
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
-        self.port = port
+    def __init__(self, process: subprocess.Popen[bytes], port: int, data: Path) -> None:
+        self.port, self.data = port, data
         self._master = psutil.Process(process.pid)
 
     def memory(self) -> int:
         """The memory of its processes in bytes, without what they share."""
-        return sum(child.memory_full_info().uss for child in self._master.children())
+        return sum(child.memory_full_info().uss for child in self._master.children(recursive=True))
 
     def send(self, key: str, headers: str, parts: Iterator[bytes], *, closes: bool = False) -> tuple[int, Any]:
         """Send a request; return the status and body of the response, which may come before everything is sent.
@@ -65,26 +65,34 @@ def web(transactional_db: None, tmp_path: Path, eventually: Callable[..., Any]) 
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
         "TEST_DATABASE": str(connection.settings_dict["NAME"]),
+        "RAGSITE_DATA": str(tmp_path / "data"),
+        "WEB_CONCURRENCY": "1",
         "RAG_STORAGE_FOLDER": str(settings.RAG_STORAGE_FOLDER),
         "RAG_TEMP_FOLDER": str(settings.RAG_TEMP_FOLDER),
         "RAG_MAX_FILE_BYTES": str(100 * MB),
         "RAG_MAX_UPLOAD_BYTES": str(150 * MB),
     }
-    command = [sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"127.0.0.1:{port}", "--no-control-socket"]
-    command += ["--worker-class", "ragsite.run.gunicorn_worker.Worker", "--workers", "1", "--threads", "4"]
+    command = processes.web(host="127.0.0.1", port=port)
     with open(tmp_path / "web.log", "wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        eventually(lambda: _listens(port))
-        yield Web(process, port)
+        eventually(lambda: _is_ready(port))
+        yield Web(process, port, tmp_path / "data")
     finally:
         process.terminate()
         process.wait(20)
 
 
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def _is_ready(port: int) -> bool:
+    """Whether every process of gunicorn has started: nginx answers earlier, with a 503."""
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        client.request("GET", "/healthz")
+        return client.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        client.close()
 
 
 def form(sizes: list[int]) -> Iterator[bytes]:
@@ -158,22 +166,15 @@ def test_long_bodies_cost_little_memory_and_have_a_limit(web: Web, live_world: W
     assert list(settings.RAG_TEMP_FOLDER.iterdir()) == []
 
 
-def test_malformed_and_incomplete_bodies_are_a_400(web: Web, live_world: World) -> None:
+def test_malformed_bodies_are_a_400_and_incomplete_ones_never_arrive(web: Web, live_world: World) -> None:
     """Malformed chunks and bodies that break off, as JSON and as a form."""
     live_world.source()
     key = live_world.key("editor", "ingest").secret
     for content_type in ("Content-Type: application/json\r\n", FORM):
-        for headers, body in (
-            ("Transfer-Encoding: chunked", b"f" * 15 + b"\r\nabc"),
-            ("Transfer-Encoding: chunked", b"0" * 100_000 + b"\r\n"),
-            ("Transfer-Encoding: chunked", b"x\r\n"),
-            ("Content-Length: 100", b'{"text": "'),
-            ("Content-Length: 3000000", b'{"text": "'),
-        ):
-            status, answer = web.send(key, f"{content_type}{headers}", iter([body]), closes=True)
-            assert (status, set(answer)) == (400, {"error", "message", "details"}), (
-                content_type,
-                headers,
-                body[:20],
-                answer,
-            )
+        for body in (b"f" * 20 + b"\r\nabc", b"x\r\n"):
+            status, answer = web.send(key, f"{content_type}Transfer-Encoding: chunked", iter([body]), closes=True)
+            assert (status, set(answer)) == (400, {"error", "message", "details"}), (content_type, body)
+        for headers in ("Content-Length: 100", "Content-Length: 3000000"):
+            with pytest.raises(http.client.RemoteDisconnected):
+                web.send(key, f"{content_type}{headers}", iter([b'{"text": "']), closes=True)
+    assert not Original.objects.exists()

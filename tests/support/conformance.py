@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from ragsite.views.api_reference import get_schema
 
 # Paths with these prefixes belong to the API. Everything else (admin, health) is not in the OpenAPI document.
-API_PREFIXES = ("/api/", "/agent/", "/functions/")
+API_PREFIXES = ("/api/", "/agent/", "/functions/", "/v1/")
 # The document itself and its pages.
 UNDESCRIBED_PATHS = ("/api/schema", "/api/docs")
 # Statuses that any path may answer with before a view is reached.

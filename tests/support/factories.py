@@ -112,7 +112,7 @@ def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> Inde
 
 
 def process_claimed(row: IngestionDocument) -> None:
-    """Parse, embed and write a claimed row as its worker does. Raises LeaseLost if the lease has ended."""
+    """Parse, embed and write a claimed row as its worker does. Raises LeaseEnded if the lease has ended."""
     source = row.job.source
     cut = prepare.parse_and_chunk(inputs.submission_of(row), source=source, options=inputs.chunking_options_of(row))
     (prepared,) = prepare.embed_documents([cut], source.embedding_model, on_batch=lambda done: None)

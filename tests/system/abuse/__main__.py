@@ -2,7 +2,7 @@
 
 The exit status is 1 if a promise was broken. ABUSE_PARTS names the parts to run (tests/system/abuse/parts.py),
 separated by commas; default: all. ABUSE_SECONDS is the minimum duration of each fault (default 6). ABUSE_REPORT names
-a file for the figures as JSON.
+a file for the figures as JSON. ABUSE_CONNECTIONS is the number of hostile connections (default 500).
 """
 
 import dataclasses
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from .parts import Row
 
 # Parts that ingest nothing and so need no worker.
-_PARTS_WITHOUT_WORKER = {"oversized", "slow clients", "60 wait for a model", "expensive requests"}
+_PARTS_WITHOUT_WORKER = {
+    "oversized",
+    "slow clients",
+    "60 wait for a model",
+    "expensive requests",
+    "hostile connections",
+}
 
 
 class Model(ProviderServer):

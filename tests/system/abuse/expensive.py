@@ -44,10 +44,10 @@ class Outcome:
         return _REQUESTS + len(self.searches) + len(self.idle_searches)
 
     def describe_searches(self) -> str:
-        return _describe(self.searches)
+        return describe(self.searches)
 
     def describe_idle_searches(self) -> str:
-        return _describe(self.idle_searches)
+        return describe(self.idle_searches)
 
 
 def send_expensive_requests(port: int, sender: Person, searcher: Person, outcome: Outcome) -> None:
@@ -116,8 +116,11 @@ def _search(port: int, person: Person, words: str, outcome: Outcome) -> float:
     return time.monotonic() - started_at
 
 
-def _describe(seconds: Sequence[float]) -> str:
+def describe(seconds: Sequence[float]) -> str:
     if len(seconds) < 2:
         return "too few"
-    percentiles = statistics.quantiles(seconds, n=100, method="inclusive")
-    return f"p50 {percentiles[49]:.3f} s, p99 {percentiles[98]:.3f} s, slowest {max(seconds):.3f} s"
+    return f"p50 {percentile(seconds, 50):.3f} s, p99 {percentile(seconds, 99):.3f} s, slowest {max(seconds):.3f} s"
+
+
+def percentile(seconds: Sequence[float], percent: int) -> float:
+    return statistics.quantiles(seconds, n=100, method="inclusive")[percent - 1]

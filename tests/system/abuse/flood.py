@@ -1,6 +1,7 @@
 """Sends very many requests at the same moment, over raw sockets."""
 
 import asyncio
+import itertools
 import json
 import statistics
 import time
@@ -10,6 +11,9 @@ from dataclasses import dataclass, field
 
 from .traffic import Call
 from .verdicts import Kind, judge
+
+# The server limits the requests in progress of one address.
+_ADDRESSES = itertools.cycle([f"127.0.1.{number}" for number in range(1, 41)])
 
 
 @dataclass
@@ -64,7 +68,7 @@ def flood(port: int, calls: Sequence[tuple[Call, Mapping[str, str]]], *, timeout
 
 
 async def _send(port: int, call: Call, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(next(_ADDRESSES), 0))
     try:
         body = b"" if call.body is None else json.dumps(call.body).encode()
         lines = {"Host": "localhost", "Connection": "close", "Content-Type": "application/json", **headers}

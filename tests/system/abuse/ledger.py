@@ -87,6 +87,7 @@ class Ledger:
 def _read_stored(database: "psycopg.Connection[Any]") -> tuple[dict[str, list[tuple[Any, ...]]], dict[str, str]]:
     """The rows of documents by name, and the names of sources by slug."""
     documents: dict[str, list[tuple[Any, ...]]] = {}
+    database.execute("SET ROLE ragsite_worker")  # row-level security hides the rows from the owner of the tables
     for name, *columns in database.execute(_DOCUMENTS):
         documents.setdefault(name, []).append(tuple(columns))
     sources = dict(database.execute("SELECT slug, name FROM rag_datasource WHERE deleted_at IS NULL").fetchall())

@@ -21,13 +21,15 @@ class Case:
         name: What is too large.
         head: Request line and headers.
         body: Returns the body in parts, so that it need not be in memory.
-        expected: The response must have one of these statuses.
+        expected: The response must have one of these statuses; 0 stands for no response.
+        breaks_off: The client ends the connection in the middle of the body.
     """
 
     name: str
     head: bytes
     body: Callable[[], Iterator[bytes]]
     expected: tuple[int, ...]
+    breaks_off: bool = False
 
 
 def cases(headers: dict[str, str]) -> list[Case]:
@@ -36,7 +38,7 @@ def cases(headers: dict[str, str]) -> list[Case]:
     def request(
         name: str, body: bytes | Callable[[], Iterator[bytes]] = b"", *, path: str = "/api/rag/search",
         extra_headers: str = "Content-Type: application/json\r\n", length: int | None = None, method: str = "POST",
-        expected: tuple[int, ...] = (400,),
+        expected: tuple[int, ...] = (400,), breaks_off: bool = False,
     ) -> Case:  # fmt: skip
         parts = (lambda: iter([body])) if isinstance(body, bytes) else body
         if length is None and isinstance(body, bytes):
@@ -44,7 +46,7 @@ def cases(headers: dict[str, str]) -> list[Case]:
         framing = "Transfer-Encoding: chunked\r\n" if length is None else f"Content-Length: {length}\r\n"
         fixed_headers = f"Host: localhost\r\nConnection: close\r\n{credential}"
         head = f"{method} {path} HTTP/1.1\r\n{fixed_headers}{extra_headers}{framing}\r\n"
-        return Case(name, head.encode(), parts, expected)
+        return Case(name, head.encode(), parts, expected, breaks_off)
 
     def post_json(name: str, path: str, /, *expected: int, **value: object) -> Case:
         return request(name, json.dumps(value).encode(), path=path, expected=expected or (400,))
@@ -87,7 +89,7 @@ def cases(headers: dict[str, str]) -> list[Case]:
         get_sources("header of 20 KB", "", 431, extra_headers="X-Long: " + "a" * 20 * kb + "\r\n"),
         get_sources("headers of 10 MB", "", 431, extra_headers="X-Long: " + "a" * 10 * mb + "\r\n"),
         get_sources("50,000 headers", "", 431, extra_headers="X: y\r\n" * 50_000),
-        get_sources("300 headers", "", 431, extra_headers="X: y\r\n" * 300),
+        get_sources("300 headers", "", 200, 431, extra_headers="X: y\r\n" * 300),
         get_sources("credential of 7 KB", "", 401, extra_headers="Authorization: Bearer " + "a" * 7 * kb + "\r\n"),
         request("Content-Length of 40 MB", length=40 * mb, expected=(413,)),
         request("Content-Length of 10^18", length=10**18, expected=(413,)),
@@ -121,11 +123,19 @@ def cases(headers: dict[str, str]) -> list[Case]:
         request("endless chunked body, JSON", _chunked_body(60 * mb), expected=(400, 413)),
         upload("endless chunked body, a file", _chunked_body(300 * mb, unfinished_form[:-3]), 413),
         upload("chunk that declares 16^15 bytes", lambda: iter([huge_chunk]), 400, 413),
-        upload("chunk size of 1 MB", lambda: iter([b"0" * mb + b"\r\n"])),
+        upload("chunk size of 1 MB", lambda: iter([b"0" * mb + b"\r\n\r\n"]), 400, 422),
         request("chunk that declares 16^15 bytes, JSON", lambda: iter([huge_chunk]), path=ingest),
-        request("body that breaks off", b'{"query": "a', length=300 * kb),
-        request("short body that breaks off", b'{"query": "a', length=3 * kb),
-        upload("upload that breaks off", unfinished_form, length=3 * mb),
+        request("body that breaks off", b'{"query": "a', length=300 * kb, expected=(0,), breaks_off=True),
+        request("short body that breaks off", b'{"query": "a', length=3 * kb, expected=(0,), breaks_off=True),
+        request(
+            "upload that breaks off",
+            unfinished_form,
+            path=ingest,
+            extra_headers=multipart,
+            length=3 * mb,
+            expected=(0,),
+            breaks_off=True,
+        ),
     ]
 
 
@@ -137,6 +147,7 @@ def _chunked_body(max_bytes: int, first: bytes = b'{"query": "') -> Callable[[],
         chunk = b"%x\r\n" % _CHUNK_BYTES + b"a" * _CHUNK_BYTES + b"\r\n"
         for _ in range(max_bytes // _CHUNK_BYTES):
             yield chunk
+        yield b"0\r\n\r\n"
 
     return chunks
 
@@ -157,6 +168,8 @@ def send_case(port: int, case: Case, *, timeout: float = 60) -> tuple[int, str]:
             return 0, "no answer in time"
         except ConnectionError:
             pass  # the end of a response that came before the end of the request may be missing
+    if not answer and 0 in case.expected:
+        return 0, ""
     if not answer:
         return 0, "dropped connection without an answer"
     status, headers, content = parse_response(answer)
@@ -175,6 +188,7 @@ def _send_request(client: socket.socket, case: Case) -> None:
         client.sendall(case.head)
         for part in case.body():
             client.sendall(part)
-        client.shutdown(socket.SHUT_WR)
+        if case.breaks_off:
+            client.shutdown(socket.SHUT_WR)
     except OSError:  # timed out, dropped or closed: the response decides
         pass

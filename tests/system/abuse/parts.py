@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from .expensive import Outcome, send_expensive_requests
+from .expensive import Outcome, percentile, send_expensive_requests
 from .faults import FAULTS
 from .flood import flood
+from .hostile import search_meanwhile
 from .ledger import Findings, Ledger
 from .oversized import cases, send_case
 from .product import Product
@@ -23,6 +24,8 @@ from .world import create_people
 _FLOOD_REQUESTS, _FLOOD_TIMEOUT_SECONDS = 1000, 240
 # How much the web processes may have grown after all oversized requests.
 _MAX_GROWTH_BYTES = 300 * 2**20
+# How long 99 % of the searches beside hostile connections may take, and the first one after them.
+_MAX_SEARCH_SECONDS, _MAX_RECOVERY_SECONDS = 1.0, 2.0
 # How long a short request may take beside slow clients.
 _MAX_SHORT_REQUEST_SECONDS = 5.0
 
@@ -68,6 +71,7 @@ def run(product: Product, *, part_names: Sequence[str], seconds: float) -> list[
         "flood with rate limits": lambda: run_flood(product, people, has_rate_limits=True),
         "oversized": lambda: run_oversized(product, people[0]),
         "expensive requests": lambda: run_expensive(product, people[0], people[1]),
+        "hostile connections": lambda: run_hostile(product, people[0], people[1]),
     }
     rows = []
     for name in part_names or parts:
@@ -207,6 +211,34 @@ def run_expensive(product: Product, sender: Person, searcher: Person) -> Row:
         f"{dict(outcome.answers)}, {len(outcome.searches)} searches meanwhile: {outcome.describe_searches()}; "
         f"{len(outcome.idle_searches)} before: {outcome.describe_idle_searches()}"
     )
+    return row
+
+
+def run_hostile(product: Product, hostile: Person, searcher: Person) -> Row:
+    """ABUSE_CONNECTIONS hostile connections of one address, with the searches of another one beside them."""
+    count = int(os.environ.get("ABUSE_CONNECTIONS", "500"))
+    large_file = product.folder / "static" / "large.bin"
+    large_file.parent.mkdir(parents=True, exist_ok=True)
+    large_file.write_bytes(bytes(4_000_000))
+    product.stop_web()
+    product.start_web()  # which finds the file
+    product.language_model.stall.clear()  # streams are held
+    try:
+        outcome = search_meanwhile(
+            product.port, count, hostile, searcher, "/static/large.bin", memory=product.web_memory
+        )
+    finally:
+        product.language_model.stall.set()
+    row = Row(f"{count} hostile connections", len(outcome.before) + len(outcome.meanwhile) + 1)
+    row.broken.update(outcome.broken)
+    row.success = row.requests - sum(outcome.broken.values())
+    if percentile(outcome.meanwhile, 99) > _MAX_SEARCH_SECONDS:
+        row.broken["99 % of the searches took longer than a second"] += 1
+    if outcome.recovery > _MAX_RECOVERY_SECONDS:
+        row.broken[f"the first search afterwards took {outcome.recovery:.1f} s"] += 1
+    if outcome.growth_bytes > _MAX_GROWTH_BYTES:
+        row.broken[f"the web processes grew by {outcome.growth_bytes / 2**20:.0f} MB"] += 1
+    row.notes = outcome.describe()
     return row
 
 

@@ -92,7 +92,7 @@ class Product(Site):
 
     def web_processes(self) -> list[psutil.Process]:
         """The processes that serve requests."""
-        return psutil.Process(self._web.pid).children() if self._web else []
+        return psutil.Process(self._web.pid).children(recursive=True) if self._web else []
 
     def web_memory(self) -> int:
         """The sum of their memory, in bytes, without what they share with other processes."""

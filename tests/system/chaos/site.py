@@ -53,7 +53,7 @@ class Site:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start_services(self) -> dict[str, str]:
-        return services.start(self.folder, environment={})
+        return services.start(self.folder, environment={}, superuser=True)
 
     # The ingestion worker with one child for each core, and the scheduler. Each is a process group.
 

@@ -17,9 +17,12 @@ _DEPENDENT_FIELDS = {
     *("roles", "teams", "users"),  # must belong to that organisation and suit the visibility
     "slug",  # must be free
     "expires_at",  # must be in the future
+    "dimensions",  # must be the model's
+    "input",  # must have few tokens in all
     "messages",  # the last one must be the user's
     "files",  # must have different names
     "networks",  # must be IP networks
+    "owner",  # must be an active member of the organisation
     "sources",  # must be visible to the caller
 }
 # Messages about rules that JSON Schema cannot express: limits in bytes, of nesting and of a user's keys; JSON in a

@@ -1,0 +1,34 @@
+"""gunicorn's configuration that is not on its command line (ragsite.run.web)."""
+
+import contextlib
+import os
+from typing import Any
+
+from gunicorn.errors import AppImportError
+from gunicorn.http.errors import ParseException
+
+from ragsite.postgres.compatibility import OutdatedDatabaseError, require_current_database
+from ragsite.postgres.roles import RoleError, require_safe_roles
+
+workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+# gunicorn trusts every client of a Unix socket, but nginx passes on what its clients send.
+secure_scheme_headers: dict[str, str] = {}
+forwarder_headers = ""
+# nginx has checked these limits, with one line more.
+limit_request_line, limit_request_fields, limit_request_field_size = 8190, 1000, 16380
+
+
+def post_worker_init(worker: Any) -> None:
+    """Refuse to serve with an outdated database or with too strong roles."""
+    try:
+        require_current_database()
+        require_safe_roles()
+    except (OutdatedDatabaseError, RoleError) as error:
+        raise AppImportError(str(error)) from None  # gunicorn prints the message and stops
+
+
+def post_request(worker: Any, request: Any, environ: Any, response: Any) -> None:
+    """Read what the application left of the body: nginx misses the response if the connection closes before."""
+    with contextlib.suppress(OSError, ParseException):
+        while request.body.read(64 * 1024):
+            pass

