@@ -33,17 +33,18 @@ def organizations_of(user: AnyUser) -> QuerySet[Organization]:
     return Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
 
 
-def get_organization(user: AnyUser, reference: str, *, where: str) -> Organization:
+def get_organization(user: AnyUser, reference: str, *, where: str, only: Organization | None = None) -> Organization:
     """Find the user's organisation with this slug or id.
 
     Args:
         reference: The slug or id, as the client sent it.
+        only: The organisation that the user's API key is restricted to.
         where: The field or header that contains the reference (`X-Organization`), for the message.
 
     Raises:
         OrganizationUndecided: The user is not a member of this organisation.
     """
-    organizations = organizations_of(user)
+    organizations = organizations_of(user) if only is None else organizations_of(user).filter(pk=only.pk)
     organization = organizations.filter(match_reference(reference)).first()
     if organization is None:
         choices = ", ".join(organizations.values_list("slug", flat=True)[:_MAX_LISTED_CHOICES]) or "none"

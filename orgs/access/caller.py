@@ -19,8 +19,8 @@ class Caller:
         user: The account that acts. `AnonymousUser` sees nothing.
         key: The API key that authenticated the request. It narrows what the user may do. None for access tokens,
             sessions, commands and tests.
-        organization: The organisation that the credential is bound to, which is the key's. None if the caller may
-            act in every organisation of the user.
+        organization: The organisation that the credential writes to, which is the key's. None if the caller may write
+            to every organisation of the user.
     """
 
     user: AnyUser
@@ -37,6 +37,11 @@ class Caller:
         """The account behind a request that the permission classes let through, which is never anonymous."""
         assert isinstance(self.user, User)
         return self.user
+
+    @property
+    def only_organization(self) -> Organization | None:
+        """The only organisation that the credential may read. None if it may read every organisation of the user."""
+        return None if self.key is None or self.key.all_organizations else self.key.organization
 
     @property
     def key_prefix(self) -> str:

@@ -20,6 +20,7 @@ class EffectivePermissions:
         permissions: Pairs of an organisation and a permission that a role of the user gives there.
         scopes: The scopes of the API key. None if the caller has no key, and so is not limited.
         sources: The data sources that the API key is restricted to. None for no restriction.
+        only_organization: The organisation that the API key is restricted to. None for no restriction.
     """
 
     organizations: frozenset[uuid.UUID] = frozenset()
@@ -28,6 +29,14 @@ class EffectivePermissions:
     permissions: frozenset[tuple[uuid.UUID, str]] = frozenset()
     scopes: frozenset[str] | None = None
     sources: frozenset[uuid.UUID] | None = None
+    only_organization: uuid.UUID | None = None
+
+    @property
+    def restriction(self) -> frozenset[uuid.UUID] | None:
+        """The data sources that the API key is restricted to, else its organisation. None for no restriction."""
+        if self.sources is None and self.only_organization is not None:
+            return frozenset({self.only_organization})
+        return self.sources
 
     def organizations_with(self, permission: Permission) -> list[uuid.UUID]:
         """The organisations in which the user has this permission."""
@@ -59,7 +68,7 @@ def effective_permissions(caller: Caller) -> EffectivePermissions:
         rows = cursor.fetchall()
     if key_id and not rows:  # a usable key has at least the membership that it belongs to
         return _NO_PERMISSIONS
-    scopes, sources = rows[0][4:] if rows else (None, None)
+    scopes, sources, only_organization = rows[0][4:] if rows else (None, None, None)
     return EffectivePermissions(
         organizations=frozenset(row[0] for row in rows),
         roles=frozenset(role for row in rows for role in row[1]),
@@ -67,4 +76,5 @@ def effective_permissions(caller: Caller) -> EffectivePermissions:
         permissions=frozenset((row[0], permission) for row in rows for permission in row[3]),
         scopes=None if scopes is None else frozenset(scopes),
         sources=None if sources is None else frozenset(sources),
+        only_organization=only_organization,
     )

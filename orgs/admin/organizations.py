@@ -164,12 +164,12 @@ class ApiKeyAdmin(PeopleAdmin):
         *("name", "prefix", "user", "organization", "allows", "restricted", "state"),
         *("expires_at", "last_used_at"),
     )
-    list_filter = ("organization",)
+    list_filter = ("organization", "all_organizations")
     search_fields = ("name", "prefix", "user__email")
     list_select_related = ("user", "organization")
     # All fields except the hash.
     fields = (
-        *("name", "prefix", "user", "organization", "allows", "source_ids", "networks", "state"),
+        *("name", "prefix", "user", "organization", "all_organizations", "allows", "source_ids", "networks", "state"),
         *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
     )
     actions = ("revoke", "end_after_overlap")

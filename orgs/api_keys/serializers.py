@@ -47,6 +47,7 @@ class KeyIn(UnknownFieldWarnings):
     )
     expires_at = FutureTime("expires_at", required=False, allow_null=True)
     organization = fields.Text("organization", required=False, max_length=100)
+    all_organizations = fields.Boolean("all_organizations", default=False)
     sources = fields.BoundedList(
         "sources",
         child=fields.Text("sources", max_length=100),
@@ -85,6 +86,7 @@ class KeyOut(TypedDict):
     prefix: str
     scopes: list[str]
     organization: str
+    all_organizations: bool
     sources: list[Id] | None
     networks: list[str] | None
     expires_at: datetime | None
@@ -103,6 +105,7 @@ class NewKeyOut(TypedDict):
     prefix: str
     scopes: list[str]
     organization: str
+    all_organizations: bool
     sources: list[Id] | None
     networks: list[str] | None
     expires_at: datetime | None
@@ -126,6 +129,7 @@ def key_out(key: ApiKey) -> KeyOut:
         "prefix": key.prefix,
         "scopes": key.scopes,
         "organization": key.organization.slug,
+        "all_organizations": key.all_organizations,
         "sources": _source_ids(key),
         "networks": key.networks,
         "expires_at": key.expires_at,
@@ -146,6 +150,7 @@ def new_key_out(issued: IssuedKey) -> NewKeyOut:
         "prefix": key.prefix,
         "scopes": key.scopes,
         "organization": key.organization.slug,
+        "all_organizations": key.all_organizations,
         "sources": _source_ids(key),
         "networks": key.networks,
         "expires_at": key.expires_at,

@@ -63,12 +63,14 @@ def issue(
     sources: Iterable[uuid.UUID] | None = None,
     networks: Iterable[str] | None = None,
     expires_at: datetime | None = None,
+    all_organizations: bool = False,
 ) -> IssuedKey:
     """Issue a key.
 
     Args:
         sources: Ids of the data sources that the key is restricted to; None for no restriction.
         networks: Networks (CIDR) that the key may be used from; None for no restriction.
+        all_organizations: Whether the key may read in all organisations of the user.
 
     Raises:
         TooManyKeys: The user has reached MAX_LIVE_KEYS.
@@ -81,6 +83,7 @@ def issue(
     key = ApiKey.objects.create(
         user=user,
         organization=organization,
+        all_organizations=all_organizations,
         name=name,
         prefix=secret[:PREFIX_CHARACTERS],
         hash=_hash(secret),
@@ -119,6 +122,7 @@ def rotate(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> IssuedKey:
         scopes=old_key.scopes,
         sources=old_key.source_ids,
         networks=old_key.networks,
+        all_organizations=old_key.all_organizations,
         expires_at=timezone.now() + old_key.lifetime if old_key.lifetime else None,
     )
 

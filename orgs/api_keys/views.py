@@ -31,6 +31,7 @@ _NEW_KEY: dict[str, object] = {
     "prefix": "rk_ab12cd34",
     "scopes": ["ingest"],
     "organization": "acme",
+    "all_organizations": False,
     "sources": None,
     "networks": ["203.0.113.0/24"],
     "expires_at": None,
@@ -72,7 +73,8 @@ class Keys(KeyView):
         operation_id="makeKey",
         summary="Create an API key",
         description="`key` is shown only in this response. Members of one organisation may omit `organization`. "
-        "`sources` (ids or slugs of the organisation's data sources) and `networks` (CIDR) restrict the key to them.",
+        "The key acts in this organisation only, unless `all_organizations` is true. `sources` (ids or slugs of the "
+        "organisation's data sources) and `networks` (CIDR) restrict the key to them.",
         request=KeyIn,
         responses={201: NewKeyOut},
         examples=[
@@ -93,6 +95,7 @@ class Keys(KeyView):
                 scopes=values["scopes"],
                 sources=_sources(get_caller(request), organization, values.get("sources")),
                 networks=values.get("networks"),
+                all_organizations=values["all_organizations"],
                 expires_at=values.get("expires_at"),
             )
         except service.TooManyKeys as error:

@@ -1,4 +1,4 @@
-"""API keys: credentials of one user for one organisation."""
+"""API keys: credentials of one user for one organisation, or for all of the user's."""
 
 from enum import StrEnum
 from typing import Self, cast
@@ -56,6 +56,8 @@ class ApiKey(TrackedModelMixin, UUIDModel):
     """A credential that acts as its user in one organisation, within its scopes.
 
     Attributes:
+        all_organizations: The key may read and change what its user may in every organisation of the user. What it
+            creates belongs to its own organisation nevertheless.
         prefix: The first characters of the key, which are shown.
         hash: SHA-256 of the whole key, in hexadecimal. The key has 256 random bits, so a slow hash would not make it
             harder to guess.
@@ -72,6 +74,7 @@ class ApiKey(TrackedModelMixin, UUIDModel):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="api_keys", verbose_name="organisation")
+    all_organizations = models.BooleanField("all organisations", default=False)
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=PREFIX_CHARACTERS)
     hash = models.CharField(max_length=64)

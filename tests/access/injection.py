@@ -93,6 +93,7 @@ HOSTILE = (
     "UPDATE orgs_apikey SET scopes = ARRAY['query', 'ingest', 'manage'], source_ids = NULL",
     "UPDATE orgs_apikey SET revoked_at = NULL, expires_at = NULL",
     "UPDATE orgs_apikey SET networks = NULL",
+    "UPDATE orgs_apikey SET all_organizations = true",
     "UPDATE rag_grant SET expires_at = NULL",
     "DELETE FROM rag_grant",
     "DELETE FROM rag_datasource",

@@ -77,7 +77,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Key:
-    """An API key. sources: names of the sources that it is restricted to. ends: see Grant."""
+    """An API key. sources: names of the sources that it is restricted to. ends: see Grant. everywhere: it acts in all
+    organisations of its user, not only in its own."""
 
     name: str
     user: User
@@ -87,6 +88,7 @@ class Key:
     networks: frozenset[str] | None = None
     ends: int | None = None
     revoked: bool = False
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,7 +124,7 @@ def visible_sources(world: World, user: User | None, key: Key | None, action: st
 def is_allowed(world: World, user: User | None, source: Source, action: str, key: Key | None = None) -> bool:
     """Whether the user may do the action on the source. user is None for anonymous requests.
 
-    A key allows what its user may do, limited to the key's scopes and sources.
+    A key allows what its user may do, limited to the key's scopes, sources and organisation.
     """
     if key is not None:
         if key.user != user or not is_usable(world, key):
@@ -130,6 +132,8 @@ def is_allowed(world: World, user: User | None, source: Source, action: str, key
         if action != "view" and action not in key.scopes:
             return False
         if key.sources is not None and source.name not in key.sources:
+            return False
+        if not key.everywhere and source.organization != key.organization:
             return False
     return _is_user_allowed(world, user, source, action)
 

@@ -11,13 +11,13 @@ import psycopg
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# As documented, but without a password: the test's server requires none.
+# As documented, but without passwords of the roles that only a web server logs in as.
 GRANTS = """
 CREATE ROLE ragsite_reader LOGIN;
 CREATE ROLE ragsite_sign_in LOGIN;
 CREATE ROLE ragsite_staff LOGIN;
 CREATE ROLE ragsite_worker NOLOGIN;
-CREATE ROLE {user} LOGIN;
+CREATE ROLE {user} LOGIN PASSWORD 'plain';
 GRANT ragsite_reader, ragsite_sign_in, ragsite_staff, ragsite_worker TO {user} WITH INHERIT FALSE;
 CREATE DATABASE {user} OWNER {user};
 """
@@ -60,7 +60,7 @@ def url() -> Iterator[str]:
             except psycopg.errors.DuplicateObject:
                 continue  # roles are shared by all databases of the server
         address = urlsplit(superuser_url)
-        user_url = address._replace(netloc=f"{user}@", path=f"/{user}").geturl()
+        user_url = address._replace(netloc=f"{user}:plain@", path=f"/{user}").geturl()
         try:
             database_url = superuser_url.replace(f"{address.path}?", f"/{user}?")
             with psycopg.connect(database_url, autocommit=True) as database:

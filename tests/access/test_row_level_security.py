@@ -94,6 +94,8 @@ def visible_by_policy(action: str) -> list[uuid.UUID]:
 SECRET = "Nightshade"
 # Has no word of the secret text, because answers repeat the parts of a question without results.
 QUESTION = "In which place do they keep the plant?"
+# One that the secret text answers, for responses that are nothing but the answer.
+ANSWERED = "What is kept in the blue cabinet?"
 # A request for every operation that returns content. {source}, {job}, {document} and {search} are the secret's ids.
 REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/api/rag/search", {"query": QUESTION}),
@@ -111,6 +113,18 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/agent/respond", {"query": QUESTION}),
     ("POST", "/api/v1/search", {"query": QUESTION}),
     ("GET", "/api/v1/search/{search}", None),
+    *(
+        ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        for method, params in (
+            ("tools/call", {"name": "search", "arguments": {"query": QUESTION}}),
+            ("tools/call", {"name": "ask", "arguments": {"question": ANSWERED}}),
+            ("tools/call", {"name": "list_sources"}),
+            ("resources/list", {}),
+        )
+    ),
+    ("GET", "/v1/models", None),
+    ("GET", "/v1/models/ragsite/nightshade", None),
+    ("POST", "/v1/chat/completions", {"model": "ragsite", "messages": [{"role": "user", "content": ANSWERED}]}),
     ("GET", "/api/rag/sources", None),
     ("GET", "/api/rag/sources/{source}", None),
     ("PATCH", "/api/rag/sources/{source}", {"description": "mine"}),

@@ -121,6 +121,7 @@ def _key(
         networks=draw(st.none() | subsets(NETWORKS, 2)),
         ends=draw(ends),
         revoked=draw(seldom),
+        everywhere=draw(st.booleans()),
     )
 
 
@@ -228,6 +229,7 @@ def _key_row(
         scopes=sorted(key.scopes),
         source_ids=None if key.sources is None else [ids[name] for name in sorted(key.sources)],
         networks=None if key.networks is None else sorted(key.networks),
+        all_organizations=key.everywhere,
         expires_at=_moment(key.ends),
         revoked_at=timezone.now() if key.revoked else None,
     )
