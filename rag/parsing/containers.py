@@ -5,7 +5,14 @@ from rag.errors import ParseFailed, UnsupportedFormat
 from . import formats, zip_containers
 from .detection import OLE_MAGIC
 
-_LEGACY_STREAMS = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
+# The streams of each format. Excel up to 95 names its stream Book.
+_STREAMS = [
+    ("__properties_version1.0", formats.MSG),  # first: its attachments can contain the other streams
+    ("PowerPoint Document", formats.PPT),
+    ("WordDocument", formats.DOC),
+    ("Workbook", formats.XLS),
+    ("Book", formats.XLS),
+]
 
 
 def detect_container_type(content: bytes, media_type: str) -> str:
@@ -19,27 +26,18 @@ def detect_container_type(content: bytes, media_type: str) -> str:
         UnsupportedFormat: If the container has a format that cannot be read.
         ParseFailed: If the file is damaged or protected by a password.
     """
-    if media_type in formats.ZIPPED or media_type == formats.ZIP:
+    if content.startswith(zip_containers.MAGIC) and (media_type in formats.ZIPPED or media_type == formats.ZIP):
         return zip_containers.detect_zip_type(content)
     if content.startswith(OLE_MAGIC):
-        return _detect_ole_type(content)
+        return _detect_ole_type(content, media_type)
     return media_type
 
 
-def _detect_ole_type(content: bytes) -> str:
-    """Return MSG for an Outlook message, and raise an error that says what to do for any other OLE container."""
-
-    def has_stream(stream: str) -> bool:
-        return stream.encode("utf-16-le") in content
-
-    # Outlook messages first: their attachments can contain the other streams.
-    if has_stream("__properties_version1.0"):
-        return formats.MSG
-    if has_stream("EncryptedPackage"):
+def _detect_ole_type(content: bytes, claimed: str) -> str:
+    """Return the claimed type if the container has its stream, because it may embed files of the other types."""
+    media_types = [media_type for stream, media_type in _STREAMS if stream.encode("utf-16-le") in content]
+    if not media_types and "EncryptedPackage".encode("utf-16-le") in content:
         raise ParseFailed("The file is protected by a password. Remove the protection and send it again.")
-    for stream, newer in _LEGACY_STREAMS.items():
-        if has_stream(stream):
-            raise UnsupportedFormat(
-                f"The file has the format of Office 2003 or older. Save it as {newer} and send that."
-            )
-    raise UnsupportedFormat("The file is an OLE container of an unknown kind, or it is cut off.")
+    if not media_types:
+        raise UnsupportedFormat("The file is an OLE container of an unknown kind, or it is cut off.")
+    return claimed if claimed in media_types else media_types[0]

@@ -5,11 +5,13 @@ from collections.abc import Callable
 
 from rag.errors import UnsupportedFormat
 
-from . import formats
+from . import formats, text, zip_containers
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-_ADVICE = "Send a text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, EPUB, e-mail, JSON or subtitle file."
+_ADVICE = (
+    "Send a text, Markdown, HTML, PDF, Word, PowerPoint, Excel, OpenDocument, RTF, CSV, EPUB, e-mail, JSON or subtitle "
+    "file."
+)
 
 # First bytes of formats that are not supported.
 _UNSUPPORTED = [
@@ -33,9 +35,7 @@ _UNSUPPORTED = [
     (b"\x7fELF", "a program"),
     (b"\xca\xfe\xba\xbe", "a program"),
     (b"SQLite format 3\x00", "a database (SQLite)"),
-    (b"{\\rtf", "a rich text file (RTF); save it as .docx"),
 ]
-_LEGACY = {".doc": ".docx", ".dot": ".docx", ".xls": ".xlsx", ".ppt": ".pptx", ".pps": ".pptx"}
 
 # Control characters that no text has in any encoding. ESC is left out: it starts a shift sequence in ISO-2022-JP.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -68,10 +68,12 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
         return formats.PDF
     if claimed == formats.PDF and b"%PDF-" in head[:1024]:
         return formats.PDF
-    if head.startswith(_ZIP_MAGIC):
+    if head.startswith(zip_containers.MAGIC):
         return _zip_type(head, claimed)
     if head.startswith(OLE_MAGIC):
-        return _ole_type(claimed, name)
+        return claimed if claimed in formats.IN_OLE else formats.OLE
+    if head.lstrip(b"\xef\xbb\xbf\r\n\t ").startswith(b"{\\rtf"):
+        return formats.RTF
     for magic, description in _UNSUPPORTED:
         if head.startswith(magic):
             raise UnsupportedFormat(f"The file is {description}, which cannot be read. {_ADVICE}")
@@ -83,16 +85,17 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
     return detect_text_type(_decode_ascii(head[:_SAMPLE_LENGTH]), content_type=content_type, name=name)
 
 
-def detect_text_type(text: str, *, content_type: str, name: str) -> str:
+def detect_text_type(content: str, *, content_type: str, name: str) -> str:
     """Return the MIME type of a text. The arguments are those of `detect_type`."""
-    head = text[:_SAMPLE_LENGTH].lstrip("\ufeff")
+    head = content[:_SAMPLE_LENGTH].lstrip("\ufeff")
     claimed = formats.claimed_type(content_type, name)
     declared = formats.normalize_mime_type(content_type)
     for media_type, matches in _SIGNATURES.items():
         if claimed == media_type and matches(head):
             return media_type
-    if head.startswith("WEBVTT"):
-        return formats.VTT
+    for beginning, media_type in _BEGINNINGS:
+        if beginning.match(head):
+            return media_type
     is_undeclared = claimed in ("", formats.PLAIN) and declared != formats.PLAIN
     if (is_undeclared and formats.type_from_name(name) != formats.PLAIN) or claimed in formats.BINARY:
         if _HTML_START.match(head):
@@ -116,11 +119,27 @@ def _has_headers(head: str) -> bool:
     return bool(re.match(r"\s*[!-9;-~]+:", head))
 
 
+# Beginnings that no other kind of text has.
+_BEGINNINGS = [
+    (re.compile("WEBVTT"), formats.VTT),
+    (re.compile(r"\s*BEGIN:VCALENDAR\b", re.I), formats.ICS),
+    (re.compile(r"\s*BEGIN:VCARD\b", re.I), formats.VCF),
+    (re.compile(r"\s*<\?xml[^>]*>\s*(?:<!--.{0,1000}?-->\s*)*<FictionBook\b", re.S), formats.FB2),
+    *(
+        (re.compile(rf"\s*<\?xml[^>]*>\s*<office:document\b[^>]*\boffice:mimetype=[\"']{kind}[\"'-]"), kind)
+        for kind in formats.OPEN_DOCUMENT
+    ),
+    (re.compile(r"From \S+[^\n]*\d\d:\d\d[^\n]*\d{4}[^\n]*\n[!-9;-~]+:"), formats.MBOX),
+]
 # A text has a claimed type only if its beginning matches.
 _SIGNATURES: dict[str, Callable[[str], bool]] = {
     formats.HTML: lambda head: bool(_HTML_START.match(head) or _HTML_TAG.search(head)),
     formats.EML: _has_headers,
     formats.VTT: lambda head: head.startswith("WEBVTT"),
+    formats.ICS: lambda head: False,  # detected by their beginnings
+    formats.VCF: lambda head: False,
+    formats.FB2: lambda head: False,
+    formats.MBOX: lambda head: head.startswith("From "),
     formats.SRT: lambda head: "-->" in head,
     formats.JSON: lambda head: head.lstrip()[:1] in ("{", "["),
     formats.NOTEBOOK: lambda head: head.lstrip()[:1] == "{",
@@ -143,6 +162,8 @@ def _zip_type(head: bytes, claimed: str) -> str:
     """
     if b"mimetypeapplication/epub+zip" in head[:100]:
         return formats.EPUB
+    if b"mimetypeapplication/vnd.oasis.opendocument." in head[:100]:
+        return formats.ZIP
     if claimed in formats.ZIPPED:
         return claimed
     if any(
@@ -152,19 +173,8 @@ def _zip_type(head: bytes, claimed: str) -> str:
     raise UnsupportedFormat("The file is a ZIP archive. Unpack it and send the documents in it.")
 
 
-def _ole_type(claimed: str, name: str) -> str:
-    """Return MSG if the client claims it, else `formats.OLE`, whose type is read from its content later.
-
-    Raises:
-        UnsupportedFormat: If the name has a suffix of Office 2003 or older.
-    """
-    if newer := _LEGACY.get(formats.file_suffix(name)):
-        raise UnsupportedFormat(f"The file has the format of Office 2003 or older. Save it as {newer} and send that.")
-    return formats.MSG if claimed == formats.MSG else formats.OLE
-
-
 def _looks_like_text(head: bytes) -> bool:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or text.unmarked_utf16(head):
         return True
     sample = head[:_SAMPLE_LENGTH]
     controls = len(_CONTROLS.findall(sample))
@@ -175,4 +185,6 @@ def _decode_ascii(head: bytes) -> str:
     """Decode enough to match signatures, all of which are ASCII."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return head.decode("utf-16", "replace")
+    if encoding := text.unmarked_utf16(head):
+        return head.decode(encoding, "replace")
     return head.decode("utf-8-sig", "replace")

@@ -21,27 +21,51 @@ PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
 EPUB = "application/epub+zip"
+ODT = "application/vnd.oasis.opendocument.text"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+ODP = "application/vnd.oasis.opendocument.presentation"
+RTF = "application/rtf"
+DOC = "application/msword"
+XLS = "application/vnd.ms-excel"
+PPT = "application/vnd.ms-powerpoint"
 MSG = "application/vnd.ms-outlook"
+MBOX = "application/mbox"
+FB2 = "application/x-fictionbook+xml"
+ICS = "text/calendar"
+VCF = "text/vcard"
 
 # Containers: their first bytes do not show what they contain.
 ZIP = "application/zip"
 OLE = "application/x-ole-storage"
 
-ZIPPED = frozenset({DOCX, XLSX, PPTX, EPUB})
-BINARY = ZIPPED | {PDF, MSG}
+OPEN_DOCUMENT = frozenset({ODT, ODS, ODP})
+ZIPPED = frozenset({DOCX, XLSX, XLSB, PPTX, EPUB}) | OPEN_DOCUMENT
+IN_OLE = frozenset({MSG, DOC, XLS, PPT})
+BINARY = ZIPPED | IN_OLE | {PDF, RTF}
 CONTAINERS = frozenset({ZIP, OLE})
 # Text formats that are converted; other texts are kept unchanged.
-CONVERTED = frozenset({HTML, CSV, TSV, JSON, NOTEBOOK, VTT, SRT, EML})
+CONVERTED = frozenset({HTML, CSV, TSV, JSON, NOTEBOOK, VTT, SRT, EML, MBOX, FB2, ICS, VCF})
 
 # Names for messages.
 DISPLAY_NAMES = {
     PDF: "PDF",
     DOCX: "Word document",
     XLSX: "Excel workbook",
+    XLSB: "Excel workbook",
     PPTX: "PowerPoint presentation",
     EPUB: "EPUB book",
+    ODT: "OpenDocument text",
+    ODS: "OpenDocument spreadsheet",
+    ODP: "OpenDocument presentation",
+    RTF: "rich text file",
+    DOC: "Word document",
+    XLS: "Excel workbook",
+    PPT: "PowerPoint presentation",
+    FB2: "FictionBook",
     MSG: "Outlook message",
+    MBOX: "mailbox",
     EML: "e-mail",
     HTML: "web page",
     NOTEBOOK: "notebook",
@@ -60,6 +84,12 @@ _ALIASES = {
     "application/vnd.jupyter": NOTEBOOK,
     "application/x-zip-compressed": ZIP,
     "application/x-msg": MSG,
+    "text/rtf": RTF,
+    "application/x-rtf": RTF,
+    "text/x-vcard": VCF,
+    "text/directory": VCF,
+    "application/fictionbook2+xml": FB2,
+    **{f"{kind}-template": kind for kind in OPEN_DOCUMENT},
 }
 
 _SUFFIXES = {
@@ -83,15 +113,42 @@ _SUFFIXES = {
     ".srt": SRT,
     ".eml": EML,
     ".msg": MSG,
+    ".mbox": MBOX,
+    ".ics": ICS,
+    ".vcf": VCF,
+    ".fb2": FB2,
+    ".rtf": RTF,
+    ".doc": DOC,
+    ".dot": DOC,
+    ".xls": XLS,
+    ".xlt": XLS,
+    ".ppt": PPT,
+    ".pps": PPT,
+    ".pot": PPT,
+    ".odt": ODT,
+    ".ott": ODT,
+    ".fodt": ODT,
+    ".ods": ODS,
+    ".ots": ODS,
+    ".fods": ODS,
+    ".odp": ODP,
+    ".otp": ODP,
+    ".fodp": ODP,
     ".pdf": PDF,
     ".docx": DOCX,
     ".docm": DOCX,
+    ".dotx": DOCX,
     ".xlsx": XLSX,
     ".xlsm": XLSX,
+    ".xltx": XLSX,
+    ".xlsb": XLSB,
     ".pptx": PPTX,
     ".pptm": PPTX,
+    ".ppsx": PPTX,
+    ".potx": PPTX,
     ".epub": EPUB,
     ".xml": "application/xml",
+    ".svg": "image/svg+xml",
     ".yaml": "application/yaml",
     ".yml": "application/yaml",
     ".toml": "application/toml",
@@ -133,7 +190,10 @@ _TEXT_TYPES = {
     NOTEBOOK,
     SRT,
     EML,
+    MBOX,
+    FB2,
     "application/xml",
+    "image/svg+xml",
     "application/x-ndjson",
     "application/yaml",
     "application/toml",

@@ -11,12 +11,28 @@ from rag.types import Heading, ParsedDocument
 _LINE_END = re.compile(r"\r\n?|\n")
 # Only blocks are parsed: inline elements are not needed and take most of the time.
 _MAX_TITLE_CHARACTERS = 200
+_FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(.{0,20000}?)^(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M | re.S)
+_TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?P<quote>[\"']?)(?P<title>[^\r\n]+?)(?P=quote)[ \t]*\r?$", re.M | re.I)
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
 
 
 def parse_markdown(content: str) -> ParsedDocument:
-    """Return the text with its headings, without a media type."""
-    return ParsedDocument(text=content, is_markdown=True, headings=tuple(_headings(content)))
+    """Return the text with its headings, and the title that its front matter declares, without a media type."""
+    front_matter, title = _FRONT_MATTER.match(content), None
+    headings = _headings(content)
+    if front_matter and ":" in front_matter[2] + front_matter[1].replace("+", ":"):
+        title = _TITLE.search(front_matter[2])
+        body_start = front_matter.end()
+        headings = [
+            Heading(heading.start + body_start, heading.level, heading.title)
+            for heading in _headings(content[body_start:])
+        ]
+    return ParsedDocument(
+        text=content,
+        is_markdown=True,
+        headings=tuple(headings),
+        title=title["title"].strip()[:_MAX_TITLE_CHARACTERS] if title else "",
+    )
 
 
 def _headings(content: str) -> list[Heading]:

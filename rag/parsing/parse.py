@@ -82,4 +82,4 @@ def default_content_type(content_type: str, path: str) -> str:
 
 def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:
     parsed = markdown.parse_markdown(content) if media_type == formats.MARKDOWN else text.parse_plain(content)
-    return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, media_type=media_type)
+    return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, (), parsed.title, media_type)

@@ -19,8 +19,17 @@ def parse_plain(content: str) -> ParsedDocument:
     return ParsedDocument(text=content)
 
 
+def unmarked_utf16(data: bytes) -> str:
+    """Return the byte order of UTF-16 without a byte-order mark, as far as Latin letters show it; empty if unknown."""
+    sample = data[:2048]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) < len(sample) * 0.35 or min(even, odd) > len(sample) * 0.01:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
 def decode_unicode(data: bytes) -> str | None:
-    """Decode UTF-8, or UTF-16 or UTF-32 with a byte-order mark.
+    """Decode UTF-8, UTF-16, or UTF-32 with a byte-order mark.
 
     Returns:
         The text; None if the bytes have another encoding.
@@ -28,7 +37,7 @@ def decode_unicode(data: bytes) -> str | None:
     Raises:
         ParseFailed: If the text contains NUL characters.
     """
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "") or unmarked_utf16(data) or "utf-8"
     try:
         decoded = data.decode(encoding)
     except UnicodeDecodeError:

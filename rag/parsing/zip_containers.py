@@ -9,7 +9,15 @@ from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from . import formats
 from .sandbox.limits import Limits
 
-_MEMBERS = {"word/document.xml": formats.DOCX, "xl/workbook.xml": formats.XLSX, "ppt/presentation.xml": formats.PPTX}
+MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_MEMBERS = {
+    "word/document.xml": formats.DOCX,
+    "xl/workbook.xml": formats.XLSX,
+    "xl/workbook.bin": formats.XLSB,
+    "ppt/presentation.xml": formats.PPTX,
+}
+# What the member `mimetype` may contain.
+_DECLARED = {kind + suffix: kind for kind in {formats.EPUB, *formats.OPEN_DOCUMENT} for suffix in ("", "-template")}
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
 _TOO_MUCH = "The file unpacks to more than {limit:,} MB, which is the limit. Send its content in smaller files."
 _MAX_MEMBERS = 10_000
@@ -31,8 +39,8 @@ def detect_zip_type(content: bytes) -> str:
         names = set(archive.namelist())
         if "mimetype" in names and archive.getinfo("mimetype").file_size < 100:
             try:
-                if archive.read("mimetype").strip() == formats.EPUB.encode():
-                    return formats.EPUB
+                if declared := _DECLARED.get(archive.read("mimetype").decode("ascii", "replace").strip()):
+                    return declared
             except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, NotImplementedError):
                 raise ParseFailed(_DAMAGED) from None
         media_types = [media_type for member, media_type in _MEMBERS.items() if member in names]

@@ -17,6 +17,10 @@ _HTML = xberg.ConversionOptions(
     escape_asterisks=True,
     preprocessing=xberg.PreprocessingOptions(enabled=False),
 )
+# Sizes of type, not only bold type, tell the levels of headings.
+_PDF = xberg.PdfConfig(
+    extract_metadata=True, hierarchy=xberg.HierarchyConfig(enabled=True, k_clusters=6, include_bbox=False)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ def _config(limits: Limits, page_marker: str, pages: bool) -> xberg.ExtractionCo
         enable_quality_processing=False,
         extraction_timeout_secs=max(1, int(limits.timeout_seconds)),
         mime_detection_policy="prefer_content",
+        pdf_options=_PDF,
         output_format="markdown",
         html_options=_HTML,
         pages=xberg.PageConfig(extract_pages=pages, insert_page_markers=bool(page_marker), marker_format=page_marker)
@@ -97,6 +102,7 @@ def _translate_error(error_message: str, media_type: str) -> ParseFailed:
     return ParseFailed(f"The {name} is damaged or cut off. Open it, save it again and send that.")
 
 
+_BOLD_LINE = re.compile(r"(?<=\n\n)\*\*([^*\n]{2,120}?[^*\n.,;:!?])\*\*(?=[ \t]*\n\n)")
 _FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[ \t]*$", re.M | re.S)
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(?<!\\)(\*\*\*|\*\*)(?=\S)((?:\\.|[^*\\]|(?<!\*)\*(?!\*)){1,5000}?)(?<=\S)(?<!\\)\1")
@@ -106,6 +112,20 @@ _LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")
 _LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:\d{1,9}|[A-Za-z])\\?[.)][ \t])", re.M)
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
+
+
+def promote_bold_lines(markdown: str) -> str:
+    """Turn paragraphs that are one bold line into headings: some programs format headings in no other way."""
+    padded = f"\n\n{markdown}\n\n"
+    first = re.search(r"^#+ ", padded, re.M)
+
+    def heading(match: re.Match[str]) -> str:
+        if not re.search(r"[^\W\d_]", match[1]):  # numbers
+            return match[0]
+        is_title = not padded[: match.start()].strip() and not (first and first[0] == "# ")
+        return f"{'#' if is_title else '##'} {match[1]}"
+
+    return _BOLD_LINE.sub(heading, padded)
 
 
 def strip_formatting(markdown: str) -> str:

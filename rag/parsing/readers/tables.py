@@ -16,6 +16,8 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d%?$")
+# The first line by which Excel recognises the delimiter.
+_DECLARED_DELIMITER = re.compile(r"\"?sep=([^\r\n\"])\"?\r?\n", re.I)
 _SAMPLE_CHARACTERS = 16_384
 
 
@@ -23,7 +25,10 @@ def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a CSV or TSV file."""
     text = encodings.decode_text(content).replace("\x00", "")
     csv.field_size_limit(sys.maxsize)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    declared = _DECLARED_DELIMITER.match(text)
+    if declared:
+        text = text[declared.end() :]
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=declared[1] if declared else _delimiter(text))
     try:
         return ParsedDocument(text="\n".join(_readable(rows)))
     except csv.Error as error:

@@ -70,6 +70,13 @@ def parse_html(html: str, limits: Limits) -> ParsedDocument:
     main_text = _main_text(page) if len(html) <= _MAX_MAIN_TEXT_CHARACTERS else None
     full_text = _full_text(part, limits)
     parsed = main_text if main_text and _is_complete(main_text, full_text) else full_text
+    return _with_title(parsed, title)
+
+
+def _with_title(parsed: ParsedDocument, title: str) -> ParsedDocument:
+    """Put the title above a text that does not contain it, so that it is found and shown."""
+    if title and parsed.text and title.casefold() not in _SPACE.sub(" ", parsed.text).casefold():
+        parsed = markdown.parse_markdown(f"# {title}\n\n{parsed.text}")
     return replace(parsed, title=title)
 
 

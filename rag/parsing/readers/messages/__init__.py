@@ -1,0 +1,1 @@
+"""E-mails, mailboxes, calendars and contacts."""

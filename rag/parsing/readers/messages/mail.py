@@ -1,0 +1,143 @@
+"""E-mail: subject, sender, recipients, date, body and the texts of attachments. The subject is the title."""
+
+import email
+import email.policy
+import re
+from dataclasses import replace
+from email.message import EmailMessage
+
+from rag.errors import ParseFailed, RagError
+from rag.parsing import containers, detection, encodings, formats
+from rag.parsing.readers import web
+from rag.parsing.readers.extraction import extract, strip_formatting
+from rag.parsing.readers.registry import get_reader
+from rag.parsing.sandbox.limits import Limits
+from rag.types import ParsedDocument
+
+from .joining import Joiner
+
+_HEADER_FIELDS = ("From", "To", "Cc", "Date")
+_MAX_FIELD_CHARACTERS = 10_000
+# The limits of time, memory and text apply to a message with all its attachments.
+_MAX_ATTACHMENTS = 100
+# Messages in messages.
+_MAX_DEPTH = 4
+_HEAD_BYTES = 16_384
+
+
+def read_eml(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a message in MIME format (.eml, RFC 5322)."""
+    if b"\x00" in content[:100]:  # UTF-16
+        content = encodings.decode_text(content).encode("utf-8", "replace")
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    if not isinstance(message, EmailMessage) or not message.keys():
+        raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
+    return _read_message(message, limits, depth=0)
+
+
+def _read_message(message: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument:
+    subject = _field(message, "Subject")
+    header = [f"{name}: {value}" for name in ("Subject", *_HEADER_FIELDS) if (value := _field(message, name))]
+    attached = _attachments(message)
+    names = [name for part in attached if (name := _file_name(part))]
+    attachments = f"Attachments: {', '.join(names)}" if names else ""
+    joiner = Joiner(_join(subject, "\n".join(header), _body(message, limits), attachments))
+    budget = _MAX_ATTACHMENTS if depth < _MAX_DEPTH else 0
+    for part in attached[:budget]:
+        if parsed := _read_attachment(part, limits, depth=depth):
+            joiner.add(_file_name(part) or parsed.title or "Attachment", parsed)
+    return joiner.build(title=subject)
+
+
+def _attachments(message: EmailMessage) -> list[EmailMessage]:
+    """Return the parts other than the body, without the parts of attached messages."""
+    body = message.get_body(preferencelist=("plain", "html"))
+    attachments, parts = [], [message]
+    while parts:
+        part = parts.pop(0)
+        if part.get_content_maintype() == "multipart" and part.is_multipart():
+            children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
+            is_choice = part.get_content_subtype() == "alternative"
+            texts = [child for child in children if child.get_content_maintype() == "text"]
+            # Alternatives are the same text in other formats.
+            parts = [child for child in children if not (is_choice and child in texts and child is not body)] + parts
+        elif part is not body and part is not message:
+            attachments.append(part)
+    return attachments
+
+
+def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument | None:
+    """Return the text of an attachment; None if its format cannot be read or it is damaged."""
+    try:
+        if part.get_content_type() == formats.EML:
+            (inner,) = part.iter_parts() if not part.is_attachment() else (part.get_payload(0),)
+            return _read_message(inner, limits, depth=depth + 1) if isinstance(inner, EmailMessage) else None
+        payload = part.get_payload(decode=True)
+        content = payload if isinstance(payload, bytes) else b""
+        name = _file_name(part)
+        if not content.strip():
+            return None
+        head = content[:_HEAD_BYTES]
+        media_type = detection.detect_type(head, content_type=part.get_content_type(), name=name)
+        if media_type == formats.EML and depth + 1 < _MAX_DEPTH:
+            inner = email.message_from_bytes(content, policy=email.policy.default)
+            return _read_message(inner, limits, depth=depth + 1) if isinstance(inner, EmailMessage) else None
+        if media_type in (formats.EML, formats.MSG, formats.MBOX):
+            return None
+        if (charset := part.get_content_charset()) and formats.is_text(media_type):
+            content = _decode(content, charset).encode("utf-8", "replace")
+        return get_reader(containers.detect_container_type(content, media_type))(content, limits)
+    except (RagError, LookupError, ValueError, AttributeError, TypeError):
+        return None
+
+
+def read_msg(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a message in Outlook's format (.msg)."""
+    extracted = extract(content, formats.MSG, limits)
+    text = strip_formatting(extracted.markdown).strip()
+    subject = re.match(r"Subject\s*: *([^\n]+)", text)
+    return ParsedDocument(text=text, title=extracted.title or (subject.group(1).strip() if subject else ""))
+
+
+def _join(title: str, header: str, body: ParsedDocument, attachments: str) -> ParsedDocument:
+    prefix = header + "\n\n" if header else ""
+    text = prefix + body.text + ("\n\n" + attachments if attachments else "")
+    headings = tuple(replace(heading, start=heading.start + len(prefix)) for heading in body.headings)
+    return ParsedDocument(text, body.is_markdown, headings, (), title)
+
+
+def _field(message: EmailMessage, name: str) -> str:
+    try:
+        value = str(message.get(name, ""))
+    except (
+        ValueError,
+        IndexError,
+        AttributeError,
+        TypeError,
+        LookupError,
+    ):  # the standard library rejects malformed headers
+        value = str(dict(message.raw_items()).get(name, ""))
+    return " ".join(value.split())[:_MAX_FIELD_CHARACTERS]
+
+
+def _body(message: EmailMessage, limits: Limits) -> ParsedDocument:
+    part = message.get_body(preferencelist=("plain", "html"))
+    if part is None:
+        return ParsedDocument(text="")
+    content = part.get_payload(decode=True)
+    text = _decode(content if isinstance(content, bytes) else b"", part.get_content_charset())
+    if part.get_content_subtype() == "html":
+        return web.parse_html(text, limits)
+    return ParsedDocument(text=text.replace("\r\n", "\n").strip())
+
+
+def _decode(content: bytes, charset: str | None) -> str:
+    return encodings.decode_text(content, declared=charset or "")
+
+
+def _file_name(part: object) -> str:
+    try:
+        name = part.get_filename() if isinstance(part, EmailMessage) else ""
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return " ".join((name or "").split())[:200]

@@ -1,0 +1,24 @@
+"""Builds small files of each format, valid and hostile."""
+
+from .archives import epub, packed
+from .mail import eml, msg, ole
+from .office import docx, paragraph, pptx, relations, xlsx
+from .open_document import flat_open_document, odf_slide, open_document
+from .pdfs import pdf
+
+__all__ = [
+    "docx",
+    "eml",
+    "epub",
+    "flat_open_document",
+    "msg",
+    "odf_slide",
+    "ole",
+    "open_document",
+    "packed",
+    "paragraph",
+    "pdf",
+    "pptx",
+    "relations",
+    "xlsx",
+]

@@ -1,0 +1,61 @@
+"""OpenDocument files, in a container and flat."""
+
+from .archives import packed
+
+_NAMES = " ".join(
+    f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for prefix, name in [
+        ("office", "office"),
+        ("text", "text"),
+        ("table", "table"),
+        ("draw", "drawing"),
+        ("presentation", "presentation"),
+        ("svg", "svg-compatible"),
+        ("meta", "meta"),
+    ]
+)
+_MEDIA_TYPE = "application/vnd.oasis.opendocument."
+
+
+def open_document(kind: str, body: str, *, title: str = "", doctype: str = "", template: bool = False) -> bytes:
+    """A document of the kind "text", "spreadsheet" or "presentation" with this XML in its body."""
+    media_type = _MEDIA_TYPE + kind + ("-template" if template else "")
+    entry = '<manifest:file-entry manifest:full-path="{}" manifest:media-type="{}"/>'
+    return packed(
+        {
+            "mimetype": media_type,
+            "content.xml": f'<?xml version="1.0"?>{doctype}<office:document-content {_NAMES}><office:body>'
+            f"<office:{kind}>{body}</office:{kind}></office:body></office:document-content>",
+            "meta.xml": f'<?xml version="1.0"?><office:document-meta {_NAMES}>{_meta(title)}</office:document-meta>',
+            "META-INF/manifest.xml": '<?xml version="1.0"?><manifest:manifest '
+            'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+            f"{entry.format('/', media_type)}{entry.format('content.xml', 'text/xml')}</manifest:manifest>",
+        }
+    )
+
+
+def flat_open_document(kind: str, body: str, *, title: str = "") -> bytes:
+    """The same as one XML file."""
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<office:document {_NAMES} office:version="1.3" '
+        f'office:mimetype="{_MEDIA_TYPE}{kind}">{_meta(title)}<office:body><office:{kind}>{body}</office:{kind}>'
+        "</office:body></office:document>"
+    ).encode()
+
+
+def _meta(title: str) -> str:
+    return f'<office:meta><dc:title xmlns:dc="http://purl.org/dc/elements/1.1/">{title}</dc:title></office:meta>'
+
+
+def odf_slide(title: str, text: str, *, notes: str = "") -> str:
+    """A slide of a presentation."""
+    return (
+        f'<draw:page draw:name="page">{_frame("title", title)}{_frame("outline", text)}<presentation:notes>'
+        f"{_frame('notes', notes)}</presentation:notes></draw:page>"
+    )
+
+
+def _frame(place: str, text: str) -> str:
+    return (
+        f'<draw:frame presentation:class="{place}"><draw:text-box><text:p>{text}</text:p></draw:text-box></draw:frame>'
+    )

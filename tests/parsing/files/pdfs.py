@@ -1,0 +1,99 @@
+"""PDF files."""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+
+
+def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", content: bytes | None = None) -> bytes:
+    """Create a PDF with pages of Latin text.
+
+    Args:
+        pages: The text of each page.
+        password: Encrypts the file (RC4, 40 bits).
+        kids: Replaces the page tree's references to pages.
+        content: Replaces the content of every page; it must be compressed.
+    """
+    count = len(pages)
+    objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>"]
+    listed = kids or " ".join(f"{4 + 2 * number} 0 R" for number in range(count))
+    objects.append(f"<< /Type /Pages /Kids [{listed}] /Count {count} >>".encode())
+    objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
+    key = _pdf_key(password) if password is not None else b""
+    for number, page in enumerate(pages):
+        object_number = 4 + 2 * number
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {object_number + 1} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>".encode()
+        )
+        shown = "".join(f"({_pdf_escaped(line)}) Tj 0 -16 Td " for line in page.split("\n"))
+        stream = content or f"BT /F1 12 Tf 72 720 Td {shown} ET".encode("latin-1")
+        if key:
+            stream = _rc4(_md5(key + struct.pack("<I", object_number + 1)[:3] + b"\0\0")[:10], stream)
+        extra = b" /Filter /FlateDecode" if content else b""
+        objects.append(b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(stream), extra, stream))
+    trailer = b""
+    if password is not None:
+        owner, user = _pdf_owner(password), _rc4(key, _PADDING)
+        objects.append(
+            b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" % (owner.hex().encode(), user.hex().encode())
+        )
+        trailer = b" /Encrypt %d 0 R /ID [<%s> <%s>]" % (len(objects), _ID.hex().encode(), _ID.hex().encode())
+    return _pdf_written(objects, trailer)
+
+
+def _pdf_written(objects: Sequence[bytes], trailer: bytes) -> bytes:
+    pdf_bytes, offsets = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(pdf_bytes))
+        pdf_bytes += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in offsets)
+    size, start = len(objects) + 1, len(pdf_bytes)
+    return (
+        pdf_bytes
+        + b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R%s >>\nstartxref\n%d\n%%%%EOF"
+        % (
+            size,
+            table,
+            size,
+            trailer,
+            start,
+        )
+    )
+
+
+def _pdf_escaped(line: str) -> str:
+    return line.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+_ID = b"0123456789abcdef"
+_PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
+
+
+def _pdf_owner(password: str) -> bytes:
+    padded = (password.encode("latin-1") + _PADDING)[:32]
+    return _rc4(_md5(padded)[:5], padded)
+
+
+def _pdf_key(password: str) -> bytes:
+    padded = (password.encode("latin-1") + _PADDING)[:32]
+    return _md5(padded + _pdf_owner(password) + struct.pack("<i", -4) + _ID)[:5]
+
+
+def _md5(data: bytes) -> bytes:
+    return hashlib.md5(data, usedforsecurity=False).digest()
+
+
+def _rc4(key: bytes, data: bytes) -> bytes:
+    state, j = list(range(256)), 0
+    for i in range(256):
+        j = (j + state[i] + key[i % len(key)]) % 256
+        state[i], state[j] = state[j], state[i]
+    i = j = 0
+    encrypted = bytearray()
+    for byte in data:
+        i = (i + 1) % 256
+        j = (j + state[i]) % 256
+        state[i], state[j] = state[j], state[i]
+        encrypted.append(byte ^ state[(state[i] + state[j]) % 256])
+    return bytes(encrypted)

@@ -1,0 +1,67 @@
+"""Attachments of e-mails, and messages in messages."""
+
+from email.message import EmailMessage
+
+from . import files
+from .conftest import Read
+
+
+def message(subject: str, text: str) -> EmailMessage:
+    built = EmailMessage()
+    built["From"], built["Subject"] = "ada@example.com", subject
+    built.set_content(text)
+    return built
+
+
+def test_attachments_are_read_under_their_names(read: Read) -> None:
+    mail = message("Plans", "See below.")
+    mail.add_attachment("Grüße", subtype="plain", charset="iso-8859-1", filename="hello.txt")
+    mail.add_attachment(b"Name,Town\nAda,Lynn\n", maintype="text", subtype="csv", filename="people.csv")
+    mail.add_attachment(
+        files.docx(files.paragraph("Hive", heading=True)),
+        maintype="application",
+        subtype="octet-stream",
+        filename="a.docx",
+    )
+    mail.add_attachment(b"\x89PNG\r\n\x1a\n" + b"\0" * 50, maintype="image", subtype="png", filename="a.png")
+    parsed = read(mail.as_bytes(), "a.eml")
+    assert "Attachments: hello.txt, people.csv, a.docx, a.png" in parsed.text
+    assert "# hello.txt\n\nGrüße" in parsed.text
+    assert "# people.csv\n\nName: Ada | Town: Lynn" in parsed.text
+    assert [(heading.level, heading.title) for heading in parsed.headings][-2:] == [(1, "a.docx"), (2, "Hive")]
+
+
+def test_attached_messages_are_read_up_to_a_depth(read: Read) -> None:
+    mail = message("Level 9", "Text 9.")
+    for level in range(8, -1, -1):
+        outer = message(f"Level {level}", f"Text {level}.")
+        outer.add_attachment(mail)
+        mail = outer
+    parsed = read(mail.as_bytes(), "a.eml")
+    assert parsed.title == "Level 0"
+    assert "Text 0." in parsed.text
+    assert "# Level 1" in parsed.text
+    assert "Text 3." in parsed.text
+    assert "Text 8." not in parsed.text
+
+
+def test_a_damaged_attachment_leaves_the_message_readable(read: Read) -> None:
+    mail = message("Plans", "See below.")
+    broken = files.docx(files.paragraph("Hive"))[:300]
+    mail.add_attachment(broken, maintype="application", subtype="octet-stream", filename="a.docx")
+    mail.add_attachment(
+        files.packed({"word/document.xml": b"\0" * 50_000_000}),
+        maintype="application",
+        subtype="zip",
+        filename="b.docx",
+    )
+    assert "See below." in read(mail.as_bytes(), "a.eml").text
+
+
+def test_the_other_alternative_of_a_text_is_not_repeated(read: Read) -> None:
+    assert "No." not in read(files.eml(text="Yes.", html="<p>No.</p>", attachment="a.pdf"), "a.eml").text
+
+
+def test_messages_in_utf_16_are_read(read: Read) -> None:
+    text = "From: ada@example.com\nSubject: Plans\nDate: today\n\nGrüße.\n"
+    assert read(text.encode("utf-16"), "a.eml").title == "Plans"

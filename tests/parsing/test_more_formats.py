@@ -1,0 +1,164 @@
+"""OpenDocument, RTF, FictionBook, calendars, contacts and mailboxes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rag.errors import ParseFailed
+from rag.parsing import formats
+from rag.parsing.readers.extraction import promote_bold_lines
+from rag.types import Heading, Page
+
+from . import files
+from .conftest import Read
+
+TEXT = (
+    '<text:h text:outline-level="1">Hive</text:h><text:p>They <text:span>re</text:span>member.</text:p><table:table>'
+    "<table:table-row><table:table-cell><text:p>Year</text:p></table:table-cell><table:table-cell><text:p>kg</text:p>"
+    "</table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>2020</text:p></table:table-cell>"
+    "<table:table-cell><text:p>31</text:p></table:table-cell></table:table-row></table:table>"
+)
+_ROW = (
+    '<table:table-row><table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    "</table:table-row>"
+)
+SHEETS = "".join(
+    f'<table:table table:name="{name}">{"".join(_ROW.format(value) for value in values)}</table:table>'
+    for name, values in {"Fruit": ["Name", "Apple"], "Roots": ["Beet"]}.items()
+)
+SLIDES = files.odf_slide("First", "alpha<text:line-break/>beta") + files.odf_slide("Second", "gamma", notes="slowly")
+ODT = files.open_document("text", TEXT, title="Bees")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ODT,
+        files.open_document("text", TEXT, title="Bees", template=True),
+        files.flat_open_document("text", TEXT, title="Bees"),
+    ],
+    ids=["container", "template", "flat"],
+)
+@pytest.mark.parametrize("name", ["a.odt", "a.bin"])
+def test_open_document_texts_have_headings_tables_and_a_title(read: Read, content: bytes, name: str) -> None:
+    parsed = read(content, name)
+    assert parsed.text == "# Hive\n\nThey remember.\n\n| Year | kg |\n| --- | --- |\n| 2020 | 31 |"
+    assert (parsed.title, parsed.media_type) == ("Bees", formats.ODT)
+    assert parsed.headings == (Heading(0, 1, "Hive"),)
+
+
+@pytest.mark.parametrize("build", [files.open_document, files.flat_open_document])
+def test_open_document_sheets_are_tables(read: Read, build: Callable[..., bytes]) -> None:
+    parsed = read(build("spreadsheet", SHEETS), "a.ods")
+    assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
+    assert "| Name |\n| --- |\n| Apple |" in parsed.text
+    assert "Beet" in parsed.text
+
+
+@pytest.mark.parametrize("build", [files.open_document, files.flat_open_document])
+def test_open_document_slides_are_pages_with_notes(read: Read, build: Callable[..., bytes]) -> None:
+    parsed = read(build("presentation", SLIDES, title="Talk"), "a.odp")
+    assert parsed.text == "# First\n\nalpha\nbeta\n\n# Second\n\ngamma\n\nNotes: slowly"
+    assert parsed.pages == (Page(0, 1), Page(21, 2))
+    assert parsed.title == "Talk"
+
+
+def test_rich_text_has_headings_and_characters_of_its_code_page(read: Read) -> None:
+    rtf = (
+        rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\info{\title Bees}}\pard{\b The hive}\par\pard "
+        rb"Honey costs 5 \'80 in K\'f6ln, \u8211? often more.\par\pard Third line.\par}"
+    )
+    parsed = read(rtf, "a.doc")
+    assert parsed.text == "# The hive\n\nHoney costs 5 € in Köln, – often more.\n\nThird line."
+    assert (parsed.title, parsed.media_type) == ("Bees", formats.RTF)
+    assert [heading.title for heading in parsed.headings] == ["The hive"]
+
+
+def test_fiction_books_have_chapters(read: Read) -> None:
+    book = (
+        '<?xml version="1.0" encoding="windows-1251"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0">'
+        "<description><title-info><book-title>Пчёлы</book-title></title-info></description><body><section><title>"
+        "<p>Глава</p></title><p>Они жужжат.</p></section></body></FictionBook>"
+    )
+    parsed = read(book.encode("cp1251"), "a.fb2")
+    assert parsed.title == "Пчёлы"
+    assert "Глава" in [heading.title for heading in parsed.headings]
+    assert "Они жужжат." in parsed.text
+
+
+def test_calendars_are_lists_of_events(read: Read) -> None:
+    calendar = (
+        "BEGIN:VCALENDAR\r\nX-WR-CALNAME:Board\r\nBEGIN:VTIMEZONE\r\nTZID:X\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\n"
+        "SUMMARY:Meeting\\, yearly\r\nDTSTART;TZID=Europe/Berlin:20240305T100000\r\nDESCRIPTION:First\\nsec\r\n ond\r\n"
+        "ATTENDEE;CN=Ada:mailto:ada@example.com\r\nBEGIN:VALARM\r\nDESCRIPTION:no\r\nEND:VALARM\r\nEND:VEVENT\r\n"
+        "END:VCALENDAR\r\n"
+    )
+    parsed = read(calendar.encode(), "a")
+    assert parsed.text == (
+        "# Meeting, yearly\n\nStart: 2024-03-05 10:00\nDescription: First\nsecond\nAttendee: Ada <ada@example.com>"
+    )
+    assert (parsed.title, parsed.media_type) == ("Board", formats.ICS)
+
+
+def test_contacts_have_their_fields_but_no_pictures(read: Read) -> None:
+    card = (
+        "BEGIN:VCARD\nVERSION:2.1\nN:Lovelace;Ada\nFN:Ada Lovelace\nADR;HOME:;;1 Street;London;;N1;UK\n"
+        "item1.NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:K=C3=B6ln =\nloves bees\nPHOTO;ENCODING=b:AAAA\n BBBB\n"
+        "END:VCARD\n"
+    )
+    parsed = read(card.encode(), "a.vcf")
+    assert parsed.text == "# Ada Lovelace\n\nAddress: 1 Street, London, N1, UK\nNote: Köln loves bees"
+    assert parsed.title == "Ada Lovelace"
+
+
+def test_a_mailbox_has_a_heading_for_each_message(read: Read) -> None:
+    start = b"From ada@example.com Wed Mar 15 14:30:00 2024\n"
+    parsed = read(start + files.eml(text="One.\n>From here.") + b"\n\n" + start + files.eml(text="Two."), "a.mbox")
+    assert [heading.title for heading in parsed.headings] == ["Über die Brücke"] * 2
+    assert "One.\nFrom here." in parsed.text
+    assert parsed.text.endswith("Two.")
+
+
+def test_front_matter_declares_the_title_and_is_no_heading(read: Read) -> None:
+    text = '---\ntitle: "Bees: a guide"\ntags: [a]\n---\n\n# Hive\n'
+    parsed = read(text.encode(), "a.md")
+    assert (parsed.text, parsed.title) == (text, "Bees: a guide")
+    assert parsed.headings == (Heading(text.index("# Hive"), 1, "Hive"),)
+
+
+def test_the_title_of_a_web_page_is_part_of_its_text(read: Read) -> None:
+    parsed = read(b"<html><head><title>Honey prices</title></head><body><p>Five euros.</p></body></html>", "a.html")
+    assert parsed.text == "# Honey prices\n\nFive euros."
+
+
+@pytest.mark.parametrize("declared", ["iso-8859-1", "us-ascii", "windows-1252", "x-cp1252"])
+def test_pages_have_the_characters_that_browsers_show(read: Read, declared: str) -> None:
+    page = f"<html><head><meta charset={declared}></head><body><p>5 € – „günstig“ don’t</p></body></html>"
+    assert read(page.encode("cp1252"), "a.html").text == "5 € – „günstig“ don’t"
+
+
+def test_a_few_foreign_bytes_do_not_change_the_encoding(read: Read) -> None:
+    assert read("déjà vu ".encode() * 20 + b"\x93so\x94", "a.txt").text == "déjà vu " * 20 + "“so”"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_read(read: Read, encoding: str) -> None:
+    assert read("Café for bees, 5 €".encode(encoding), "a.txt").text == "Café for bees, 5 €"
+
+
+def test_a_bold_line_in_a_pdf_is_a_heading() -> None:
+    assert promote_bold_lines("**Bees**\n\nText **bold** here.\n\n**12,50**\n\n## A").split("\n\n")[1:5] == [
+        "# Bees",
+        "Text **bold** here.",
+        "**12,50**",
+        "## A",
+    ]
+
+
+def test_flat_documents_that_are_damaged_are_reported(read: Read) -> None:
+    with pytest.raises(ParseFailed, match="damaged"):
+        read(files.flat_open_document("presentation", SLIDES)[:-200], "a.fodp")
+
+
+def test_a_declared_delimiter_is_used(read: Read) -> None:
+    assert read(b"sep=;\r\nName;Town, street\r\nAda;Lynn\r\n", "a.csv").text == "Name: Ada | Town, street: Lynn"
