@@ -28,7 +28,8 @@ def main() -> None:
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/support/endpoint.py
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from benchmarks import ingestion, remote, search, targets
+    from benchmarks import ingestion, remote, targets
+    from benchmarks.search import http
     from benchmarks.support import corpus
     from benchmarks.support.environment import Setting
 
@@ -47,8 +48,8 @@ def main() -> None:
         if first_load:
             remote.measure(setting, texts, first_load=first_load, live=live)
         if fill := int(os.environ.get("BENCH_FILL", "5000")):
-            search.measure(setting, corpus.questions(limit=200), fill=fill, texts=texts)
-            search.measure_row_level_security(setting, corpus.questions(limit=400), folder, (free_port(), free_port()))
+            http.measure(setting, corpus.questions(limit=200), fill=fill, texts=texts)
+            http.measure_row_level_security(setting, corpus.questions(limit=400), folder, (free_port(), free_port()))
 
 
 if __name__ == "__main__":

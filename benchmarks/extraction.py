@@ -121,9 +121,9 @@ def overlap(question: LabelledQuestion, quoted: Sequence[Span]) -> tuple[float, 
 
 def extract(text: str, shelf: Any) -> Extract:
     from benchmarks.eval.runner import modes
-    from rag.pipeline.answering import extractive
     from rag.pipeline.answering.prompt import build_prompt
-    from rag.pipeline.answering.sentence_similarity import compare_sentences
+    from rag.pipeline.extraction import extractive
+    from rag.pipeline.extraction.sentence_similarity import compare_sentences
     from rag.pipeline.grounding.calibration import mode_name
     from rag.pipeline.grounding.ground import assess_grounding
     from rag.pipeline.retrieval import retrieve
@@ -139,7 +139,12 @@ def extract(text: str, shelf: Any) -> Extract:
     )
     milliseconds = 1000 * (time.perf_counter() - started)
     return Extract(
-        [(shelf.ids[citation.passage.path], citation.start, citation.end) for citation in cited], milliseconds
+        [
+            (shelf.ids[citation.passage.path], citation.start, citation.end)
+            for quote in cited
+            for citation in quote.citations
+        ],
+        milliseconds,
     )
 
 

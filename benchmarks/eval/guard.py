@@ -17,8 +17,8 @@ from ragsite.postgres import identity
 OWN = Path(__file__).parent / "own"
 KEPT = Path(__file__).parent / "guard.json"
 TOLERANCE = 0.01
-_GUARDED = frozenset({"ndcg10", "recall10", "recall", "auc", "passed"})
-_KINDS = ("retrieval", "chunking", "groundability", "answer_grounding", "documents")
+_GUARDED = frozenset({"ndcg10", "recall10", "recall", "auc", "passed", "facts", "readable", "refused"})
+_KINDS = ("retrieval", "chunking", "groundability", "answer_grounding", "answers", "documents")
 
 
 def main() -> int:

@@ -24,13 +24,17 @@ class Setting:
         self.user = User.objects.create_user(f"{name}@bench.example", name)
         add_member(user=self.user, organization=self.organization, roles=("editor",))
         self.source = self.new_source("main")
-        token = self.post("/api/auth/token", {"email": self.user.email, "password": name})["access"]
-        self._headers["Authorization"] = f"Bearer {token}"
-        return self
+        return self.signed_in(self.user.email, name)
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.organization.delete()
         self.user.delete()
+
+    def signed_in(self, email: str, password: str) -> Self:
+        """Send the following requests as this user."""
+        token = self.post("/api/auth/token", {"email": email, "password": password})["access"]
+        self._headers["Authorization"] = f"Bearer {token}"
+        return self
 
     def at(self, address: str) -> "Setting":
         """The same environment with requests to another server."""

@@ -113,7 +113,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
     stripped_lines = [text[start:end] for start, end in spans]
     looks_like_code = [bool(_CODE.match(line) or _CODE_END.search(line[-200:])) for line in stripped_lines]
     is_code = sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
-    is_fenced = False
+    is_fenced = _starts_in_code(stripped_lines)
     classified: list[_Line | None] = []
     for (start, end), line, is_code_line in zip(spans, stripped_lines, looks_like_code, strict=True):
         if _FENCE.match(line):
@@ -125,6 +125,16 @@ def _classify_lines(text: str) -> list[_Line | None]:
             kind = _kind(line, is_code)
         classified.append(_Line(kind, start, end) if line else None)
     return classified
+
+
+def _starts_in_code(lines: list[str]) -> bool:
+    """Return whether a part of a text begins within a code block: its first fence ends one."""
+    fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
+    if len(fences) % 2 == 0:
+        return False
+    first = fences[0]
+    before, after = lines[max(0, first - 1) : first], lines[first + 1 : first + 2]
+    return lines[first] in ("```", "~~~") and any(before) and not any(after)
 
 
 def _kind(line: str, is_code: bool) -> UnitKind:

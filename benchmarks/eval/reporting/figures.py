@@ -22,6 +22,7 @@ class Figures:
             "chunking": {},
             "groundability": {},
             "answer_grounding": {},
+            "answers": {},
             "documents": {"passed": 0, "total": 0, "failures": []},
             "failures": [],
             "notes": {},

@@ -31,6 +31,7 @@ def show(console: Console, figures: dict[str, Any]) -> None:
             table.add_row(escape(f"{name}, {label}"), modes.DEFAULT if kind == "groundability" else "", *figure)
         table.add_section()
     console.print(table)
+    _show_answers(console, figures["answers"])
     documents = figures["documents"]
     console.print(f"documents: {documents['passed']} of {documents['total']} are parsed correctly")
     for failure in documents["failures"]:
@@ -45,6 +46,29 @@ def show(console: Console, figures: dict[str, Any]) -> None:
     console.print(f"seconds: {seconds}", markup=False)
     for failure in figures["failures"]:
         console.print(f"NOT MEASURED {failure['set']}: {failure['error']}", style="red", markup=False)
+
+
+_ANSWER_COLUMNS = {
+    "facts": "facts",
+    "readable": "readable",
+    "refused": "refused",
+    "calibration_error": "calibration error",
+    "wrong_at_high_confidence": "wrong at 0.8",
+}
+
+
+def _show_answers(console: Console, figures: dict[str, Any]) -> None:
+    """Print the figures of whole answers, and the questions that were not answered."""
+    if not figures:
+        return
+    table = Table("set", "author", *_ANSWER_COLUMNS.values(), title="Answers", title_justify="left")
+    for name, rows in figures.items():
+        for author, row in rows.items():
+            table.add_row(escape(name), author, *(_figure(row[key]) for key in _ANSWER_COLUMNS))
+    console.print(table)
+    for name, rows in figures.items():
+        for failure in rows["extractive"]["failures"]:
+            console.print(f"  {name}: {failure['question']} ({failure['confidence']:.2f})", markup=False)
 
 
 def _figure(value: float | None) -> str:
@@ -68,6 +92,10 @@ def as_markdown(figures: dict[str, Any]) -> str:
             lines.append(
                 f"| {label} | {name} | {_figure(row['auc'])} | {_figure(row['calibration_error'])} | {row['cases']} |"
             )
+    lines += ["", f"| set | author | {' | '.join(_ANSWER_COLUMNS.values())} |", "| --- |" + " --- |" * 6]
+    for name, authors in figures["answers"].items():
+        for author, row in authors.items():
+            lines.append(f"| {name} | {author} | {' | '.join(_figure(row[key]) for key in _ANSWER_COLUMNS)} |")
     sizes = figures["sizes"].get("bytes_per_chunk", {})
     lines += ["", "| table | bytes per chunk, including indexes |", "| --- | --- |"]
     lines += [f"| `{name}` | {size:,.0f} |" for name, size in sizes.items()]

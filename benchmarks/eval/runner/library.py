@@ -20,7 +20,7 @@ from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, 
 from rag.models.content.documents import content_hash
 from rag.providers import registry
 from rag.services.ingestion import inputs, processing, sweep
-from rag.services.jobs import lifecycle, queries, submit
+from rag.services.jobs import job_lookup, lifecycle, submit
 from rag.services.sources import deletion
 from rag.types import SearchScope, Submission
 
@@ -175,7 +175,9 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
         sweep.sweep()  # recovers the documents of a process that ended
         pool.run_everywhere(work, job.pk, batch_size)
     lifecycle.close_if_finished(job.pk)
-    failed = {f"documents that were not ingested: {code}": n for code, n in queries.count_failures_by_code(job).items()}
+    failed = {
+        f"documents that were not ingested: {code}": n for code, n in job_lookup.count_failures_by_code(job).items()
+    }
     job.delete()
     return failed
 

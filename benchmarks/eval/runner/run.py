@@ -4,10 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from django.conf import settings
+
+from benchmarks.eval.datasets import answers as answer_sets
 from benchmarks.eval.datasets import documents, kinds, sets, sizes
 from benchmarks.eval.reporting.figures import Figures
-from benchmarks.eval.runner import library
+from benchmarks.eval.runner import answers, library
 from benchmarks.eval.runner.workers import WorkerPool
 
 
@@ -35,6 +39,9 @@ def everything(folder: Path, out: Path, report_line: Callable[[str], None]) -> F
                 judged, notes = kinds.answer_grounding(folder, name, pool)
                 figures.note(f"answer_grounding/{name}", notes)
                 figures.judge("answer_grounding", name, judged)
+        for name in sets.names(folder, answer_sets.KIND):
+            with figures.part(f"answers/{name}"), _timed(figures, f"answers/{name}", report_line):
+                figures["answers"][name] = _answers(folder, name, pool)
     with figures.part("documents"), _timed(figures, "documents", report_line):
         figures.all["documents"] = documents.measure(folder / "documents")
     with figures.part("sizes"):
@@ -43,8 +50,16 @@ def everything(folder: Path, out: Path, report_line: Callable[[str], None]) -> F
 
 
 def has_figures(figures: Figures) -> bool:
-    kinds_of_sets = ("retrieval", "chunking", "groundability", "answer_grounding")
+    kinds_of_sets = ("retrieval", "chunking", "groundability", "answer_grounding", "answers")
     return any(figures[kind] for kind in kinds_of_sets) or figures["documents"]["total"] > 0
+
+
+def _answers(folder: Path, name: str, pool: WorkerPool) -> dict[str, Any]:
+    """Figures by author: quotes, and the language model if one is configured."""
+    dataset = answer_sets.read(folder, name)
+    shelf = library.shelve(folder, answer_sets.KIND, name, dataset.texts, pool)
+    authors = answers.AUTHORS if settings.LLM_MODEL else {"extractive": answers.AUTHORS["extractive"]}
+    return {label: answers.measure(dataset, shelf, pool, author) for label, author in authors.items()}
 
 
 def _retrieval(folder: Path, name: str, pool: WorkerPool, figures: Figures) -> None:

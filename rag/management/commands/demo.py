@@ -15,22 +15,28 @@ class Command(BaseCommand):
     help = "Create the demo organisations, accounts and data sources that do not exist yet."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--wait", action="store_true", help="wait until the documentation can be searched")
+        parser.add_argument(
+            "--wait",
+            type=int,
+            metavar="SECONDS",
+            default=0,
+            help="wait until the documentation can be searched, at most so long",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.RAG_LOCAL:
             raise CommandError("Demo accounts have a known password, so the product must listen on loopback only.")
         jobs = demo.create_demo_data(password=settings.RAG_DEMO_PASSWORD)
-        self.stdout.write(f"The demo data exists; {len(jobs)} sources are being ingested.")
-        if options["wait"]:
-            self._wait([job.pk for job in jobs])
+        if options["verbosity"]:
+            self.stdout.write(f"The demo data exists; {len(jobs)} sources are being ingested.")
+        self._wait([job.pk for job in jobs], deadline=time.monotonic() + options["wait"])
 
-    def _wait(self, job_ids: list[uuid.UUID]) -> None:
-        deadline = time.monotonic() + 300
-        open_jobs = IngestionJob.objects.filter(pk__in=job_ids, finished_at=None)
-        while open_jobs.exists():
-            if time.monotonic() > deadline:
-                raise CommandError("The demo jobs did not finish within five minutes. Check that a worker is running.")
+    def _wait(self, job_ids: list[uuid.UUID], *, deadline: float) -> None:
+        """Wait for the jobs. Neither a slow machine nor a failed job is an error: the product works without them."""
+        jobs = IngestionJob.objects.filter(pk__in=job_ids)
+        while (open_jobs := jobs.filter(finished_at=None).count()) and time.monotonic() < deadline:
             time.sleep(0.2)
-        if IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.FAILED).exists():
-            raise CommandError("The documentation could not be ingested. See the worker's log.")
+        if open_jobs:
+            self.stdout.write("The documentation is still being ingested. Searches find more of it every minute.")
+        if jobs.filter(status=IngestionJob.Status.FAILED).exists():
+            self.stdout.write("A part of the documentation could not be ingested. See the worker's log.")

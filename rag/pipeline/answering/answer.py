@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
+from rag.pipeline.extraction.extractive import extract_quotes, render_quotes
 from rag.pipeline.grounding.calibration import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
@@ -65,7 +66,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         context = _build_context(question, grounding.relevant, options)
     yield retrieval
     if not grounding.is_groundable:
-        answer = _refuse(grounding, NOT_GROUNDED)
+        answer = _refuse(grounding, NOT_GROUNDED, closest=_describe_closest(question.text, retrieval.passages[0]))
         yield answer.text
     else:
         answer = yield from _generate_answer(question, context, grounding, options)
@@ -144,9 +145,18 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
     return tuple(cited)
 
 
-def _refuse(grounding: Grounding, warning: str, model: str = "") -> Answer:
-    text = f"{NO_ANSWER} {describe_gaps(grounding)}".strip()
+def _refuse(grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
+    text = " ".join(filter(None, (NO_ANSWER, describe_gaps(grounding), closest)))
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
+
+
+def _describe_closest(query: str, passage: Passage) -> str:
+    """Return a sentence that shows what comes closest to an answer, so that nobody takes it for one."""
+    quotes = render_quotes(extract_quotes(query, [passage])[:1])
+    where = " › ".join(
+        " ".join(part.split()) for part in dict.fromkeys((passage.title, *passage.headings[-1:])) if part
+    )
+    return f"The closest passage is in “{where}”: {quotes}" if quotes and where else ""
 
 
 def describe_gaps(grounding: Grounding) -> str:

@@ -1,6 +1,8 @@
 """Step: embedded question -> ranked candidates of all scopes."""
 
-from collections.abc import Sequence
+import itertools
+import uuid
+from collections.abc import Iterable, Sequence
 
 from django.conf import settings
 
@@ -48,11 +50,15 @@ def find_candidates(
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
     trace = SearchTrace(
-        dense=tuple(chunk_id for candidates in candidates_by_scope for chunk_id in candidates.dense_ids),
-        lexical=tuple(chunk_id for candidates in candidates_by_scope for chunk_id in candidates.lexical_ids),
+        dense=_distinct(candidates.dense_ids for candidates in candidates_by_scope),
+        lexical=_distinct(candidates.lexical_ids for candidates in candidates_by_scope),
         above_threshold=tuple(hit.chunk_id for hit in hits),
     )
     return hits, (WARNING,) if failures else (), trace
+
+
+def _distinct(ids_by_scope: Iterable[Sequence[uuid.UUID]]) -> tuple[uuid.UUID, ...]:
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(ids_by_scope)))
 
 
 def retrieval_mode(question: Question) -> Mode:

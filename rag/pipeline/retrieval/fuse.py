@@ -1,5 +1,6 @@
 """Step: candidates of the dense and the lexical search -> one ranking."""
 
+import uuid
 from collections.abc import Sequence
 from itertools import chain
 
@@ -25,7 +26,12 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates]) -> list[Hit]:
         Hit(chunk.chunk_id, chunk.cosine, relevance, chunk.coverage)
         for chunk, relevance in zip(chunks, _relevances(mode, chunks, candidates_by_scope), strict=True)
     ]
-    return sorted(hits, key=lambda hit: (-(hit.relevance or 0.0), hit.chunk_id))
+    ranked = sorted(hits, key=lambda hit: (-(hit.relevance or 0.0), hit.chunk_id))
+    # A chunk may be in two scopes, each with another embedding model. Its better hit counts.
+    best: dict[uuid.UUID, Hit] = {}
+    for hit in ranked:
+        best.setdefault(hit.chunk_id, hit)
+    return list(best.values())
 
 
 def _relevances(mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Sequence[Candidates]) -> list[float]:
@@ -37,7 +43,8 @@ def _relevances(mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Se
         highest = max(lexical_scores, default=0.0) or 1.0
         return [score / highest for score in lexical_scores]
     # Cosines of two models are not comparable, so each scope is scaled on its own; BM25 scores are.
-    reference = (0.0, _GOOD_COSINE) if len(candidates_by_scope) > 1 else ()
+    has_several = sum(bool(candidates.chunks) for candidates in candidates_by_scope) > 1
+    reference = (0.0, _GOOD_COSINE) if has_several else ()
     cosines: list[float] = []
     for candidates in candidates_by_scope:
         scope_cosines = [chunk.cosine for chunk in candidates.chunks]

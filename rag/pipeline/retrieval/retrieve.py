@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
 
 from .candidates import find_candidates, retrieval_mode
@@ -38,7 +39,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
             hits, warnings, trace = find_candidates(question, queries)
             passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
             if question.rerank:
-                passages[:MAX_RERANKED] = add_maxsim(question.text, passages[:MAX_RERANKED])
+                passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED])
         if is_complete:
             break
     trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
@@ -48,7 +49,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     return Retrieval(
         passages=_with_ranks(add_standout_scores(passages, question.top_k)),
         total_found=len(hits),
-        source_ids=tuple(source_id for scope in scopes for source_id in scope.source_ids),
+        source_ids=tuple(dict.fromkeys(source_id for scope in scopes for source_id in scope.source_ids)),
         warnings=warnings,
         trace=dataclasses.replace(trace, ranked=tuple(passage.chunk_id for passage in passages)),
     )
@@ -77,6 +78,15 @@ def _read_best(hits: Sequence[Hit], limit: int, *, removes_copies: bool) -> tupl
         if len(passages) >= limit:
             break
     return passages[:limit], is_complete
+
+
+def _add_maxsim(question: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Add MaxSim to English passages, if the question is English: the token vectors come from an English model."""
+    if not is_english(question):
+        return list(passages)
+    english = [passage for passage in passages if not is_foreign(passage.lang)]
+    scored = {passage.chunk_id: passage for passage in add_maxsim(question, english)}
+    return [scored.get(passage.chunk_id, passage) for passage in passages]
 
 
 def _with_ranks(passages: Sequence[Passage]) -> tuple[Passage, ...]:

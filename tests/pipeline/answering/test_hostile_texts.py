@@ -9,9 +9,9 @@ import pytest
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.citations import extract_citations
-from rag.pipeline.answering.extractive import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, validate_template
 from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.extraction.extractive import extract_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.services.search.agent import selected_text_passage
 from rag.text import words
@@ -61,8 +61,9 @@ def test_every_step_takes_linear_time(run: str) -> None:
 
 
 def test_very_long_texts_are_counted() -> None:
-    """The encoder itself refuses texts of a million characters."""
     assert count_tokens("=" * 3_000_000) >= 3_000_000 // 200
+    assert count_tokens("a1 " * 400_000) == 800_001
+    assert count_tokens("\ud800") > 0, "a lone surrogate, which JSON can contain"
     with pytest.raises(ContextOverflow):
         build_prompt("Where?", [selected_text_passage("bicycles " * 400_000)], max_tokens=1000)
 

@@ -12,10 +12,10 @@ from orgs.access.permissions import Visibility
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.models import Document
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
-from rag.pipeline.answering.extractive import extract_quotes, render_quotes
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.extraction.extractive import extract_quotes, render_quotes
 from rag.services.search import agent, queries
 from rag.services.search.agent_tools import chunk_out
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question
@@ -130,7 +130,7 @@ def test_citations_of_an_obedient_model_are_verified(world: World, language_mode
     for number, injection in enumerate(INJECTIONS):
         ingest_text(source, f"{number}.md", injection.text, title=injection.name)
     texts = {document.pk: document.text for document in Document.objects.all()}
-    assert render_quotes(ask_member(world, "extractive").answer.citations) == HONEST
+    assert ask_member(world, "extractive").answer.text == f"{HONEST} [1]"
     for injection in INJECTIONS:
         language_model.replies = [injection.obeyed, f"{HONEST.removesuffix('.')} [1]. {injection.obeyed} [99]."]
         alone, mixed = ask_member(world), ask_member(world)

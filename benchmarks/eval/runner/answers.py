@@ -1,0 +1,74 @@
+"""Measures whole answers: asks the questions of a set as POST /api/rag/query does, and judges what comes back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.eval import measures, readability
+from benchmarks.eval.datasets.answers import AnswersSet, AskedQuestion
+from benchmarks.eval.runner import modes
+from benchmarks.eval.runner.library import Shelf
+from benchmarks.eval.runner.workers import WorkerPool
+from rag.pipeline.answering import answer as answering
+from rag.services.search.queries import run_to_completion
+from rag.types import AnswerOptions, GenerationOptions, SearchScope
+
+# From this confidence on, people take an answer as right.
+HIGH_CONFIDENCE = 0.8
+# The author of the answers: quotes, or the configured language model.
+AUTHORS = {"extractive": "extractive", "model": ""}
+
+# The text of an answer, its confidence, and whether the sources were said not to have it.
+Given = tuple[str, float, bool]
+
+
+def ask(questions: Sequence[str], scope: SearchScope, author: str) -> list[Given]:
+    """Answer each question in the default mode."""
+    return [_ask(text, scope, author) for text in questions]
+
+
+def _ask(text: str, scope: SearchScope, author: str) -> Given:
+    question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K)
+    options = AnswerOptions(answering.DEFAULT_PROMPT_TOKENS, generation=GenerationOptions(model=author))
+    given = run_to_completion(answering.ask(question, [scope], options)).answer
+    return given.text, given.confidence, not given.citations
+
+
+def measure(dataset: AnswersSet, shelf: Shelf, pool: WorkerPool, author: str) -> dict[str, Any]:
+    given = pool.share(ask, [question.text for question in dataset.questions], shelf.scope, author)
+    return figures(dataset.questions, given)
+
+
+def figures(questions: Sequence[AskedQuestion], given: Sequence[Given]) -> dict[str, Any]:
+    """The figures of a set.
+
+    Returns:
+        facts: share of the answerable questions whose answer states all facts; readable: share of the given answers
+        without a fault; refused: share of the unanswerable questions that were declined or answered with a confidence
+        below 1/2; wrong_at_high_confidence: share of wrong ones among the answers with high confidence, and how many
+            answers these are; calibration_error: how far confidence is from the share of right answers; failures: the
+        answerable questions with a wrong answer.
+    """
+    pairs = list(zip(questions, given, strict=True))
+    right = [question.is_answerable and question.is_right(text) for question, (text, _, _) in pairs]
+    answered = [text for _, (text, _, is_declined) in pairs if not is_declined]
+    refused = [
+        is_declined or confidence < 1 / 2 for question, (_, confidence, is_declined) in pairs if not question.facts
+    ]
+    sure = [
+        is_right for is_right, (_, confidence, _) in zip(right, given, strict=True) if confidence >= HIGH_CONFIDENCE
+    ]
+    confidences = [confidence for _, confidence, _ in given]
+    return {
+        "facts": measures.mean([float(ok) for ok, question in zip(right, questions, strict=True) if question.facts]),
+        "readable": measures.mean([float(not readability.faults(text)) for text in answered]),
+        "refused": measures.mean([float(value) for value in refused]),
+        "wrong_at_high_confidence": measures.mean([float(not value) for value in sure]),
+        "high_confidence": len(sure),
+        "calibration_error": measures.calibration_error(confidences, right),
+        "questions": len(questions),
+        "failures": [
+            {"question": question.text, "answer": text[:300], "confidence": confidence}
+            for (question, (text, confidence, _)), is_right in zip(pairs, right, strict=True)
+            if question.facts and not is_right
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Benchmarks of search: over HTTP beside the bare work, and with many data sources."""

@@ -1,0 +1,133 @@
+"""Organisations with the same synthetic chunks, divided among different numbers of data sources."""
+
+import uuid
+from dataclasses import dataclass
+
+import numpy as np
+from django.db import connection, transaction
+
+from accounts.models import User
+from benchmarks.support import corpus
+from orgs.access.permissions import Visibility
+from orgs.models import Organization
+from orgs.services import add_member, create_organization
+from rag.models import DataSource, Document, EmbeddingModel, Grant
+from rag.providers import registry
+from rag.providers.stores.base import DocumentVersion
+from rag.types import ChunkDraft
+from ragsite.postgres.models import uuid7
+
+_WORDS, _CLUSTERS, _SPREAD, _TOKENS = 60, 300, 0.6, 40
+# Chunks per transaction. Each source's statistics are locked until it ends.
+_BATCH = 500
+# Sources of the closed organisation that each of its users may query, in per mille.
+SCOPES = (1, 10, 100, 1000)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A user of the library and what they may query.
+
+    Attributes:
+        sources: The number of sources that the user may query.
+        slugs: Slugs of these sources.
+    """
+
+    label: str
+    user: User
+    sources: int
+    slugs: list[str]
+
+
+class Library:
+    """Creates what is missing, so that a second run only measures."""
+
+    def __init__(self, chunk_count: int) -> None:
+        self._chunk_count = chunk_count
+        self._model = EmbeddingModel.objects.default()
+        random = np.random.default_rng(1)
+        centres = random.standard_normal((_CLUSTERS, 384))
+        noise = _SPREAD * random.standard_normal((chunk_count, 384))
+        vectors = centres[random.integers(0, _CLUSTERS, chunk_count)] + noise
+        self._vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+        words = np.array(" ".join(document["text"] for document in corpus.documents(limit=2_000)).split())
+        self._texts = [" ".join(random.choice(words, _WORDS)) for _ in range(chunk_count)]
+        self._signatures = random.integers(0, 256, (chunk_count, _TOKENS, 48), np.uint8)
+
+    def open_reader(self, source_count: int) -> Reader:
+        """A member of an organisation whose sources are all public."""
+        slug = f"open-{source_count}-{self._chunk_count}"
+        organization = Organization.objects.filter(slug=slug).first() or self._create(slug, source_count)
+        user = _member(organization, "all")
+        return Reader(f"{source_count:,} public sources", user, source_count, _slugs(source_count))
+
+    def closed_readers(self, source_count: int) -> list[Reader]:
+        """Members of an organisation whose sources are private, who may query a part of them."""
+        slug = f"closed-{source_count}-{self._chunk_count}"
+        organization = Organization.objects.filter(slug=slug).first()
+        organization = organization or self._create(slug, source_count, Visibility.PRIVATE)
+        sources = list(DataSource.objects.filter(organization=organization).order_by("pk"))
+        readers = []
+        for per_mille in SCOPES:
+            user = _member(organization, f"of-{per_mille}")
+            chosen = sources[:: 1000 // per_mille]
+            Grant.objects.bulk_create([Grant(source=source, user=user) for source in chosen], ignore_conflicts=True)
+            label = f"{len(chosen):,} of {source_count:,} private sources"
+            readers.append(Reader(label, user, len(chosen), [source.slug for source in chosen]))
+        return readers
+
+    def _create(self, slug: str, source_count: int, visibility: str = Visibility.PUBLIC) -> Organization:
+        organization = create_organization(name=slug, slug=slug)
+        fields = {"organization": organization, "visibility": visibility, "embedding_model": self._model}
+        sources = [DataSource(slug=slug, name=slug, **fields) for slug in _slugs(source_count)]
+        DataSource.objects.bulk_create(sources, batch_size=2_000)
+        source_of_chunk = np.arange(self._chunk_count) * source_count // self._chunk_count
+        store = registry.chunk_store()
+        for start in range(0, self._chunk_count, _BATCH):
+            numbers = range(start, min(start + _BATCH, self._chunk_count))
+            groups: dict[int, list[int]] = {}
+            for number in numbers:
+                groups.setdefault(int(source_of_chunk[number]), []).append(number)
+            versions = [self._version(sources[source], group) for source, group in groups.items()]
+            with transaction.atomic():
+                Document.objects.bulk_create([version.document for version in versions])
+                store.write(versions, model=self._model)
+        return organization
+
+    def _version(self, source: DataSource, numbers: list[int]) -> DocumentVersion:
+        document = Document(
+            source=source, path=str(uuid7()), title="", text="", content_hash="", chunk_size=1, chunk_overlap=0,
+            chunk_count=len(numbers), revision=uuid7(), source_type="doc", lang="en",
+        )  # fmt: skip
+        return DocumentVersion(
+            document=document,
+            chunks=[ChunkDraft(place, place, place + 1, self._texts[n], (), 1) for place, n in enumerate(numbers)],
+            digests=[uuid.uuid4() for _ in numbers],
+            new_indexes=range(len(numbers)),
+            vectors=self._vectors[numbers],
+            signatures=[self._signatures[n] for n in numbers],
+            is_new=True,
+        )
+
+
+def build_index() -> None:
+    """Build the vector index, and refresh the planner's statistics."""
+    store = registry.chunk_store()
+    if not any(index.is_built for index in store.vector_indexes() if index.dimensions == 384):
+        store.build_vector_index(384)
+    with connection.cursor() as cursor:
+        cursor.execute("SET ROLE NONE")
+        cursor.execute("VACUUM ANALYZE")
+
+
+def _slugs(count: int) -> list[str]:
+    return [f"source-{number}" for number in range(count)]
+
+
+def _member(organization: Organization, name: str) -> User:
+    email = f"{name}@{organization.slug}.example"
+    user = User.objects.filter(email=email).first()
+    if user is None:
+        user = User.objects.create_user(email, email)
+        add_member(user=user, organization=organization)
+    return user

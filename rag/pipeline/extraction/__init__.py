@@ -1,0 +1,1 @@
+"""Answers without a language model: what passages offer as an answer, chosen and rendered."""

@@ -1,0 +1,93 @@
+"""The parts of passages that an extractive answer can quote, and which words of the question they have."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rag.text.words import content_words, is_function_word, stem, stems_among
+
+from .structure import LEAD_IN_ENDINGS, PassageStructure
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteCandidate:
+    """A part of a passage.
+
+    Attributes:
+        passage_number: The passage's number in the prompt, from 1.
+        index: The part's index in the passage's structure.
+        stems: The question's stems that the part contains.
+        heading_stems: The question's other stems that the headings above it contain, or its lead-in.
+    """
+
+    passage_number: int
+    index: int
+    stems: frozenset[str]
+    heading_stems: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionHeading:
+    """A heading within a passage, or a question on a line of its own.
+
+    Attributes:
+        passage_number: The passage's number in the prompt, from 1.
+        index: The heading's index in the passage's structure.
+        stems: The stems of the heading's content words.
+    """
+
+    passage_number: int
+    index: int
+    stems: frozenset[str]
+
+
+def find_candidates(structures: Sequence[PassageStructure], question_words: Iterable[str]) -> list[QuoteCandidate]:
+    """Return the parts that can be quoted, in order. If none is an answer, all parts are candidates.
+
+    Args:
+        structures: The structures of the numbered passages.
+        question_words: The content words of the question.
+    """
+    words = list(question_words)
+    candidates: list[QuoteCandidate] = []
+    others: list[QuoteCandidate] = []
+    for number, structure in enumerate(structures, start=1):
+        for candidate in _candidates(number, structure, words):
+            is_answer = structure.is_answer(candidate.index) and not structure.needs_missing_part(candidate.index)
+            (candidates if is_answer else others).append(candidate)
+    return candidates or others
+
+
+def _candidates(number: int, structure: PassageStructure, question_words: Sequence[str]) -> list[QuoteCandidate]:
+    passage = structure.passage
+    question_stems = {stem(word, passage.lang) for word in question_words}
+
+    def stems_in(text: str) -> frozenset[str]:
+        return frozenset(stems_among(text, question_stems, passage.lang))
+
+    above = stems_in("\n".join([passage.title, *passage.headings]))
+    heading: frozenset[str] = frozenset()
+    lead_in: frozenset[str] = frozenset()
+    candidates = []
+    for index in range(len(structure.parts)):
+        text = structure.text(index)
+        stems = stems_in(text)
+        candidates.append(QuoteCandidate(number, index, stems, (above | heading | lead_in) - stems))
+        if structure.is_heading(index):
+            heading, lead_in = stems, frozenset()
+        elif text.endswith(LEAD_IN_ENDINGS):
+            lead_in = stems
+    return candidates
+
+
+def find_headings(structures: Sequence[PassageStructure]) -> list[SectionHeading]:
+    """Return the headings and questions within the passages that have a text below them."""
+    headings = []
+    for number, structure in enumerate(structures, start=1):
+        lang = structure.passage.lang
+        for index in range(len(structure.parts)):
+            if structure.is_heading(index) and structure.section_start(index, 1):
+                words = content_words(structure.text(index), lang)
+                heading_stems = {stem(word, lang) for word in words}  # "Making coffee" is about coffee
+                content_stems = {item for item in heading_stems if not is_function_word(item, lang)}
+                headings.append(SectionHeading(number, index, frozenset(content_stems or heading_stems)))
+    return headings

@@ -1,0 +1,177 @@
+"""Renders the chosen parts of passages as text that people can read."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rag.text import citation_markers
+from rag.text.units import UnitKind
+from rag.types import Citation, Passage
+
+from .structure import PassageStructure, split_cells
+
+# Renders the citation of a quote from its passage's number (from 1) and its passage.
+CitationFormatter = Callable[[int, Passage], str]
+
+# A very long sentence is cut between two words; a row or a code block is not.
+MAX_SENTENCE_CHARACTERS = 600
+# A link within the documents leads nowhere in an answer.
+_RELATIVE_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?!https?://)[^()\s]{0,300}\)")
+_HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quote from a passage.
+
+    Attributes:
+        number: The passage's number in the prompt, from 1.
+        citations: The quoted characters and where they are, one for each sentence, item, row or code block.
+        text: The quote as people read it: wrapped lines joined, cells of a row after the names of their columns.
+        is_block: Whether the text is on lines of its own.
+        continues: Whether the next quote belongs to this one, so that one citation is enough for both.
+    """
+
+    number: int
+    citations: tuple[Citation, ...]
+    text: str
+    is_block: bool
+    continues: bool
+
+
+def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | None = None) -> str:
+    """Join quotes into one text, each followed by its citation: `A sentence. [1]`.
+
+    Rows, items and code are on lines of their own. Bracketed numbers inside a quote are written (3), because [3] would
+    be a citation.
+    """
+    text = ""
+    previous_is_block = False
+    for quote in quotes:
+        rendered = citation_markers.neutralize_in_quote(quote.text)
+        if format_citation and not quote.continues:
+            separator = "\n" if rendered.endswith(("```", "~~~")) else " "
+            rendered += f"{separator}{format_citation(quote.number, quote.citations[0].passage)}"
+        text += ("\n" if quote.is_block or previous_is_block else " ") + rendered if text else rendered
+        previous_is_block = quote.is_block
+    return text
+
+
+def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]) -> list[Quote]:
+    """Quote parts of a passage, in reading order; parts without a gap between them become one quote.
+
+    Args:
+        number: The passage's number in the prompt, from 1.
+        structure: The passage.
+        indexes: The indexes of the parts.
+    """
+    ordered = sorted(indexes)
+    if not ordered:
+        return []
+    runs: list[list[int]] = []
+    for index in ordered:
+        if runs and index == runs[-1][-1] + 1 and not structure.is_heading(index):
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    followed = [_belong_together(structure, run[-1], following[0]) for run, following in pairwise(runs)]
+    return [
+        _quote_run(number, structure, run, continues=continues)
+        for run, continues in zip(runs, [*followed, False], strict=True)
+    ]
+
+
+def _cite(number: int, structure: PassageStructure, index: int) -> Citation:
+    passage, start, end = structure.passage, structure.parts[index].start, _end(structure, index)
+    return Citation(number, passage, passage.text[start:end], passage.start + start, passage.start + end)
+
+
+def _belong_together(structure: PassageStructure, index: int, following: int) -> bool:
+    """Return whether two parts belong to one list or table, or one introduces the other."""
+    part, other = structure.parts[index], structure.parts[following]
+    is_same_list = part.block == other.block and part.kind is not UnitKind.SENTENCE
+    return is_same_list or structure.lead_in(following) == index
+
+
+def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool) -> Quote:
+    """Quote consecutive parts."""
+    lines: list[str] = []
+    previous_block = None
+    for index in run:
+        part = structure.parts[index]
+        rendered = _render_part(structure, index)
+        if lines and part.kind is UnitKind.SENTENCE and part.block == previous_block:
+            lines[-1] += f" {rendered}"
+        else:
+            lines.append(rendered)
+        previous_block = part.block
+    if structure.parts[run[0]].kind in (UnitKind.ITEM, UnitKind.ROW) and not _is_clear(structure, run[0]):
+        lines = [label for label in (_label(structure, run[0]),) if label] + lines
+    kinds = {structure.parts[index].kind for index in run}
+    citations = tuple(_cite(number, structure, index) for index in run)
+    return Quote(
+        number,
+        citations,
+        "\n".join(lines),
+        is_block=kinds != {UnitKind.SENTENCE} or len(lines) > 1,
+        continues=continues,
+    )
+
+
+def _is_clear(structure: PassageStructure, index: int) -> bool:
+    """Return whether an item or row can be read without its heading: after its lead-in, or as a sentence."""
+    if structure.lead_in(index) is not None:
+        return True
+    if structure.parts[index].kind is UnitKind.ROW:
+        return bool(structure.header_cells(index))
+    text = structure.text(index)
+    return text.endswith((".", "!", "。")) and len(text.split()) >= 5
+
+
+def _label(structure: PassageStructure, index: int) -> str:
+    """Return the heading above a list or table, as its introduction."""
+    heading = structure.heading_index(index)
+    title = structure.text(heading) if heading is not None else next(iter(structure.passage.headings[-1:]), "")
+    title = " ".join(_HEADING_MARKS.sub("", title.strip()).split())
+    return f"{title}:" if title and title[-1].isalnum() else title
+
+
+def _render_part(structure: PassageStructure, index: int) -> str:
+    part = structure.parts[index]
+    text = structure.passage.text[part.start : _end(structure, index)]
+    if part.kind is UnitKind.CODE:
+        return f"```\n{_dedent(structure, index)}\n```"
+    if part.kind is UnitKind.ROW:
+        return _render_row(structure, index)
+    return _RELATIVE_LINK.sub(r"\1", " ".join(text.split()))
+
+
+def _dedent(structure: PassageStructure, index: int) -> str:
+    """Return the lines of a code block without their common indentation."""
+    part, text = structure.parts[index], structure.passage.text
+    line_start = text.rfind("\n", 0, part.start) + 1
+    indentation = text[line_start : part.start]
+    lines = text[part.start : part.end].split("\n")
+    return "\n".join([lines[0], *(line.removeprefix(indentation) for line in lines[1:])])
+
+
+def _render_row(structure: PassageStructure, index: int) -> str:
+    """Return a row as `- name of the column: cell — name: cell`."""
+    cells, names = split_cells(structure.text(index)), structure.header_cells(index)
+    pairs = [
+        f"{names[column]}: {cell}" if column < len(names) and names[column] else cell
+        for column, cell in enumerate(cells)
+        if cell
+    ]
+    return "- " + _RELATIVE_LINK.sub(r"\1", " — ".join(pairs))
+
+
+def _end(structure: PassageStructure, index: int) -> int:
+    """Return where the quote of a part ends."""
+    part, text = structure.parts[index], structure.passage.text
+    max_end = part.start + MAX_SENTENCE_CHARACTERS
+    if part.end <= max_end or part.kind in (UnitKind.ROW, UnitKind.CODE):
+        return part.end
+    shortened = text[part.start : max_end]
+    return part.start + (len(shortened.rsplit(None, 1)[0]) or MAX_SENTENCE_CHARACTERS)

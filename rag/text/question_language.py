@@ -1,0 +1,37 @@
+"""Decides whether a question is English, which selects the embedding model that answers it."""
+
+import re
+from collections.abc import Iterable
+
+from .function_words import FUNCTION_WORDS
+from .languages import detect_language
+
+# The languages, besides English, that the multilingual embedding model was trained on (ISO 639-1).
+FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def is_english(question: str) -> bool:
+    """Return whether a question is to be treated as English.
+
+    Function words decide where they can, because that needs no model. Otherwise the language is detected, and a
+    question of unclear language (names, identifiers) counts as English.
+    """
+    words = _WORD.findall(question.lower())
+    letters = "".join(words)
+    if sum(not character.isascii() for character in letters) > len(letters) / 2:
+        return False
+    english = _count(words, FUNCTION_WORDS["english"])
+    others = max(_count(words, listed) for name, listed in FUNCTION_WORDS.items() if name != "english")
+    if english != others:
+        return english > others
+    return detect_language(question) in ("", "en")
+
+
+def is_foreign(lang: str) -> bool:
+    """Return whether a document's language is one of FOREIGN_LANGUAGES."""
+    return lang in FOREIGN_LANGUAGES
+
+
+def _count(words: Iterable[str], listed: frozenset[str]) -> int:
+    return sum(word in listed for word in words)

@@ -1,0 +1,66 @@
+"""The evaluation of whole answers: what counts as right, readable, declined and overconfident."""
+
+import pytest
+
+from benchmarks.eval.datasets import answers as answer_sets
+from benchmarks.eval.datasets.answers import AskedQuestion
+from benchmarks.eval.guard import OWN
+from benchmarks.eval.readability import faults
+from benchmarks.eval.runner.answers import figures
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ("Tea is served at five. [1]", ""),
+        ("- drink: tea — price: 5 [1]", ""),
+        ("Start the kettle:\n```\nkettle --start \\\n  --cups 2\n```\n[1]", ""),
+        ("You need:\n- a passport\n- two photographs [1]", ""),
+        ("", "empty"),
+        ("| drink | price | [1]\n| tea | 5 | [1]", "table row without the names of its columns"),
+        ("| --- | --- |", "table row without the names of its columns"),
+        ("Opening hours\n=====\nFrom nine to five.", "heading"),
+        ("## Tea\nTea is hot.", "heading"),
+        ("```\nkettle --start \\\n```", "partial command"),
+        ("```\n--cups 2\n```", "partial command"),
+        ("It boils two litres. [1]", "subject not shown"),
+        ("and then it boils.", "begins within a sentence"),
+        ("You need these documents: [1]", "introduction without what it introduces"),
+        ("Tea is served in the [1]", "ends within a sentence"),
+    ],
+)
+def test_the_rule_of_readability(answer: str, fault: str) -> None:
+    assert (fault in faults(answer)) if fault else not faults(answer)
+
+
+def test_figures_of_answers() -> None:
+    """A fact may be written in several ways; a wrong answer with a high confidence counts, a refusal does not."""
+    kettle = AskedQuestion("Where is the kettle?", facts=(("second floor", "2nd  floor"),), forbidden=("cellar",))
+    unknown = AskedQuestion("Who is the king?", facts=(), forbidden=())
+    measured = figures(
+        [kettle, kettle, kettle, unknown, unknown],
+        [
+            ("On the 2nd\nfloor. [1]", 0.9, False),
+            ("On the second floor or in the cellar. [1]", 0.9, False),
+            ("It is here.", 0.6, False),
+            ("The sources do not contain it.", 0.0, True),
+            ("The king is Ed. [1]", 0.7, False),
+        ],
+    )
+    assert measured["facts"] == pytest.approx(1 / 3)
+    assert measured["readable"] == pytest.approx(3 / 4)
+    assert measured["refused"] == 0.5
+    assert (measured["wrong_at_high_confidence"], measured["high_confidence"]) == (0.5, 2)
+    assert [failure["answer"] for failure in measured["failures"]] == [
+        "On the second floor or in the cellar. [1]",
+        "It is here.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["tuning", "held-out", "handbooks"])
+def test_the_documents_of_a_set_state_its_facts(name: str) -> None:
+    dataset = answer_sets.read(OWN, name)
+    text = answer_sets.normalized("\n".join(document.text for document in dataset.texts))
+    facts = [fact for question in dataset.questions for fact in question.facts]
+    assert [fact for fact in facts if not any(answer_sets.normalized(item) in text for item in fact)] == []
+    assert any(not question.is_answerable for question in dataset.questions)

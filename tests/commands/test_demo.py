@@ -1,0 +1,19 @@
+"""manage.py demo: a slow machine or a failed document does not end the running product."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from rag.models import IngestionJob
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_does_not_wait_longer_than_allowed(settings: Any) -> None:
+    settings.RAG_LOCAL = True
+    output = StringIO()
+    call_command("demo", "--wait=0", "--verbosity=0", stdout=output)
+    assert IngestionJob.objects.filter(finished_at=None).exists(), "no worker runs here"
+    assert output.getvalue().startswith("The documentation is still being ingested.")

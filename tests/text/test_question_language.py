@@ -1,0 +1,28 @@
+"""Which questions count as English."""
+
+import pytest
+
+from rag.text.question_language import is_english
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How long is the notice period?", "notice period", "Kubernetes", "vector_index_build", "", "42?",
+        "Who wrote Die Zeit in Paris?", "error code ECONNRESET",
+    ],
+)  # fmt: skip
+def test_english_and_unclear_questions(question: str) -> None:
+    assert is_english(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie lang ist die Kündigungsfrist?", "Welche Temperatur braucht der Kühlraum?", "Kündigungsfrist Vertrag",
+        "¿Cuánto dura el plazo de preaviso?", "¿Quién paga el viaje?", "Quelle est la durée du préavis ?",
+        "Qui paie le voyage ?", "通知期有多长？", "كم مدة فترة الإشعار؟", "Кто оплачивает поездку?", "休暇は何日ですか",
+    ],
+)  # fmt: skip
+def test_questions_in_other_languages(question: str) -> None:
+    assert not is_english(question)
