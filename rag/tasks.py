@@ -1,6 +1,7 @@
 """The Celery tasks. Each of them calls one service function."""
 
 import uuid
+from collections.abc import Sequence
 
 from celery import shared_task
 
@@ -18,7 +19,7 @@ from .services.maintenance import (
     usage,
     vector_index,
 )
-from .services.reembedding import worker
+from .services.reembedding import second_model, worker
 from .services.sources import deletion
 
 
@@ -47,6 +48,12 @@ def purge_deleted() -> None:
 def reembed() -> None:
     """Work on re-embeddings."""
     worker.advance_due()
+
+
+@shared_task(name="rag.embed_other_languages")
+def embed_other_languages(source_ids: Sequence[str] = ()) -> None:
+    """Embed sources with the multilingual model, these as well from now on."""
+    second_model.embed_due([uuid.UUID(source_id) for source_id in source_ids])
 
 
 @shared_task(name="rag.maintain_vector_index")

@@ -1,5 +1,7 @@
 """Embedding models and where they are served. Vectors of different models are never compared."""
 
+import re
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -16,6 +18,11 @@ _MEAN = "A mean score of the best five passages, 0 to 1. Empty: as the operator 
 
 class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
     """Finds the default model."""
+
+    def multilingual(self) -> "EmbeddingModel | None":
+        """Return the model for texts that are not English (RAG_MULTILINGUAL_MODEL); None if there is to be none."""
+        name = settings.RAG_MULTILINGUAL_MODEL
+        return self.get_or_create(name=name, defaults=KNOWN_MODELS[name])[0] if name else None
 
     def default(self) -> "EmbeddingModel":
         """Return the model of new data sources (RAG_EMBEDDING_MODEL). Rows of KNOWN_MODELS are created on first use.
@@ -43,6 +50,7 @@ class EmbeddingModel(UUIDModel):
         """The supported numbers of dimensions. Each has its own table (rag/models/content/pgvector_tables.py)."""
 
         D384 = 384, "384"
+        D512 = 512, "512"
         D768 = 768, "768"
         D1536 = 1536, "1536"
         D3072 = 3072, "3072"
@@ -93,15 +101,48 @@ class EmbeddingModel(UUIDModel):
 
     def clean(self) -> None:
         known = KNOWN_MODELS.get(self.name)
-        if self.provider == self.Provider.LOCAL and (known is None or known["provider"] != self.Provider.LOCAL):
-            raise ValidationError({"name": "The only local model is all-MiniLM-L6-v2."})
+        if self.provider == self.Provider.LOCAL:
+            if known is None or known["provider"] != self.Provider.LOCAL:
+                names = [name for name, model in KNOWN_MODELS.items() if model["provider"] == self.Provider.LOCAL]
+                raise ValidationError({"name": f"The local models are {' and '.join(names)}."})
+            if self.dimensions != known["dimensions"]:
+                raise ValidationError({"dimensions": f"{self.name} has {known['dimensions']} dimensions."})
+        self._clean_prefixes()
 
+    def _clean_prefixes(self) -> None:
+        """Check the prefixes of models that were trained with, or without, prefixes.
+
+        A wrong prefix raises no error, but the vectors lose quality.
+        """
+        for names, query_prefix, document_prefix in REQUIRED_PREFIXES:
+            if re.fullmatch(names, self.name.rpartition("/")[2]):
+                required = {"query_prefix": query_prefix, "document_prefix": document_prefix}
+                errors = {
+                    field: f"{self.name} requires “{value}”." if value else f"{self.name} has no prefix."
+                    for field, value in required.items()
+                    if getattr(self, field) != value
+                }
+                if errors:
+                    raise ValidationError(errors)
+                return
+
+
+# Local models that find nothing in other languages.
+ENGLISH_MODELS = ("all-MiniLM-L6-v2",)
 
 KNOWN_MODELS: dict[str, dict[str, object]] = {
     "all-MiniLM-L6-v2": {"provider": EmbeddingModel.Provider.LOCAL, "dimensions": 384},
+    "universal-sentence-encoder-multilingual-3": {"provider": EmbeddingModel.Provider.LOCAL, "dimensions": 512},
     "text-embedding-3-small": {
         "provider": EmbeddingModel.Provider.OPENAI,
         "dimensions": 1536,
         "api_key_variable": "OPENAI_API_KEY",
     },
 }
+
+# Names of models (a pattern, without the publisher) → the prefixes of questions and passages in their training.
+REQUIRED_PREFIXES = (
+    (r"all-MiniLM-L6-v2|universal-sentence-encoder-multilingual-3|text-embedding-3-(small|large)", "", ""),
+    (r"(multilingual-)?e5-(small|base|large)(-v2)?", "query: ", "passage: "),
+    (r"nomic-embed-text-v(1|1\.5|2-moe)", "search_query: ", "search_document: "),
+)

@@ -63,6 +63,8 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
             return self.none()
         condition = reduce(or_, (rule(user, permissions) for rule in _RULES[action]))
         sources = self.filter(condition, deleted_at=None)
+        if permissions.only_organization is not None:  # a superuser manages sources without a membership
+            sources = sources.filter(organization=permissions.only_organization)
         return sources if permissions.sources is None else sources.filter(pk__in=permissions.sources)
 
 
@@ -125,6 +127,12 @@ class DataSource(TrackedModelMixin, UUIDModel):
         "type", max_length=10, choices=SourceType.choices, default=SourceType.DOC, help_text="Documents inherit it."
     )
     embedding_model = models.ForeignKey(EmbeddingModel, models.PROTECT, related_name="sources")
+    # Needed where questions or documents are not English (docs/decisions/0046-languages.md).
+    second_model = models.ForeignKey(
+        EmbeddingModel, models.PROTECT, null=True, blank=True, editable=False, related_name="+"
+    )
+    # When all chunks had a vector of the second model for the first time. It is used for searches from then on.
+    second_model_ready_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -138,6 +146,13 @@ class DataSource(TrackedModelMixin, UUIDModel):
                 fields=["organization", "slug"], condition=Q(deleted_at=None), name="source_slug_in_organization"
             ),
             models.CheckConstraint(condition=Q(slug__regex=f"^{SLUG}$"), name="source_slug_pattern"),
+        )
+        indexes = (
+            models.Index(
+                fields=["organization", "embedding_model"],
+                condition=Q(deleted_at=None, visibility=Visibility.PUBLIC),
+                name="source_public",
+            ),
         )
 
     def __str__(self) -> str:

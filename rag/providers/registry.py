@@ -10,8 +10,10 @@ from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
 
 from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
+from .embedders import multilingual
 from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
+from .embedders.multilingual import MultilingualEmbedder
 from .embedders.openai import OpenAIEmbedder
 from .language_models.agent_loop import AgentLoop
 from .language_models.openai import OpenAILanguageModel, is_reachable
@@ -28,7 +30,7 @@ _HEALTH_CACHE_SECONDS = 5
 def embedder(model: EmbeddingModel) -> Embedder:
     """Return the embedder of a model as it is configured now: one per process and configuration."""
     if model.provider == EmbeddingModel.Provider.LOCAL:
-        return local_embedder()
+        return multilingual_embedder() if model.name == multilingual.NAME else local_embedder()
     first = remote_embedder(model.name, model.dimensions, model.base_url, model.api_key_variable)
     if not model.fallback_base_url:
         return first
@@ -38,15 +40,21 @@ def embedder(model: EmbeddingModel) -> Embedder:
 
 def token_embedder(model: EmbeddingModel) -> TokenEmbedder | None:
     """Return the embedder of the model's tokens; None if its chunks have no signatures (RAG_TOKEN_SIGNATURES)."""
-    is_local = model.provider == EmbeddingModel.Provider.LOCAL
-    has_signatures = settings.RAG_TOKEN_SIGNATURES == "all" or (is_local and settings.RAG_TOKEN_SIGNATURES == "local")
+    is_own = model.provider == EmbeddingModel.Provider.LOCAL and model.name != multilingual.NAME
+    has_signatures = settings.RAG_TOKEN_SIGNATURES == "all" or (is_own and settings.RAG_TOKEN_SIGNATURES == "local")
     return local_embedder() if has_signatures else None
 
 
 @functools.cache
 def local_embedder() -> LocalEmbedder:
-    """Return the embedder of this machine's CPU, one per process."""
+    """Return the English embedder of this machine's CPU, which also has token vectors; one per process."""
     return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=settings.RAG_EMBEDDING_THREADS)
+
+
+@functools.cache
+def multilingual_embedder() -> MultilingualEmbedder:
+    """Return the multilingual embedder of this machine's CPU, one per process."""
+    return MultilingualEmbedder(threads=settings.RAG_EMBEDDING_THREADS)
 
 
 @functools.lru_cache(maxsize=16)

@@ -63,7 +63,10 @@ def test_organisations_use_slots(busy_machine: contextlib.ExitStack, eventually:
     busy_machine.close()
     for thread in threads:
         thread.join(60)
-    assert order == ["home 1", "abroad", "home, small", "abroad", "home, small", "home 1", "home 2", "home 2"]
+    # The next one is chosen when a slot begins. Whether the one that held the slot before waits again by then is open,
+    # so the order after the third slot is, too.
+    assert order[:3] == ["home 1", "abroad", "home, small"]
+    assert sorted(order) == sorted([name for _, name, _ in documents] * 2)
 
 
 def _use_slots(limiter: DocumentLimiter, organization_id: uuid.UUID, name: str, size: int, order: list[str]) -> None:

@@ -75,6 +75,13 @@ class Embedding384(Embedding):
         indexes = _indexes(384)
 
 
+class Embedding512(Embedding):
+    embedding = HalfVectorField(dimensions=512)
+
+    class Meta:
+        indexes = _indexes(512)
+
+
 class Embedding768(Embedding):
     embedding = HalfVectorField(dimensions=768)
 
@@ -98,6 +105,7 @@ class Embedding3072(Embedding):
 
 EMBEDDING_TABLES: dict[int, type[Embedding]] = {
     384: Embedding384,
+    512: Embedding512,
     768: Embedding768,
     1536: Embedding1536,
     3072: Embedding3072,

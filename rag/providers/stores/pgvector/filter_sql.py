@@ -6,28 +6,22 @@ import uuid
 from django.db import connection
 
 from rag.models import Document
-from rag.types import Filters, SearchScope
+from rag.types import SearchScope
 from ragsite.postgres import identity
 
 # A value of a SQL statement.
 SqlValue = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[str] | list[int] | None
 
-# The vectors of a deleted document stay until it is purged. PostgreSQL reads these ids once and hashes them.
-NOT_DELETED = "document_id NOT IN (SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0)"
 # Maximum number of documents to look up one by one. More take longer than reading a table of 100,000 chunks.
 _MAX_TAGGED_DOCUMENTS = 2_000
-# Lookup → SQL, into which the name of the column is filled.
-_SQL = {
-    "overlap": "{} && %s::text[]",
-    "in": "{} = ANY(%s)",
-    "gte": "{} >= %s",
-    "lte": "{} <= %s",
-}
 
 
-def sql_conditions(filters: Filters) -> list[tuple[str, SqlValue]]:
-    """Return the SQL conditions of the filters with their values. All of them must hold."""
-    return [(_SQL[condition.lookup].format(condition.field), condition.value) for condition in filters.conditions]
+def filter_arguments(scope: SearchScope) -> list[SqlValue]:
+    """Return the filters as arguments of the SQL functions that search; None for a filter that does not restrict."""
+    filters = scope.filters
+    names = (filters.tags, filters.source_types, filters.content_types, filters.langs)
+    lists = [list(values) or None for values in names]
+    return [documents_with_tags(scope), *lists, filters.date_from, filters.date_to]
 
 
 def documents_with_tags(scope: SearchScope) -> list[uuid.UUID] | None:

@@ -12,7 +12,7 @@ from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.text import languages
 from rag.types import Filters, SearchScope
 
-from .filter_sql import SqlValue, documents_with_tags
+from .filter_sql import filter_arguments
 from .stemming import split_words_and_parts, stemmer
 
 # Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
@@ -111,7 +111,14 @@ def search(query: LexicalQuery, scope: SearchScope, limit: int, *, exact_limit: 
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT chunk_id, distance FROM rag_search_terms(%s::sparsevec{', %s' * 11})",
-            [_vector(query), list(scope.source_ids), required_terms, limit, *_filter_arguments(scope)],
+            [
+                _vector(query),
+                list(scope.source_ids),
+                required_terms,
+                limit,
+                scope.filters != Filters(),
+                *filter_arguments(scope),
+            ],
         )
         # A distance of 0 means that the chunk contains no word of the query.
         return [chunk_id for chunk_id, distance in cursor.fetchall() if distance < 0]
@@ -183,15 +190,3 @@ def _vector(query: LexicalQuery) -> str:
     """Return the query in pgvector's text format of a sparse vector, with ascending indexes from 1."""
     pairs = ",".join(f"{term + 1}:{weight:.9g}" for term, weight in query.weights.items())
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
-
-
-def _filter_arguments(scope: SearchScope) -> list[SqlValue | bool]:
-    """Return the arguments of rag_search_terms from `is_filtered` on; None for a filter that does not restrict."""
-    filters = scope.filters
-    values: list[SqlValue] = [
-        documents_with_tags(scope),
-        *(list(names) or None for names in (filters.tags, filters.source_types, filters.content_types, filters.langs)),
-        filters.date_from,
-        filters.date_to,
-    ]
-    return [filters != Filters(), *values]

@@ -73,7 +73,7 @@ class PgVectorStore:
     # --- Searching
 
     def search(self, text: str, queries: Sequence[ScopeQuery], *, mode: Mode, limit: int) -> list[Candidates]:
-        source_ids = [source_id for query in queries for source_id in query.scope.source_ids]
+        source_ids = list(dict.fromkeys(source_id for query in queries for source_id in query.scope.source_ids))
         with _translated_errors():
             lexical_query = lexical.build_query(text, source_ids)
             results = [self._search_scope(query, lexical_query, mode, limit) for query in queries]

