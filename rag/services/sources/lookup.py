@@ -1,8 +1,9 @@
 """Finds the data source that a caller names, if the caller may perform the action on it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import or_
+from uuid import UUID
 
 from django.db import IntegrityError
 from django.db.models import Q
@@ -15,6 +16,7 @@ from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from rag.models.sources import DataSourceQuerySet
+from ragsite.postgres.models import as_uuid
 
 from . import limits
 
@@ -34,6 +36,10 @@ _MAY_NOT_CREATE = (
     "This data source does not exist for you. You need the permission sources.create in this organisation to create it."
 )
 _TAKEN = "This data source does not exist for you, and you may not create one with this name."
+_SEVERAL_ORGANIZATIONS = (
+    f"Several of your organisations have a source of this name: send the header {organization_resolver.HEADER}, or its "
+    "id."
+)
 _RESTRICTED_KEY = "This API key is restricted to certain data sources, so it may not create one."
 
 
@@ -90,12 +96,33 @@ def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
     if not candidates:
         raise UnknownSource(reference=reference)
     if len(candidates) > 1:
-        raise InvalidRequest(
-            "Several of your organisations have a source of this name: "
-            f"send the header {organization_resolver.HEADER}, or its id.",
-            field=organization_resolver.HEADER,
-        )
+        raise InvalidRequest(_SEVERAL_ORGANIZATIONS, field=organization_resolver.HEADER)
     return candidates[0]
+
+
+def get_source_ids(sources: DataSourceQuerySet, references: Collection[str]) -> list[UUID]:
+    """Return the ids of the sources with these ids or slugs among `sources`, in one query.
+
+    Raises:
+        UnknownSource: If no source has one of them.
+        InvalidRequest: If sources of several organisations have one of the slugs.
+    """
+    is_named = reduce(or_, map(organization_resolver.match_reference, references))
+    ids_by_reference: dict[str, list[UUID]] = {}
+    for source_id, slug in sources.filter(is_named).order_by().values_list("pk", "slug"):
+        for reference in (str(source_id), slug):
+            ids_by_reference.setdefault(reference, []).append(source_id)
+    return [_only_id(ids_by_reference, reference) for reference in references]
+
+
+def _only_id(ids_by_reference: dict[str, list[UUID]], reference: str) -> UUID:
+    key = as_uuid(reference)
+    matches = ids_by_reference.get(str(key) if key else reference, [])
+    if not matches:
+        raise UnknownSource(reference=reference)
+    if len(matches) > 1:
+        raise InvalidRequest(_SEVERAL_ORGANIZATIONS, field=organization_resolver.HEADER)
+    return matches[0]
 
 
 def get_any_source(reference: str) -> DataSource:
@@ -291,6 +318,8 @@ def resolve_organization(caller: Caller, reference: str, *, field: str = organiz
         InvalidRequest: If the caller has no such organisation.
     """
     try:
-        return organization_resolver.get_organization(caller.user, reference, where=field)
+        return organization_resolver.get_organization(
+            caller.user, reference, where=field, only=caller.only_organization
+        )
     except organization_resolver.OrganizationUndecided as error:
         raise InvalidRequest(str(error), field=field) from None

@@ -174,8 +174,9 @@ def test_one_event_per_organization_names_its_sources(world: World, hidden: Data
     library = world.source("library")
     add_member(user=world.users["admin"], organization=world.abroad, roles=("admin",))
     abroad = world.source("abroad", organization=world.abroad)
-    explain(world, "admin", OCCURRING)
-    explain(world, "admin", OCCURRING, user="no@where.example", dataSources=["library"])
+    secret = world.key("admin", all_organizations=True).secret
+    explain(world, "admin", OCCURRING, secret=secret)
+    explain(world, "admin", OCCURRING, secret=secret, user="no@where.example", dataSources=["library"])
     events: dict[uuid.UUID | None, list[AuditEvent]] = {}
     for event in AuditEvent.objects.filter(action=AuditAction.EXPLAINED).order_by("id"):
         events.setdefault(event.organization_id, []).append(event)
