@@ -60,6 +60,13 @@ class UnknownSource(RagError):
     default_message = "There is no such data source, or it is not visible to you."
 
 
+class UnknownModel(RagError):
+    """The model does not exist, or not for this caller."""
+
+    kind, code = ErrorKind.NOT_FOUND, "MODEL_NOT_FOUND"
+    default_message = "There is no such model, or it is not visible to you. GET /v1/models lists the models for chats."
+
+
 class UnknownConversation(RagError):
     """The conversation does not exist for this caller."""
 

@@ -7,6 +7,8 @@ from rest_framework.exceptions import APIException
 
 from .agent import errors as agent
 from .common.base import ERROR_HANDLER_META_KEY, ErrorHandler
+from .mcp import errors as mcp
+from .openai_api import errors as openai_api
 from .pipeline import errors as pipeline
 from .retrieval import errors as retrieval
 from .search_service import errors as search_service
@@ -16,6 +18,8 @@ from .v3 import errors as v3
 _HANDLERS_BY_PATH: tuple[tuple[re.Pattern[str], ErrorHandler], ...] = (
     (re.compile(r"/agent(/|$)"), agent.handle_exception),
     (re.compile(r"/api/v1(/|$)"), search_service.handle_exception),
+    (re.compile(r"/mcp/?$"), mcp.handle_exception),
+    (re.compile(r"/v1(/|$)"), openai_api.handle_exception),
     (re.compile(r"/functions(/|$)|/api/rag/answer/?$"), retrieval.handle_exception),
     (re.compile(r"/api/rag/(sources|retrieve|query)(/|$)|/api/rag/ingest/."), pipeline.handle_exception),
     (re.compile(r"/(api|metrics)(/|$)"), v3.handle_exception),

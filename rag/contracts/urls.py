@@ -3,6 +3,8 @@
 from .agent.views import Agent
 from .common import openapi as _  # noqa: F401  # registers our fields with the OpenAPI generator
 from .common.routers import ContractRouter
+from .mcp.views import Mcp
+from .openai_api.views import ChatCompletions, Embeddings, Models
 from .pipeline.documents.views import Documents
 from .pipeline.jobs.views import IngestionJobDetail
 from .pipeline.queries.views import Queries
@@ -24,6 +26,10 @@ router.register("api/rag/answer", retrieval.Answer, basename="answer")
 router.register("functions/v1/rag-answer", retrieval.Answer, basename="function-answer")
 router.register("functions/v1/rag-search", retrieval.Search, basename="function-search")
 router.register("api/v1/search", Searches, basename="service-search")
+router.register("mcp", Mcp, basename="mcp")
+router.register("v1/models", Models, basename="model")
+router.register("v1/chat/completions", ChatCompletions, basename="chat-completion")
+router.register("v1/embeddings", Embeddings, basename="embedding")
 router.register("agent", Agent, basename="agent")
 
 urlpatterns = router.urls

@@ -4,6 +4,7 @@ Each window is fixed and lasts one minute; it starts at a different second for e
 requests are served without being counted.
 """
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +107,7 @@ class Usage:
         return {f"{prefix}RateLimit-{name}": str(value) for name, value in values.items()}
 
 
-def consume(request: Request, rate_limit: RateLimit) -> None:
+def consume(request: Request | HttpRequest, rate_limit: RateLimit) -> None:
     """Count this request, and store the rest of the limit on the request for the response headers.
 
     Raises:
@@ -125,6 +126,19 @@ def consume(request: Request, rate_limit: RateLimit) -> None:
     if minute.requests > limit:
         _reject(request, usage, f"{limit} requests a minute")
     _store_usage(request, usage)
+
+
+def seconds_until_allowed(request: HttpRequest, rate_limit: RateLimit) -> int:
+    """Count a request of a page.
+
+    Returns:
+        0 if the request may be served, else the seconds until the caller may send the next one.
+    """
+    try:
+        consume(request, rate_limit)
+    except Throttled as error:
+        return math.ceil(getattr(error, "wait", None) or 1)  # the stubs lack it
+    return 0
 
 
 def headers(request: HttpRequest) -> dict[str, str]:
@@ -166,7 +180,7 @@ def _rate_limit_of(request: HttpRequest) -> RateLimit | None:
     return rate_limit
 
 
-def _limit(request: Request, rate_limit: RateLimit) -> int:
+def _limit(request: Request | HttpRequest, rate_limit: RateLimit) -> int:
     """Return how many requests a minute this caller may send."""
     if not rate_limit.in_headers:
         return rate_limit.default
@@ -188,11 +202,12 @@ class _Window:
 _uncounted_until = 0.0
 
 
-def _count_caller(request: Request, rate_limit: RateLimit, seconds: int) -> _Window | None:
+def _count_caller(request: Request | HttpRequest, rate_limit: RateLimit, seconds: int) -> _Window | None:
     """Count this request for its API key or user; None if Redis does not answer."""
     caller = get_caller(request)
     key = f"key {caller.key.pk}" if rate_limit.per_key and caller.key else f"user {caller.user.pk}"
-    return _count(request._request, rate_limit.name, key, seconds)
+    http_request = request._request if isinstance(request, Request) else request
+    return _count(http_request, rate_limit.name, key, seconds)
 
 
 def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window | None:
@@ -214,12 +229,12 @@ def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window |
     return _Window(usage["count"], int(time.time()) + max(0, usage["time_left"]) + 1)
 
 
-def _reject(request: Request, usage: Usage, limit_text: str) -> None:
+def _reject(request: Request | HttpRequest, usage: Usage, limit_text: str) -> None:
     _store_usage(request, usage)
     wait = usage.rate_limit.retry_after or max(1, usage.reset - int(time.time()))
     raise Throttled(wait, f"At most {limit_text} are allowed.")
 
 
-def _store_usage(request: Request, usage: Usage) -> None:
+def _store_usage(request: Request | HttpRequest, usage: Usage) -> None:
     """Store the usage on the request, where the middleware that writes the headers finds it."""
     request.META[_USAGE_META_KEY] = usage

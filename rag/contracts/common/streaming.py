@@ -1,8 +1,8 @@
 """Streamed answers as server-sent events (WHATWG HTML, 9.2): `sources`, `token`…, `done` with the whole body; or
-`error`."""
+`error`. A contract may have another format (`stream_as`)."""
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Annotated, TypedDict
+from typing import Annotated, Protocol, TypedDict, TypeVar
 
 import structlog
 from django.db import connection
@@ -13,6 +13,21 @@ from rest_framework.renderers import JSONRenderer
 from rag.types import AnswerEvents, Result, Retrieval
 
 from .base import ErrorHandler
+
+_Result = TypeVar("_Result", contravariant=True)
+
+
+class EventFormat(Protocol[_Result]):
+    """How a contract writes the events of one streamed answer."""
+
+    def render(self, event: Retrieval | str) -> bytes:
+        """Render the retrieval, or a part of the text."""
+
+    def render_result(self, result: _Result) -> bytes:
+        """Render the end of the stream."""
+
+    def render_error(self, body: object) -> bytes:
+        """Render the end of a stream that an error ends; `body` is the contract's error body."""
 
 
 class StreamEvent(TypedDict):
@@ -49,36 +64,58 @@ def stream(
         done: Renders the complete answer in the contract's format.
         on_error: The contract's exception handler.
     """
+    return stream_as(_NamedEvents(sources, done), events, on_error=on_error)
+
+
+def stream_as(
+    event_format: EventFormat[Result], events: AnswerEvents[Result], *, on_error: ErrorHandler
+) -> StreamingHttpResponse:
+    """Stream an answer as `stream` does, in another format."""
     first = next(events)
-    content = _stream_events(first, events, sources, done, on_error)
+    content = _stream_events(first, events, event_format, on_error)
     response = StreamingHttpResponse(content, content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"  # stops nginx from buffering
     return response
 
 
+class _NamedEvents(EventFormat[Result]):
+    """The events of the contracts of ragsite."""
+
+    def __init__(self, sources: Callable[[Retrieval], object], done: Callable[[Result], object]) -> None:
+        self._sources, self._done = sources, done
+
+    def render(self, event: Retrieval | str) -> bytes:
+        if isinstance(event, str):
+            return _format_event("token", {"text": event})
+        return _format_event("sources", self._sources(event))
+
+    def render_result(self, result: Result) -> bytes:
+        return _format_event("done", self._done(result))
+
+    def render_error(self, body: object) -> bytes:
+        return _format_event("error", body)
+
+
 def _stream_events(
     first: Retrieval | str,
     events: AnswerEvents[Result],
-    sources: Callable[[Retrieval], object],
-    done: Callable[[Result], object],
+    event_format: EventFormat[Result],
     on_error: ErrorHandler,
 ) -> Iterator[bytes]:
     connection.close()  # do not hold a database connection while the language model generates
     try:
-        yield _render_event(first, sources)
-        result = yield from _stream_rest(events, sources)
-        yield _format_event("done", done(result))
+        yield _render_event(first, event_format)
+        result = yield from _stream_rest(events, event_format)
+        yield event_format.render_result(result)
     except Exception as error:
-        yield _format_event("error", _error_body(error, on_error))
+        yield event_format.render_error(_error_body(error, on_error))
     finally:
         events.close()  # stops the language model if the client has disconnected
         connection.close()
 
 
-def _stream_rest(
-    events: AnswerEvents[Result], sources: Callable[[Retrieval], object]
-) -> Generator[bytes, None, Result]:
+def _stream_rest(events: AnswerEvents[Result], event_format: EventFormat[Result]) -> Generator[bytes, None, Result]:
     while True:
         try:
             event = next(events)
@@ -87,15 +124,13 @@ def _stream_rest(
             return result
         finally:
             connection.close()  # generating checked access again; release the connection until the next check
-        yield _render_event(event, sources)
+        yield _render_event(event, event_format)
 
 
-def _render_event(event: Retrieval | str, sources: Callable[[Retrieval], object]) -> bytes:
+def _render_event(event: Retrieval | str, event_format: EventFormat[Result]) -> bytes:
     if event == "":  # a comment keeps proxies from timing out and reveals a disconnected client
         return b": waiting\n\n"
-    return (
-        _format_event("token", {"text": event}) if isinstance(event, str) else _format_event("sources", sources(event))
-    )
+    return event_format.render(event)
 
 
 def _format_event(name: str, data: object) -> bytes:

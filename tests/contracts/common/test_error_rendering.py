@@ -29,6 +29,7 @@ def test_a_503_has_retry_after(failure: errors.GenerationFailed, wait: str | Non
 RENDERED = {
     "InvalidRequest": (400, 400, 400, "INVALID_QUERY", "invalid_request"),
     "UnknownSource": (404, 404, 404, "NOT_FOUND", "not_found"),
+    "UnknownModel": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownConversation": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownQuery": (404, 404, 404, "NOT_FOUND", "query_not_found"),
     "UnknownJob": (404, 404, 404, "NOT_FOUND", "not_found"),

@@ -159,7 +159,7 @@ def test_no_accept_header_makes_a_request_fail(client: Client, accept: str) -> N
 
 
 def test_unknown_methods_are_client_errors(client: Client) -> None:
-    for path in (*(path.known for path in PATHS), "/api/rag/sources", "/api/nowhere", "/agent"):
+    for path in (*(path.known for path in PATHS), "/api/rag/sources", "/api/nowhere", "/agent", "/v1"):
         assert client.send("OPTIONS", path).status in (200, 404), path
         assert Client(client.address).send("OPTIONS", path).status in (401, 404), path
         assert client.send("TRACE", path).status in (404, 405), path

@@ -52,6 +52,7 @@ def test_the_paths_are_exactly_the_documented_ones() -> None:
         ("POST", "/api/rag/query"), ("POST", "/api/rag/retrieve"),
         ("POST", "/agent/respond"), ("GET", "/agent/health"),
         ("POST", "/api/v1/search"), ("GET", "/api/v1/search/{}"),
+        ("GET", "/v1/models"), ("GET", "/v1/models/{}"), ("POST", "/v1/chat/completions"), ("POST", "/v1/embeddings"),
         ("POST", "/api/auth/token"), ("POST", "/api/auth/token/refresh"), ("POST", "/api/auth/token/verify"),
         ("POST", "/api/auth/token/revoke"),
         ("GET", "/api/auth/keys"), ("POST", "/api/auth/keys"), ("DELETE", "/api/auth/keys/{}"),

@@ -55,6 +55,7 @@ class Row:
 
 JOB = {"dataSourceId": "{source}", "documents": [{"path": "b", "text": "Zebras."}]}
 QUESTION = {"query": "zebras", "dataSources": ["{source}"]}
+COMPLETION = {"model": "ragsite/{source}", "messages": [{"role": "user", "content": "zebras"}]}
 SOURCE, ONE_JOB = "/api/rag/sources/{source}", "/api/rag/ingest/{job}"
 ROWS = (
     Row("GET", "/api/rag/ingest", "ingest"),
@@ -87,6 +88,11 @@ ROWS = (
     Row("GET", "/agent/health", "query"),
     Row("POST", "/api/v1/search", "query"),
     Row("GET", "/api/v1/search/{members_search}", "query", "NNNAN"),
+    Row("POST", "/mcp", "query"),
+    Row("GET", "/v1/models", "query"),
+    Row("GET", "/v1/models/ragsite/{source}", "query", "AAAAN", "NNNNN", "N"),
+    Row("POST", "/v1/chat/completions", "query", "AAAAN", "NNNNN", "N", COMPLETION),
+    Row("POST", "/v1/embeddings", "query"),
     Row("GET", "/api/auth/keys", None),
     Row("POST", "/api/auth/keys", None),
     Row("DELETE", "/api/auth/keys/{editors_key}", None, "NNANN"),
@@ -147,6 +153,8 @@ def endpoints() -> Iterator[tuple[str, str]]:
         if route.startswith("admin/") or pattern.name in OTHER_ROUTES:
             continue
         callback: Any = pattern.callback
+        if callback.__module__.startswith(("rag.pages.", "accounts.sign_in.")):  # web pages: tests/pages
+            continue
         methods = getattr(callback, "actions", None) or [
             name for name in ("get", "post", "put", "patch", "delete") if hasattr(callback.cls, name)
         ]

@@ -1,5 +1,6 @@
 """/api/schema and /api/docs: the OpenAPI document is correct, complete and matches its snapshot."""
 
+import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from tests.support.http import Client
 
 Api = Callable[..., Client]
 SNAPSHOT = Path(__file__).parents[1] / "openapi.json"
-CONTRACTS = {"v3", "retrieval", "pipeline", "agent", "search service"}
+CONTRACTS = {"v3", "retrieval", "pipeline", "agent", "search service", "openai api"}
 
 
 def operations() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -65,6 +66,18 @@ def test_it_needs_no_authentication(api: Api) -> None:
             reply = client.get(path)
             assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
             assert reply.body["paths"].keys() == get_schema()["paths"].keys()
+
+
+def test_it_is_compressed_and_revalidated(client: Any) -> None:
+    plain = client.get("/api/schema")
+    reply = client.get("/api/schema", headers={"accept-encoding": "gzip"})
+    assert reply.headers["content-encoding"] == "gzip"
+    assert len(reply.content) < len(plain.content) / 5
+    assert gzip.decompress(reply.content) == plain.content
+    etag = reply.headers["etag"]
+    unchanged = client.get("/api/schema", headers={"if-none-match": etag, "accept-encoding": "gzip"})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    assert client.get("/api/schema", headers={"if-none-match": '"earlier"'}).status_code == 200
 
 
 @pytest.mark.django_db

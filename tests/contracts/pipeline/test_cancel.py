@@ -166,7 +166,7 @@ def test_a_job_of_ten_thousand_documents_is_cancelled_immediately(api: Api, live
     cancelled = cancel(editor, job).body
     assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
     assert leases.claim_next(8) == []
-    with pytest.raises(leases.LeaseLost):
+    with pytest.raises(leases.LeaseEnded):
         process_claimed(claimed)
     assert not chunks()
 

@@ -168,6 +168,13 @@ def test_the_answer_names_what_was_not_found(member: Client) -> None:
     assert body["answer"] == "Bicycles are parked in the yard. [1] Nothing was found about: helicopter."
 
 
+def test_a_declined_answer_shows_the_closest_passage_as_such(member: Client) -> None:
+    body = ask(member, query="Which emperor ordered golden carriages from Venice?").body
+    assert (body["confidence"], body["citationsUsed"], body["warnings"]) == (0, [], ["NOT_GROUNDED"])
+    assert body["answer"].startswith("The sources do not contain the answer")
+    assert "The closest passage is in “" in body["answer"]
+
+
 def test_context_ignored_is_a_warning(member: Client, language_model: ProviderServer) -> None:
     language_model.replies = ["Bicycles are parked on the roof, I believe."]
     body = ask(member).body

@@ -18,7 +18,7 @@ from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services.jobs import lifecycle, queries, retries, uploads
+from rag.services.jobs import job_lookup, lifecycle, retries, uploads
 from rag.services.sources import lookup
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
@@ -80,14 +80,14 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
     )
     def list(self, request: Request) -> Response:
         filters = validate(job_serializers.JobListIn, request.query_params.dict())
-        visible_jobs = queries.list_jobs(
+        visible_jobs = job_lookup.list_jobs(
             get_caller(request),
             organization=organization(request),
             source=filters.get("source", ""),
             status=filters.get("status", ""),
         )
         page = pagination.paginate(request, visible_jobs)
-        jobs = [job_serializers.listed_job_out(job) for job in queries.add_progress(page.items)]
+        jobs = [job_serializers.listed_job_out(job) for job in job_lookup.add_progress(page.items)]
         return Response({"jobs": jobs, **page.numbers})
 
 
@@ -138,7 +138,7 @@ class IngestionJobDetail(PipelineViewSet):
     @action(detail=True, error_statuses=PipelineViewSet.error_statuses)
     def documents(self, request: Request, job_id: str) -> Response:
         filters = validate(document_serializers.JobDocumentListIn, request.query_params.dict())
-        job_documents = queries.list_documents(
+        job_documents = job_lookup.list_documents(
             get_caller(request),
             _parse_job_id(job_id),
             organization=organization(request),
@@ -183,8 +183,8 @@ def _parse_job_id(job_id: str) -> uuid.UUID:
 
 def _render_job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
     """Read a job with its chunk ids and failures, and render it."""
-    job = queries.get_job(get_caller(request), job_id, organization=organization(request))
-    chunks = queries.list_chunk_ids(job, job_serializers.MAX_VECTOR_IDS + 1)
+    job = job_lookup.get_job(get_caller(request), job_id, organization=organization(request))
+    chunks = job_lookup.list_chunk_ids(job, job_serializers.MAX_VECTOR_IDS + 1)
     return job_serializers.job_out(
         job,
         vector_ids=[str(chunk) for chunk in chunks],
@@ -195,6 +195,6 @@ def _render_job(request: Request, job_id: uuid.UUID) -> job_serializers.JobOut:
                 "code": document.error_code,
                 "message": document.error_message,
             }
-            for document in queries.list_failures(job, job_serializers.MAX_ERRORS)
+            for document in job_lookup.list_failures(job, job_serializers.MAX_ERRORS)
         ],
     )

@@ -15,6 +15,9 @@ class ExplainIn(RetrieveIn):
     """`user`: id or e-mail address of the user to search as; default: the caller. `document`: id of a document whose
     outcome is explained."""
 
+    dataSources = fields.BoundedList(
+        "dataSources", child=fields.Text("dataSources", max_length=100), min_entries=1, max_entries=100, required=False
+    )
     user = fields.Text("user", max_length=254, required=False)
     document = fields.Text("document", max_length=100, required=False)
     minScore = fields.Number("minScore", min_value=0.0, max_value=1.0, default=0.0)

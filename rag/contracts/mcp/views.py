@@ -1,0 +1,37 @@
+"""POST /mcp: the streamable HTTP transport of MCP, with a JSON response to each message and without sessions."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from orgs.access.permissions import Scope
+from rag.contracts.common.base import ContractViewSet, get_caller, organization
+from rag.contracts.common.rate_limits import QUERIES, consume
+
+from . import errors, messages, tools
+
+
+class Mcp(ContractViewSet):
+    """Tools and documents for agents."""
+
+    error_handler = staticmethod(errors.handle_exception)
+    scopes = {"POST": Scope.QUERY}
+
+    @extend_schema(exclude=True)
+    def create(self, request: Request) -> Response:
+        message = request.data
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            body = errors.error_message(errors.INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.")
+            return Response(body, status=400)
+        method, request_id, params = message.get("method"), message.get("id"), message.get("params") or {}
+        if not isinstance(method, str) or request_id is None:  # a notification or a response
+            return Response(status=202)
+        if not isinstance(request_id, str | int) or not isinstance(params, dict):
+            return Response(errors.error_message(errors.INVALID_REQUEST, "id or params have a wrong type."), status=400)
+        if method in messages.COUNTED_METHODS:
+            consume(request, QUERIES)
+        try:
+            result = messages.answer(method, params, tools.Request(get_caller(request), organization(request)))
+        except errors.RpcError as error:
+            return Response(errors.error_message(error.code, error.message, request_id))
+        return Response({"jsonrpc": "2.0", "id": request_id, "result": result})

@@ -1,0 +1,1 @@
+"""What integrations need beyond the services of the HTTP contracts: sources as models, dialogues, embeddings."""

@@ -1,0 +1,35 @@
+"""Grounded answers to the last question of a dialogue that the client keeps (chat completions). Nothing is stored."""
+
+from collections.abc import Sequence
+
+from rag.errors import NoResults
+from rag.pipeline.answering.answer import NO_ANSWER
+from rag.services.search import conversations, queries
+from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
+
+
+def answer(
+    question: Question, dialogue: Sequence[Message], selection: queries.SourceSelection, options: AnswerOptions
+) -> AnswerEvents[AnswerResult]:
+    """Stream what `queries.ask` answers, after a follow-up question has been rewritten so that it stands alone.
+
+    Args:
+        question: The last message.
+        dialogue: The messages of the user and the assistant, oldest first, ending with the question.
+        selection: The caller, and the sources to search.
+        options: How to answer.
+
+    Raises:
+        NoAccessibleSources: If the caller may not query any source.
+        RagError: If `queries.ask` fails. If nothing is found, the answer says so.
+    """
+    turn = conversations.ChatTurn(messages=dialogue, generation=options.generation, question=question)
+    standalone = conversations.resolve_follow_up(turn, dialogue, selection)
+    try:
+        return (yield from queries.ask(standalone, selection, options))
+    except NoResults:  # raised before the first event
+        yield queries.NO_RESULTS
+        yield NO_ANSWER
+    grounding = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
+    refusal = Answer(NO_ANSWER, (), confidence=0.0, model="")
+    return AnswerResult(queries.NO_RESULTS, Context("", (), token_count=0), grounding, refusal)

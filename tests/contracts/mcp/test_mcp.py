@@ -1,0 +1,138 @@
+"""POST /mcp, through the official SDK's client; the documented program."""
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client as McpClient
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from pytest_django.live_server_helper import LiveServer
+
+from orgs.access.permissions import Visibility
+from rag.models import Document
+from tests.support.factories import World, ingest_text
+from tests.support.http import Client
+
+QUESTION = "Where are the bicycles parked?"
+PAGE = Path(__file__).parents[3] / "docs" / "user" / "mcp.md"
+Api = Callable[..., Client]
+Run = Callable[[Callable[[McpClient], Awaitable[Any]]], Any]
+
+
+@pytest.fixture
+def library(live_world: World) -> World:
+    ingest_text(live_world.source("library"), "/bikes", "Bicycles are parked in the yard.", title="Bicycles")
+    closed = live_world.source("closed", visibility=Visibility.PRIVATE)
+    ingest_text(closed, "/x", "Bicycles in the cellar.", title="Hidden")
+    return live_world
+
+
+@pytest.fixture
+def run(live_server: LiveServer, library: World) -> Run:
+    """Runs a coroutine with the SDK's client, which has a member's key."""
+    key = library.key("member", "query").secret
+
+    def run_with_client(use: Callable[[McpClient], Awaitable[Any]]) -> Any:
+        async def main() -> Any:
+            async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http:
+                transport = streamable_http_client(f"{live_server.url}/mcp", http_client=http)
+                async with McpClient(transport) as client:
+                    return await use(client)
+
+        return asyncio.run(main())
+
+    return run_with_client
+
+
+def call(run: Run, tool: str, **arguments: Any) -> Any:
+    reply = run(lambda client: client.call_tool(tool, arguments))
+    assert not reply.is_error, reply
+    return reply.structured_content
+
+
+def test_the_tools_return_what_rest_returns(run: Run, api: Api) -> None:
+    member = api("member")
+    tools = run(lambda client: client.list_tools()).tools
+    assert [tool.name for tool in tools] == ["search", "ask", "list_sources", "get_document"]
+    passages = member.post("/api/rag/retrieve", {"query": QUESTION}).body["documents"]
+    chunk_ids = [passage["chunk_id"] for passage in call(run, "search", query=QUESTION)["passages"]]
+    assert chunk_ids == [passage["id"] if "id" in passage else passage["chunkId"] for passage in passages]
+    answer = member.post("/api/rag/query", {"query": QUESTION}).body
+    reply = call(run, "ask", question=QUESTION, sources=["library"])
+    assert (reply["answer"], reply["confidence"]) == (answer["answer"], pytest.approx(answer["confidence"]))
+    assert [citation["document_id"] for citation in reply["citations"]] == [
+        citation["documentId"] for citation in answer["citationsUsed"]
+    ]
+    assert [source["slug"] for source in call(run, "list_sources")["sources"]] == ["library"]
+    document = call(run, "get_document", document_id=reply["citations"][0]["document_id"], offset=9)
+    assert (document["title"], document["text"]) == ("Bicycles", "are parked in the yard.")
+
+
+def test_documents_are_resources(run: Run) -> None:
+    (resource,) = run(lambda client: client.list_resources()).resources
+    assert (resource.name, resource.title) == ("/bikes", "Bicycles")
+    (content,) = run(lambda client: client.read_resource(str(resource.uri))).contents
+    assert content.text == "Bicycles are parked in the yard."
+    (template,) = run(lambda client: client.list_resource_templates()).resource_templates
+    assert template.uri_template == "ragsite://documents/{id}"
+
+
+def test_a_closed_document_does_not_exist(run: Run) -> None:
+    hidden = str(Document.objects.get(title="Hidden").pk)
+
+    async def use(client: McpClient) -> None:
+        for source in ("closed", "nowhere"):
+            reply: Any = await client.call_tool("search", {"query": QUESTION, "sources": [source]})
+            assert (reply.is_error, "not visible to you" in reply.content[0].text) == (True, True)
+        for document_id in (hidden, "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", "x"):
+            assert (await client.call_tool("get_document", {"document_id": document_id})).is_error
+            with pytest.raises(MCPError, match="not visible to you"):
+                await client.read_resource(f"ragsite://documents/{document_id}")
+
+    run(use)
+
+
+def test_mistakes_are_explained(run: Run, api: Api) -> None:
+    reply = run(lambda client: client.call_tool("search", {"query": "x", "top_k": 99}))
+    assert (reply.is_error, reply.content[0].text) == (True, "top_k must be an integer from 1 to 50")
+    member = api("member")
+
+    def send(body: Any) -> Any:
+        return member.post("/mcp", body)
+
+    unknown = send({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "delete"}})
+    assert (unknown.status, unknown.body["id"], unknown.body["error"]["code"]) == (200, 7, -32602)
+    assert send({"jsonrpc": "2.0", "id": 7, "method": "nothing"}).body["error"]["code"] == -32601
+    assert send([]).body["error"]["code"] == -32600
+    assert send({"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
+    assert member.get("/mcp").status == 405
+    anonymous = api().post("/mcp", {})
+    assert (anonymous.status, anonymous.body["jsonrpc"]) == (401, "2.0")
+    assert anonymous.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_calls_count_as_queries(api: Api, library: World, settings: Any) -> None:
+    member = api("member")
+    settings.RAG_RATE_LIMITS = True
+    settings.RAG_REQUESTS_PER_MINUTE = {**settings.RAG_REQUESTS_PER_MINUTE, "queries": 1}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_sources"}}
+    assert [member.post("/mcp", body).status for _ in range(2)] == [200, 429]
+    assert member.post("/mcp", {**body, "method": "ping"}).status == 200
+    assert member.post("/api/rag/retrieve", {"query": QUESTION}).status == 429
+
+
+def test_the_documented_program_runs(live_server: LiveServer, library: World, tmp_path: Path) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    program = program.replace("http://127.0.0.1:3080", live_server.url)
+    file = tmp_path / "program.py"
+    file.write_text(program.replace("rk_…", library.key("member", "query").secret))
+    process = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines() == ["Bicycles are parked in the yard. [1]", "Bicycles are parked in the yard."]
