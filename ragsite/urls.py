@@ -2,16 +2,19 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
-from django.views.generic import RedirectView
+
+from accounts.sign_in import pages
 
 from .views import api_reference, errors, health, metrics
 
 admin.site.site_header = admin.site.site_title = "ragsite"
 admin.site.index_title = "Administration"
-admin.site.site_url = None
+admin.site.site_url = "/"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index"), name="home"),
+    path("", include("rag.pages.urls")),
+    path("sign-in", pages.SignIn.as_view(), name="sign_in"),
+    path("sign-out", pages.SignOut.as_view(), name="sign_out"),
     path("admin/", admin.site.urls),
     re_path(r"^healthz/?$", health.healthz, name="healthz"),
     re_path(r"^metrics/?$", metrics.view, name="metrics"),
@@ -22,8 +25,9 @@ urlpatterns = [
     re_path(r"^api/auth/", include("orgs.urls")),
     path("", include("rag.contracts.urls")),
     # Unknown paths below these are answered in JSON, in every mode.
-    re_path(r"^(?:api|agent|functions|metrics)(?:/|$)", errors.unknown_path),
+    re_path(r"^(?:api|agent|functions|v1|metrics)(?:/|$)", errors.unknown_path),
 ]
+handler403 = "ragsite.views.errors.forbidden"
 handler404 = "ragsite.views.errors.not_found"
 handler500 = "ragsite.views.errors.server_error"
 handler400 = "ragsite.views.errors.bad_request"

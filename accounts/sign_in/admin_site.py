@@ -1,18 +1,14 @@
-"""The admin site: sign-in with a password and a second factor, and the page that sets up the second factor."""
+"""The admin site, and the page that sets up the second factor."""
 
 from http import HTTPStatus
 from typing import Any
 
 import django_otp
 import segno
-from django import forms
 from django.contrib import messages
 from django.contrib.admin import AdminSite
-from django.contrib.admin.forms import AdminAuthenticationForm
-from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.decorators import method_decorator
@@ -22,41 +18,15 @@ from django.views.decorators.csrf import csrf_protect
 from accounts.models import User
 
 from . import known_devices, second_factor
+from .forms import StaffSignInForm
+from .pages import render_too_many
 from .password_checks import TooManyPasswordChecks
-
-
-class SignInForm(AdminAuthenticationForm):
-    """Django's sign-in form with a field for the code of the second factor."""
-
-    code = forms.CharField(
-        required=False,
-        max_length=second_factor.MAX_CODE_LENGTH,
-        label="Code",
-        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
-        help_text="If you have set up a second factor.",
-    )
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean()
-        user = self.get_user()
-        if not isinstance(user, User) or not second_factor.is_required_to_sign_in(user):
-            return cleaned
-        if not cleaned.get("code"):
-            raise forms.ValidationError(second_factor.CODE_REQUIRED)
-        device = second_factor.verify(user, cleaned["code"])
-        if device is None:
-            # Wrong codes count as wrong passwords do (accounts.sign_in.lockout).
-            user_login_failed.send(__name__, credentials={"username": user.email}, request=self.request)
-            raise forms.ValidationError(second_factor.WRONG_CODE)
-        untyped: Any = user
-        untyped.otp_device = device  # django-otp keeps it in the session
-        return cleaned
 
 
 class Site(AdminSite):
     """The admin site. With RAG_STAFF_OTP it requires a verified second factor."""
 
-    login_form = SignInForm
+    login_form = StaffSignInForm
     login_template = "accounts/sign_in.html"
     index_template = "accounts/index.html"
 
@@ -72,10 +42,7 @@ class Site(AdminSite):
         try:
             response = super().login(request, extra_context)
         except TooManyPasswordChecks as error:
-            context = {"why": error.detail, "title": "Try again"}
-            response = render(request, "accounts/locked.html", context, status=error.status_code)
-            response["Retry-After"] = str(error.wait)
-            return response
+            return render_too_many(request, error)
         # The response to the form is a redirect only after a sign-in.
         if request.method == "POST" and response.status_code == HTTPStatus.FOUND and isinstance(request.user, User):
             known_devices.remember(response, request.user)
@@ -130,6 +97,6 @@ class Site(AdminSite):
         }
         if not has_one:
             device = second_factor.get_or_create_unconfirmed(user)
-            context["qr"] = segno.make(device.config_url).svg_data_uri(scale=4)
+            context["qr"] = segno.make(device.config_url).svg_data_uri(scale=4, light="white")
             context["secret"] = device.config_url.partition("secret=")[2].partition("&")[0]
         return context

@@ -1,9 +1,15 @@
 """The API reference: /api/schema (OpenAPI) and /api/docs (Swagger UI). Both are public and the same for everybody."""
 
 import functools
+import hashlib
+import json
 import threading
 from typing import Any
 
+from django.http import HttpRequest
+from django.utils.decorators import method_decorator
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import condition
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2
 from drf_spectacular.utils import extend_schema
@@ -32,8 +38,21 @@ def _generate_schema() -> dict[str, Any]:
     return dict(SchemaGenerator().get_schema(request=None, public=True))
 
 
+def _etag(request: HttpRequest, **_: object) -> str:
+    return f'"{_schema_digest()}"'
+
+
+@functools.cache
+def _schema_digest() -> str:
+    return hashlib.sha256(json.dumps(get_schema(), default=str).encode()).hexdigest()[:32]
+
+
+@method_decorator([gzip_page, condition(etag_func=_etag)], name="dispatch")
 class Document(APIView):
-    """The OpenAPI 3.1 document as JSON."""
+    """The OpenAPI 3.1 document as JSON, compressed if the client allows it, with an ETag.
+
+    Other responses are not compressed: their length would tell an observer about secrets beside reflected input.
+    """
 
     authentication_classes = ()
     permission_classes = ()

@@ -1,10 +1,13 @@
 """Django's own error responses: JSON on the paths of the contracts, HTML elsewhere."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views import defaults
+from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 
 from rag.contracts.error_responses import error_response, returns_json
+from ragsite.http.request_id import request_id
+
+_TEMPLATE = "site/error.html"
 
 
 @csrf_exempt
@@ -15,14 +18,26 @@ def unknown_path(request: HttpRequest) -> JsonResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The 404 page of paths outside of the contracts (handler404)."""
-    return defaults.page_not_found(request, exception)
+    return _page(request, 404, "There is no such page", "It does not exist, or it is not visible to you.")
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The page for those who may not open a page (handler403)."""
+    text = "Your account may not open this page. Somebody who administers your organisation can change that."
+    return _page(request, 403, "You may not open this page", text)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The response to a form without a valid token (CSRF_FAILURE_VIEW)."""
+    text = "The form is too old, or your browser does not accept cookies from this site. Reload the page and try again."
+    return _page(request, 403, "This form has expired", text)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The response to a malformed request (handler400)."""
     if returns_json(request):
         return error_response(request, 400, "The request is malformed.")
-    return defaults.bad_request(request, exception)
+    return _page(request, 400, "This request is malformed", "Go back, reload the page and try again.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -32,4 +47,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """
     if returns_json(request):
         return error_response(request, 500, "Something went wrong on this side. The log has it under this request id.")
-    return defaults.server_error(request)
+    text = "An unexpected error occurred. If it happens again, tell your operator the request id: the log has it."
+    # Without the request: reading the signed-in user may be what failed.
+    context = {"status": 500, "title": "Something went wrong on this side", "text": text, "request_id": request_id()}
+    return render(None, _TEMPLATE, context, status=500)
+
+
+def _page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+    context = {"status": status, "title": title, "text": text, "request_id": request_id()}
+    return render(request, _TEMPLATE, context, status=status)

@@ -59,7 +59,7 @@ class GoldenQuestionAdmin(SourceContentAdmin):
         return form
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        hides_passage = obj is not None and not golden_questions.may_see_passages(get_caller(request), obj.source)
+        hides_passage = obj is not None and not golden_questions.may_see_results(get_caller(request), obj.source)
         names = ["source", "question", "path", "passage", "active"]
         return [name for name in names if not (hides_passage and name == "passage")]
 

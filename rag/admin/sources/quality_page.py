@@ -3,6 +3,7 @@
 import uuid
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -21,13 +22,16 @@ _MAX_RUNS = 60
 @require_http_methods(["GET", "POST"])
 def show_quality(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
+    may_see_results = golden_questions.may_see_results(get_caller(request), source)
     if request.method == "POST":
-        if request.POST.get("action") == "measure":
+        if request.POST.get("action") != "measure":
+            _import_golden_questions(request, source)
+        elif may_see_results:
             _queue_measurement(request, source)
         else:
-            _import_golden_questions(request, source)
+            raise PermissionDenied
         return HttpResponseRedirect(request.path)
-    runs = list(quality.list_live_runs(source)[: _MAX_RUNS + 1])
+    runs = list(quality.list_live_runs(source)[: _MAX_RUNS + 1]) if may_see_results else []
     previous_runs = [*runs[1:], None][: len(runs)]
     runs_with_previous = [
         (run, previous, bool(previous and quality.is_regression(previous, run)))
@@ -38,6 +42,7 @@ def show_quality(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         "quality",
         source,
         "Quality",
+        may_see_results=may_see_results,
         runs=runs_with_previous[:_MAX_RUNS],
         chart=build_chart(runs[:_MAX_RUNS][::-1]),
         questions=source.golden_questions.count(),

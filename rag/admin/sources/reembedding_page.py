@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, EmbeddingModel, Reembedding
-from rag.services.evaluation import quality
+from rag.services.evaluation import golden_questions, quality
 from rag.services.reembedding import lifecycle
 
 from .source_pages import get_managed_source, render_page
@@ -83,6 +83,7 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         may_resume=bool(reembedding and reembedding.state in (State.FAILED, State.READY)),
         refusal=lifecycle.check_quality_gate(reembedding) if reembedding and reembedding.state == State.READY else "",
         is_running=bool(reembedding and (reembedding.state == State.BUILDING or reembedding.clearing_id)),
+        may_see_results=golden_questions.may_see_results(get_caller(request), source),
         has_questions=quality.active_questions(source).exists(),
         history=history[:_MAX_HISTORY],
     )

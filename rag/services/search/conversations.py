@@ -1,24 +1,20 @@
 """Chat with retrieval and a stored history (v3 contract, 2.3 and 3.1)."""
 
 import dataclasses
-import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from orgs.access.caller import Caller
-from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
-from rag.errors import NoLanguageModel, UnknownConversation
-from rag.models import Conversation
-from rag.pipeline.answering import extractive
+from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_context import build_system_prompt
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge import merge_passages
-from rag.pipeline.answering.sentence_similarity import compare_sentences
+from rag.pipeline.extraction import extractive
+from rag.pipeline.extraction.sentence_similarity import compare_sentences
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers import registry
@@ -26,10 +22,9 @@ from rag.services.access import access_watch
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
-from . import history_limits, queries
+from . import conversation_store, history_limits, queries
+from .conversation_store import MAX_MESSAGES as MAX_MESSAGES
 
-# Maximum number of messages in a request. As many stored ones are read, to find out which of the sent ones are new.
-MAX_MESSAGES = 200
 # How many messages of a conversation, the newest ones, the language model is shown.
 MAX_PROMPT_MESSAGES = 40
 # Timeout of the language model call that rewrites a follow-up question.
@@ -71,8 +66,8 @@ def chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Cha
 def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[ChatReply]:
     """Retrieve, generate the reply and store the exchange, without rechecking access."""
     is_stored = retention_for(selection.caller.user).history == QueryHistory.FULL
-    conversation = _get_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
-    history = _load_history(conversation) if conversation else []
+    conversation = conversation_store.find_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
+    history = conversation_store.load_history(conversation) if conversation else []
     overlap = _overlap(turn.messages, history)
     # The messages that the request repeats may be stored in a shorter form.
     messages = [*history[: len(history) - overlap], *turn.messages]
@@ -84,34 +79,8 @@ def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Ch
     if not is_stored:
         return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
     exchange = [*turn.messages[overlap:], Message("assistant", text)]
-    stored = _store(conversation, selection.caller, exchange, retrieval)
+    stored = conversation_store.store_exchange(conversation, selection.caller, exchange, retrieval)
     return ChatReply(text, stored.pk, retrieval)
-
-
-def _get_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) -> Conversation | None:
-    """Return the caller's conversation; None if the turn starts a new one.
-
-    A conversation of another user does not exist for the caller. An API key that is restricted to sources also does
-    not see a conversation that used other sources. Where conversations are not stored, any id is accepted, because an
-    earlier reply may have returned it.
-    """
-    if not conversation_id:
-        return None
-    pk, key_sources = as_uuid(conversation_id), effective_permissions(caller).sources
-    if pk and not is_stored:
-        return None
-    conversations = Conversation.objects.filter(user=caller.authenticated_user)
-    if key_sources is not None:
-        conversations = conversations.filter(restricted_to_sources__contained_by=list(key_sources))
-    conversation = conversations.filter(pk=pk).first() if pk else None
-    if conversation is None:
-        raise UnknownConversation
-    return conversation
-
-
-def _load_history(conversation: Conversation) -> list[Message]:
-    newest = conversation.messages.order_by("-position")[:MAX_MESSAGES]
-    return [Message(message.role, message.content) for message in reversed(newest)]
 
 
 def _overlap(sent: Sequence[Message], history: Sequence[Message]) -> int:
@@ -195,36 +164,3 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
     quotes = extractive.extract_quotes(question.text, merged, similarity)
     text = extractive.render_quotes(quotes, BY_TITLE.format_citation) or _NOTHING_FOUND
     return f"{text} {describe_gaps(grounding)}".strip()
-
-
-def _store(
-    conversation: Conversation | None, caller: Caller, messages: Sequence[Message], retrieval: Retrieval | None
-) -> Conversation:
-    """Append the messages to the conversation, or to a new one, and record the sources of the latest reply."""
-    key_sources, user = effective_permissions(caller).sources, caller.authenticated_user
-    # Locked: simultaneous requests of a user are stored one after the other.
-    with history_limits.locked_history(user) as writer:
-        # Another request may have deleted the conversation, if it was the user's oldest.
-        locked, _ = Conversation.objects.select_for_update().get_or_create(
-            pk=conversation.pk if conversation else uuid7(),
-            defaults={"user": user, "restricted_to_sources": None if key_sources is None else list(key_sources)},
-        )
-        _describe(locked, key_sources, retrieval)
-        writer.add_messages(locked, messages)
-    return locked
-
-
-def _describe(locked: Conversation, key_sources: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
-    """Save which sources the conversation used."""
-    if key_sources is None or locked.restricted_to_sources is None:
-        locked.restricted_to_sources = None
-    else:
-        locked.restricted_to_sources = sorted({*locked.restricted_to_sources, *key_sources})
-    locked.rag_used = retrieval is not None
-    locked.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
-    locked.save(update_fields=["rag_used", "rag_sources", "restricted_to_sources", "updated_at"])
-
-
-def _source(passage: Passage) -> dict[str, object]:
-    """Return the ids of a passage to store; texts and titles are read later, when access to them is checked."""
-    return {"documentId": str(passage.document_id), "chunkId": str(passage.chunk_id), "score": passage.score}

@@ -5,8 +5,9 @@ requests do not exceed a limit together.
 """
 
 import dataclasses
+import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from django.conf import settings
@@ -41,7 +42,7 @@ def _length(text: str | Cast) -> SqlFunction:
     return SqlFunction(text, function="octet_length", output_field=IntegerField())
 
 
-_MESSAGE_BYTES = _length("content") + ROW_BYTES
+_MESSAGE_BYTES = _length("content") + Coalesce(_length(Cast("details", TextField())), 0) + ROW_BYTES
 _SEARCH_BYTES = _length("text") + _length(Cast("results", TextField())) + ROW_BYTES
 
 
@@ -105,21 +106,31 @@ class HistoryWriter:
         self._evict_searches()
         self._evict_conversations(keep=None)
 
-    def add_messages(self, conversation: Conversation, messages: Sequence[Message]) -> None:
+    def add_messages(
+        self, conversation: Conversation, messages: Sequence[Message], *, details: Mapping[str, object] | None
+    ) -> None:
         """Append the messages to the conversation, and delete what is too much of the user's history.
 
         Messages that do not fit alone are not stored; of several, the newest are stored.
+
+        Args:
+            conversation: The conversation.
+            messages: The messages, oldest first.
+            details: The details of the last message (ConversationMessage); None for none.
         """
         last = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
-        ConversationMessage.objects.bulk_create(
+        rows = [
             ConversationMessage(
                 conversation=conversation,
                 position=last + number,
                 role=message.role,
                 content=message.content,
             )
-            for number, message in enumerate(self._newest_that_fit(messages), start=1)
-        )
+            for number, message in enumerate(self._newest_that_fit(messages, details), start=1)
+        ]
+        if rows:
+            rows[-1].details = details
+        ConversationMessage.objects.bulk_create(rows)
         newest = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
         conversation.messages.filter(position__lte=newest - MAX_CONVERSATION_MESSAGES).delete()
         self._count(conversation)
@@ -130,10 +141,16 @@ class HistoryWriter:
         self._evict_searches()
         self._evict_messages(conversation)
 
-    def _newest_that_fit(self, messages: Sequence[Message]) -> list[Message]:
+    def delete_conversation(self, conversation_id: uuid.UUID) -> None:
+        """Delete a conversation of the user."""
+        self._delete_conversations(Conversation.objects.filter(user=self._user.pk, pk=conversation_id))
+
+    def _newest_that_fit(self, messages: Sequence[Message], details: Mapping[str, object] | None) -> list[Message]:
         """Return the newest of the messages, in their stored form, beginning with a message of the user."""
         stored_forms = [shorten(message) for message in messages]
         sizes = [len(message.content.encode()) + ROW_BYTES for message in stored_forms]
+        if details:
+            sizes[-1] += len(json.dumps(details, ensure_ascii=False).encode())
         starts = (
             index
             for index, message in enumerate(stored_forms)

@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import cast
 
 from django.db import transaction
@@ -18,12 +17,12 @@ from rag.pipeline.answering import confidence
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
 from rag.services.sources import lookup
+from rag.services.sources.scopes import build_scopes
 from rag.types import (
     AnswerEvents,
     AnswerOptions,
     AnswerResult,
     ConfidentAnswer,
-    Filters,
     GenerationOptions,
     Question,
     Result,
@@ -118,23 +117,9 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
             return cast(Result, end.value)
 
 
-def build_scopes(sources: DataSourceQuerySet, filters: Filters) -> list[SearchScope]:
-    """Group sources into one scope per embedding model, because vectors of two models cannot be compared.
-
-    Args:
-        sources: Sources that the caller may query.
-        filters: The filters of every scope.
-    """
-    model_and_source_ids = sources.order_by("embedding_model_id", "pk").values_list("embedding_model_id", "pk")
-    return [
-        SearchScope(source_ids=tuple(source_id for _, source_id in of_model), model_id=model_id, filters=filters)
-        for model_id, of_model in groupby(model_and_source_ids, key=lambda ids: ids[0])
-    ]
-
-
 @transaction.atomic
 def _scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
-    scopes = build_scopes(_selected_sources(selection), question.filters)
+    scopes = build_scopes(_selected_sources(selection), question)
     # A slug or an organisation id is a filter: it may match nothing, which is not an error.
     if not (scopes or selection.slug or selection.organization_id):
         raise NoAccessibleSources
@@ -144,8 +129,8 @@ def _scopes(question: Question, selection: SourceSelection) -> list[SearchScope]
 def _selected_sources(selection: SourceSelection) -> DataSourceQuerySet:
     sources = lookup.visible_sources(selection.caller, Action.QUERY, organization=selection.organization)
     if selection.data_sources:
-        references = dict.fromkeys(selection.data_sources)
-        sources = sources.filter(pk__in=[lookup.get_source(sources, reference).pk for reference in references])
+        source_ids = lookup.get_source_ids(sources, dict.fromkeys(selection.data_sources))
+        sources = sources.filter(pk__in=source_ids)
     if selection.organization_id:
         sources = sources.filter(organization=selection.organization_id)
     return sources.filter(slug=selection.slug) if selection.slug else sources

@@ -16,6 +16,7 @@ from rag.models import Document
 from rag.models.sources import DataSourceQuerySet
 from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, assess
 from rag.pipeline.retrieval import retrieve
+from rag.services.sources.scopes import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
@@ -101,7 +102,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
     scope = trace_scope.resolve_scope(request)
     user = scope.user
     document = _get_document(request.document_id, scope.managed) if request.document_id else None
-    scopes = queries.build_scopes(scope.searched, question.filters)
+    scopes = build_scopes(scope.searched, question)
     with identity.run_as(Caller(user).database_identity if user else identity.NOBODY):
         retrieval, grounding, outcome = _run_search(question, scopes, document)
     answer_ids = relevant_ids(grounding)

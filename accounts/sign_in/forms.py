@@ -1,0 +1,44 @@
+"""The sign-in forms: a password and, for those who have one, the code of the second factor."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.signals import user_login_failed
+
+from accounts.models import User
+
+from . import second_factor
+
+
+class SignInForm(AuthenticationForm):
+    """Django's sign-in form with a field for the code of the second factor."""
+
+    code = forms.CharField(
+        required=False,
+        max_length=second_factor.MAX_CODE_LENGTH,
+        label="Code",
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
+        help_text="If you have set up a second factor.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean()
+        user = self.get_user()
+        if not isinstance(user, User) or not second_factor.is_required_to_sign_in(user):
+            return cleaned
+        if not cleaned.get("code"):
+            raise forms.ValidationError(second_factor.CODE_REQUIRED)
+        device = second_factor.verify(user, cleaned["code"])
+        if device is None:
+            # Wrong codes count as wrong passwords do (accounts.sign_in.lockout).
+            user_login_failed.send(__name__, credentials={"username": user.email}, request=self.request)
+            raise forms.ValidationError(second_factor.WRONG_CODE)
+        untyped: Any = user
+        untyped.otp_device = device  # django-otp keeps it in the session
+        return cleaned
+
+
+class StaffSignInForm(SignInForm, AdminAuthenticationForm):
+    """The form of the admin, which only accepts staff."""

@@ -1,0 +1,71 @@
+"""The pages to sign in and out, for every account, and the check that a page's visitor has signed in."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+
+from accounts.models import User
+from ragsite.postgres import identity
+
+from . import known_devices, second_factor
+from .forms import SignInForm
+from .password_checks import TooManyPasswordChecks
+
+
+class SignIn(LoginView):
+    """Signs in any active account. Locks, known devices and the second factor apply as in the admin and the API."""
+
+    template_name = "accounts/sign_in.html"
+    authentication_form = SignInForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        identity.set_current(identity.SIGN_IN)
+        user = request.user
+        if request.method != "POST" and isinstance(user, User) and second_factor.is_verified(user):
+            return HttpResponseRedirect(self.get_success_url())
+        try:
+            response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        except TooManyPasswordChecks as error:
+            return render_too_many(request, error)
+        # The response to the form is a redirect only after a sign-in.
+        if request.method == "POST" and response.status_code == HTTPStatus.FOUND and isinstance(request.user, User):
+            known_devices.remember(response, request.user)
+        return response
+
+
+class SignOut(LogoutView):
+    """Ends the session. Only by POST, so that no link of another site does it."""
+
+    next_page = "sign_in"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+        identity.set_current(identity.SIGN_IN)
+        return super().dispatch(request, *args, **kwargs)
+
+
+def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpResponse:
+    """The response while too many passwords are checked."""
+    context = {"why": error.detail, "title": "Try again"}
+    response = render(request, "accounts/locked.html", context, status=error.status_code)
+    response["Retry-After"] = str(error.wait)
+    return response
+
+
+def require_sign_in(request: HttpRequest) -> HttpResponse | None:
+    """Where a page sends a visitor who has not signed in, or not completely; None for all others."""
+    user: User | AnonymousUser = request.user
+    if not isinstance(user, User):
+        return redirect_to_login(request.get_full_path(), reverse("sign_in"))
+    with identity.run_as(identity.SIGN_IN):  # requests do not read second factors
+        if second_factor.is_verified(user):
+            return None
+        must_enrol = second_factor.must_enrol(user)
+    if must_enrol:
+        return HttpResponseRedirect(reverse("admin:second_factor"))
+    return redirect_to_login(request.get_full_path(), reverse("sign_in"))

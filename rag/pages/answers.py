@@ -1,0 +1,154 @@
+"""How pages show an answer: its text with links to the cited passages, and its quality in plain words."""
+
+import dataclasses
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from rag.models import ConversationMessage
+from rag.services.search.answer_details import CitedPassage, ReadableAnswer
+from rag.text.citation_markers import find_markers, parse_numbers
+
+_CODE = re.compile(r"`([^`\n]+)`")
+_CODE_BLOCK = re.compile(r"\n?^(?:```|~~~)[^\n]*\n(.*?)\n(?:```|~~~)[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_NOTES = {
+    "RERANK_FAILED": "The passages could not be put into their best order, so better ones may be missing.",
+    "EMBEDDING_FAILED": "The search by meaning was not available, so only passages with the same words were found.",
+    "GROUNDING_FAILED": "The language model could not check whether the passages suffice; a simpler check was used.",
+    "CONTEXT_IGNORED": "The language model answered without the passages. Its answer is not shown.",
+    "CITATIONS_DROPPED": "Some citations were removed, because the cited passages do not support the sentences.",
+}
+# From this confidence on, in descending order: the level, and what it means.
+_LEVELS = (
+    (0.75, "high", "High confidence", "The passages very probably contain this answer."),
+    (0.45, "medium", "Medium confidence", "The passages probably contain this answer. Check the citations."),
+    (0.0, "low", "Low confidence", "The passages may not contain this answer. Check the citations."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of an answer: text, or the link of a citation. `url` is empty if the passage does not exist any more."""
+
+    text: str
+    number: int | None = None
+    url: str = ""
+    label: str = ""
+    is_code: bool = False
+    is_code_block: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A cited passage in the list below the answer."""
+
+    citation: CitedPassage
+    url: str
+    pages: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """What the template of an answer shows."""
+
+    answer: ReadableAnswer
+    segments: tuple[Segment, ...]
+    references: tuple[Reference, ...]
+    level: str
+    level_name: str
+    level_text: str
+    percent: int
+    notes: tuple[str, ...]
+
+
+def show_answer(answer: ReadableAnswer) -> AnswerPart:
+    """Prepare an answer for its template."""
+    level = next(entry for entry in _LEVELS if answer.confidence >= entry[0])
+    _, name, title, text = level if answer.citations else (0.0, "none", "No answer", "")
+    references = tuple(_group_citations(answer))
+    return AnswerPart(
+        answer=answer,
+        segments=tuple(_segments(answer, references)),
+        references=references,
+        level=name,
+        level_name=title,
+        level_text=text,
+        percent=round(answer.confidence * 100),
+        notes=tuple(_NOTES[code] for code in dict.fromkeys(answer.warnings) if code in _NOTES),
+    )
+
+
+def render_answer(question: str, answer: ReadableAnswer, *, csrf_token: str, extra: Mapping[str, object]) -> str:
+    """Return the HTML of an answer, for the page's script."""
+    context = {
+        "question": question,
+        "part": show_answer(answer),
+        "csrf_token": csrf_token,
+        "reasons": ConversationMessage.RatingReason.choices,
+        **extra,
+    }
+    return render_to_string("pages/answer.html", context)
+
+
+def document_url(citation: CitedPassage) -> str:
+    """Return the address of the cited passage in its document; empty if it does not exist any more."""
+    if citation.document_id is None:
+        return ""
+    query = urlencode({"chunk": str(citation.chunk_id), "start": citation.start, "end": citation.end})
+    return f"{reverse('document', args=[citation.document_id])}?{query}#passage"
+
+
+def page_label(first: int | None, last: int | None) -> str:
+    """Return "page 3" or "pages 3–4"; empty for formats without pages."""
+    if not first:
+        return ""
+    return f"pages {first}–{last}" if last and last != first else f"page {first}"
+
+
+def _segments(answer: ReadableAnswer, references: Sequence[Reference]) -> Iterator[Segment]:
+    """Split the answer at its citation markers and its code."""
+    by_number = {reference.citation.number: reference for reference in reversed(references)}
+    position = 0
+    for start, end in find_markers(answer.text):
+        numbers = [number for number in parse_numbers(answer.text[start:end]) if number in by_number]
+        if not numbers:
+            continue
+        yield from _text_segments(answer.text[position:start])
+        for number in numbers:
+            reference = by_number[number]
+            label = f"Citation {number}: {reference.citation.title}" if reference.url else f"Citation {number}"
+            yield Segment(str(number), number, reference.url, label)
+        position = end
+    yield from _text_segments(answer.text[position:])
+
+
+def _text_segments(text: str) -> Iterator[Segment]:
+    for block_number, block in enumerate(_CODE_BLOCK.split(text)):
+        if block_number % 2 == 1:
+            yield Segment(block, is_code_block=True)
+            continue
+        for number, part in enumerate(_CODE.split(block)):
+            if part:
+                yield Segment(part, is_code=number % 2 == 1)
+
+
+def _group_citations(answer: ReadableAnswer) -> Iterator[Reference]:
+    """Join the quotes from a passage: one reference for each number and passage, in the order of the text."""
+    groups: dict[tuple[int, uuid.UUID], list[CitedPassage]] = {}
+    for citation in answer.citations:
+        groups.setdefault((citation.number, citation.chunk_id), []).append(citation)
+    for citations in groups.values():
+        citations.sort(key=lambda citation: citation.start)
+        pages = [page for citation in citations for page in (citation.first_page, citation.last_page) if page]
+        joined = dataclasses.replace(
+            citations[0],
+            quote=" … ".join(dict.fromkeys(citation.quote for citation in citations)),
+            end=max(citation.end for citation in citations),
+        )
+        label = page_label(min(pages), max(pages)) if pages else ""
+        yield Reference(joined, document_url(joined), label)

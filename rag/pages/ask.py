@@ -1,0 +1,162 @@
+"""The page "Ask": a question, its answer while it is written, and the conversation so far."""
+
+import json
+import shlex
+import uuid
+from functools import partial
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.middleware.csrf import get_token
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from orgs.access.caller import Caller, get_caller
+from rag.contracts.common.base import render_error as render_contract_error
+from rag.contracts.common.rate_limits import QUERIES
+from rag.contracts.common.streaming import stream
+from rag.errors import RagError
+from rag.models import Action, ConversationMessage, DataSource
+from rag.services.search import asking
+from rag.services.search.queries import run_to_completion
+from rag.services.sources import lookup
+from rag.types import Retrieval
+
+from .access import limited, page, problem_fragment, wants_stream
+from .answers import render_answer, show_answer
+from .forms import AskForm
+
+MAX_LISTED_SOURCES = 200
+
+
+def list_queryable_sources(caller: Caller) -> list[DataSource]:
+    """Return the data sources that the caller may query, by name."""
+    sources = lookup.visible_sources(caller, Action.QUERY).select_related("organization")
+    return list(sources.order_by("name", "pk")[:MAX_LISTED_SOURCES])
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(QUERIES)
+def ask(request: HttpRequest, conversation_id: uuid.UUID | None = None) -> HttpResponseBase:
+    """Show the form and the conversation, or answer a question."""
+    caller = get_caller(request)
+    sources = list_queryable_sources(caller)
+    if request.method != "POST":
+        initial = {"question": request.GET.get("q", "")[:2000]}
+        return _render(request, AskForm(sources=sources, initial=initial), sources, conversation_id)
+    form = AskForm(request.POST, sources=sources)
+    if not form.is_valid():
+        if wants_stream(request):
+            return HttpResponse(problem_fragment(_first_error(form)), status=400)
+        return _render(request, form, sources, conversation_id, status=400)
+    return _stream_answer(request, form) if wants_stream(request) else _show_answer(request, form, sources)
+
+
+def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
+    events = asking.ask(
+        form.to_question(),
+        form.to_selection(get_caller(request)),
+        form.to_options(stream=True),
+        form.cleaned_data["conversation"],
+    )
+    question, csrf_token, curl = form.cleaned_data["question"], get_token(request), _curl(request, form)
+
+    def done(outcome: asking.ConversationAnswer) -> object:
+        html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra={"curl": curl})
+        conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
+        url = reverse("conversation", args=[conversation]) if conversation else ""
+        return {"html": html, "conversation": conversation, "url": url}
+
+    return stream(
+        events, sources=_retrieval_counts, done=done, on_error=partial(render_contract_error, format_error=_error_body)
+    )
+
+
+def _show_answer(request: HttpRequest, form: AskForm, sources: list[DataSource]) -> HttpResponse:
+    """Answer for a browser without scripts."""
+    outcome = run_to_completion(
+        asking.ask(
+            form.to_question(),
+            form.to_selection(get_caller(request)),
+            form.to_options(stream=False),
+            form.cleaned_data["conversation"],
+        )
+    )
+    if outcome.conversation_id:  # a reload must not ask again
+        return HttpResponseRedirect(reverse("conversation", args=[outcome.conversation_id]) + "#latest")
+    exchange = {
+        "question": form.cleaned_data["question"],
+        "part": show_answer(outcome.answer),
+        "curl": _curl(request, form),
+    }
+    return _render(request, form, sources, None, exchanges=[exchange])
+
+
+def _render(
+    request: HttpRequest,
+    form: AskForm,
+    sources: list[DataSource],
+    conversation_id: uuid.UUID | None,
+    *,
+    status: int = 200,
+    exchanges: list[dict[str, object]] | None = None,
+) -> HttpResponse:
+    caller = get_caller(request)
+    conversation = asking.get_conversation(caller, conversation_id) if conversation_id else None
+    if conversation:
+        exchanges = [
+            {"question": exchange.question, "part": show_answer(exchange.answer) if exchange.answer else None}
+            for exchange in asking.read_conversation(caller, conversation)
+        ]
+    context: dict[str, Any] = {
+        "section": "ask",
+        "title": conversation.title if conversation else "Ask",
+        "form": form,
+        "sources": sources,
+        "has_several_organizations": len({source.organization_id for source in sources}) > 1,
+        "conversation": conversation,
+        "exchanges": exchanges or [],
+        "reasons": ConversationMessage.RatingReason.choices,
+        "is_stored": asking.is_stored(caller),
+    }
+    return render(request, "pages/ask.html", context, status=status)
+
+
+def _first_error(form: AskForm) -> str:
+    name, errors = next(iter(form.errors.items()))
+    return f"{form[name].label}: {errors[0]}" if name != "__all__" else str(errors[0])
+
+
+def _retrieval_counts(retrieval: Retrieval) -> object:
+    documents = {passage.document_id for passage in retrieval.passages}
+    return {"passages": len(retrieval.passages), "documents": len(documents)}
+
+
+def _error_body(status: int, message: str, details: dict[str, object], error: RagError | None) -> dict[str, object]:
+    return {"html": problem_fragment(message)}
+
+
+def _curl(request: HttpRequest, form: AskForm) -> str:
+    """Return a command that sends the same question to the API."""
+    values, question = form.cleaned_data, form.to_question()
+    filters = {
+        "tags": list(values["tags"]),
+        "sourceType": values["source_type"],
+        "lang": list(values["langs"]),
+        "dateFrom": question.filters.date_from.isoformat() if question.filters.date_from else "",
+        "dateTo": question.filters.date_to.isoformat() if question.filters.date_to else "",
+    }
+    body: dict[str, object] = {"query": question.text, "topK": question.top_k, "rerank": question.rerank}
+    body |= {"mode": question.mode.value} if question.mode else {}
+    body |= {"model": values["model"]} if values["model"] else {}
+    body |= {"dataSources": values["sources"]} if values["sources"] else {}
+    if fields := [{"field": name, "value": value} for name, value in filters.items() if value]:
+        body["filters"] = fields
+    address = request.build_absolute_uri("/api/rag/query")
+    return (
+        f'curl -s {shlex.quote(address)} \\\n  -H "Authorization: Bearer $TOKEN" '
+        f"-H 'Content-Type: application/json' \\\n  -d {shlex.quote(json.dumps(body, ensure_ascii=False))}"
+    )

@@ -1,0 +1,57 @@
+"""The page of a document: its text, with the cited passage highlighted."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from orgs.access.caller import get_caller
+from rag.services.sources import excerpts
+from ragsite.postgres.models import as_uuid
+
+from .access import page
+from .answers import page_label
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A range of characters that the address names."""
+
+    start: int
+    end: int
+
+
+@page
+@require_safe
+def show_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
+    """Show a part of the document's text: the one with the passage that the address names, or the first."""
+    chunk_id = as_uuid(request.GET.get("chunk", ""))
+    part_number, marked = _number(request, "part", maximum=1_000_000), _marked_range(request)
+    excerpt = excerpts.read_excerpt(
+        get_caller(request), document_id, chunk_id=chunk_id, marked=(marked.start, marked.end), part=part_number
+    )
+    if part_number > excerpt.parts:
+        raise Http404
+    context = {
+        "title": excerpt.document.title or excerpt.document.path,
+        "document": excerpt.document,
+        "excerpt": excerpt,
+        "pages": page_label(excerpt.first_page, excerpt.last_page),
+    }
+    return render(request, "pages/document.html", context)
+
+
+def _marked_range(request: HttpRequest) -> _Range:
+    start, end = (_number(request, name, maximum=1_000_000_000) for name in ("start", "end"))
+    return _Range(start, max(start, end))
+
+
+def _number(request: HttpRequest, name: str, *, maximum: int) -> int:
+    """Return a number of the address; 0 if it is missing."""
+    text = request.GET.get(name, "") or "0"
+    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > maximum:
+        raise BadRequest(f"{name} must be a number.")
+    return int(text)

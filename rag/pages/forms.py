@@ -1,0 +1,125 @@
+"""The forms of the pages: a question with its options, and the rating of an answer."""
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils import timezone
+
+from orgs.access.caller import Caller
+from rag.models import ConversationMessage, DataSource, SourceType
+from rag.models.search.conversations import MAX_COMMENT_CHARACTERS, MAX_TITLE_CHARACTERS
+from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS
+from rag.services.search.queries import SourceSelection
+from rag.types import MAX_QUESTION_CHARACTERS, AnswerOptions, Filters, GenerationOptions, Mode, Question
+
+_MAX_LIST_ITEMS = 20
+_MAX_LIST_CHARACTERS = 400
+DEFAULT_TOP_K, MAX_TOP_K = 10, 50
+MODES = {
+    "": "Default",
+    Mode.HYBRID.value: "By meaning and by words",
+    Mode.DENSE.value: "By meaning only",
+    Mode.LEXICAL.value: "By words only",
+}
+
+
+class CommaSeparated(forms.CharField):
+    """Several values in one text field, separated by commas."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, max_length=_MAX_LIST_CHARACTERS, **kwargs)
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        text = super().clean(value)
+        return tuple(part.strip() for part in text.split(",") if part.strip())[:_MAX_LIST_ITEMS]
+
+
+class AskForm(forms.Form):
+    """A question, the filters of its search, and how to search."""
+
+    question = forms.CharField(max_length=MAX_QUESTION_CHARACTERS)
+    conversation = forms.CharField(required=False, max_length=36)
+    sources = forms.MultipleChoiceField(required=False)
+    tags = CommaSeparated()
+    source_type = forms.ChoiceField(required=False, choices=[("", "Any"), *SourceType.choices])
+    langs = CommaSeparated()
+    date_from = forms.DateField(required=False, label="From")
+    date_to = forms.DateField(required=False, label="To")
+    mode = forms.ChoiceField(required=False, choices=MODES.items())
+    ranking = forms.ChoiceField(required=False, choices=(("", "On"), ("off", "Off")))
+    top_k = forms.IntegerField(required=False, min_value=1, max_value=MAX_TOP_K)
+    model = forms.ChoiceField(required=False)
+
+    def __init__(self, *args: Any, sources: Iterable[DataSource], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices: Any = self.fields
+        choices["sources"].choices = [(str(source.pk), source.name) for source in sources]
+        choices["model"].choices = [("", "Default"), *((name, name) for name in model_choices())]
+
+    @property
+    def selected_sources(self) -> list[str]:
+        """The ids of the chosen sources, also while the form has errors."""
+        return [str(value) for value in self["sources"].value() or []]
+
+    @property
+    def has_options(self) -> bool:
+        """Whether anything but the question differs from the defaults."""
+        return any(self[name].value() for name in self.fields if name not in ("question", "conversation", "top_k"))
+
+    def clean_question(self) -> str:
+        return str(self.cleaned_data["question"]).replace("\x00", "")
+
+    def to_question(self) -> Question:
+        values = self.cleaned_data
+        filters = Filters(
+            tags=values["tags"],
+            source_types=(values["source_type"],) if values["source_type"] else (),
+            langs=values["langs"],
+            date_from=_start_of(values["date_from"]),
+            date_to=_end_of(values["date_to"]),
+        )
+        return Question(
+            values["question"],
+            top_k=values["top_k"] or DEFAULT_TOP_K,
+            filters=filters,
+            rerank=values["ranking"] != "off",
+            mode=Mode(values["mode"]) if values["mode"] else None,
+            deduplicate=True,
+        )
+
+    def to_selection(self, caller: Caller) -> SourceSelection:
+        return SourceSelection(caller, data_sources=self.cleaned_data["sources"])
+
+    def to_options(self, *, stream: bool) -> AnswerOptions:
+        generation = GenerationOptions(self.cleaned_data["model"], stream=stream)
+        return AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS, generation=generation)
+
+
+class RatingForm(forms.Form):
+    """Whether an answer was helpful, and why not."""
+
+    rating = forms.ChoiceField(choices=(("up", "Helpful"), ("down", "Not helpful"), ("none", "No rating")))
+    reason = forms.ChoiceField(required=False, choices=ConversationMessage.RatingReason.choices)
+    comment = forms.CharField(required=False, max_length=MAX_COMMENT_CHARACTERS)
+
+
+class TitleForm(forms.Form):
+    """The title of a conversation."""
+
+    title = forms.CharField(max_length=MAX_TITLE_CHARACTERS)
+
+
+def model_choices() -> list[str]:
+    """Return the language models that a question may name."""
+    return list(dict.fromkeys([settings.LLM_MODEL, *settings.LLM_MODELS])) if settings.LLM_MODEL else []
+
+
+def _start_of(day: datetime.date | None) -> datetime.datetime | None:
+    return timezone.make_aware(datetime.datetime.combine(day, datetime.time.min)) if day else None
+
+
+def _end_of(day: datetime.date | None) -> datetime.datetime | None:
+    return timezone.make_aware(datetime.datetime.combine(day, datetime.time.max)) if day else None

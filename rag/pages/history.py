@@ -1,0 +1,82 @@
+"""The page "History", and what its forms change: titles, deletions, ratings of answers."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from orgs.access.caller import get_caller
+from rag.models import ConversationMessage
+from rag.services.search import asking
+
+from .access import limited, page, wants_stream
+from .forms import RatingForm, TitleForm
+
+_PER_PAGE = 20
+_MAX_SEARCH_CHARACTERS = 200
+
+
+@page
+@require_safe
+def list_history(request: HttpRequest) -> HttpResponse:
+    """List the visitor's own conversations."""
+    caller, search = get_caller(request), request.GET.get("q", "").strip()[:_MAX_SEARCH_CHARACTERS].replace("\x00", "")
+    paginator = Paginator(asking.list_conversations(caller, search=search), _PER_PAGE)
+    context = {
+        "section": "history",
+        "title": "History",
+        "search": search,
+        "page": paginator.get_page(request.GET.get("page")),
+        "is_stored": asking.is_stored(caller),
+    }
+    return render(request, "pages/history.html", context)
+
+
+@page
+@require_POST
+@limited()
+def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    conversation, form = asking.get_conversation(get_caller(request), conversation_id), TitleForm(request.POST)
+    if form.is_valid():
+        asking.rename_conversation(conversation, form.cleaned_data["title"])
+        messages.success(request, "The conversation has its new title.")
+    else:
+        messages.error(request, "A title needs 1 to 120 characters.")
+    return HttpResponseRedirect(reverse("conversation", args=[conversation_id]))
+
+
+@page
+@require_POST
+@limited()
+def delete(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    caller = get_caller(request)
+    asking.delete_conversation(caller, asking.get_conversation(caller, conversation_id))
+    messages.success(request, "The conversation is deleted.")
+    return HttpResponseRedirect(reverse("history"))
+
+
+@page
+@require_POST
+@limited()
+def rate(request: HttpRequest, message_id: uuid.UUID) -> HttpResponse:
+    """Save the rating of an answer. The page's script gets the form again, other browsers the conversation."""
+    form = RatingForm(request.POST)
+    if not form.is_valid():
+        raise BadRequest("The rating is malformed.")
+    values = form.cleaned_data
+    message = asking.rate_answer(
+        get_caller(request),
+        str(message_id),
+        is_helpful={"up": True, "down": False}.get(values["rating"]),
+        reason=values["reason"],
+        comment=values["comment"],
+    )
+    if wants_stream(request):
+        context = {"message": message, "reasons": ConversationMessage.RatingReason.choices, "is_saved": True}
+        return render(request, "pages/rating.html", context)
+    return HttpResponseRedirect(reverse("conversation", args=[message.conversation_id]) + f"#answer-{message.pk}")

@@ -1,0 +1,160 @@
+"""What a stored answer is based on: ids and offsets only. Texts are read when the answer is shown again, if its reader
+may query the sources then."""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orgs.access.caller import Caller
+from rag.models import Action, Chunk, ConversationMessage, DataSource
+from rag.types import AnswerResult, Citation
+
+_MAX_CITATIONS = 100
+_MAX_GAPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPassage:
+    """A citation of an answer, as its reader may see it now.
+
+    Attributes:
+        number: The citation's number in the answer.
+        document_id: The document. None if the passage does not exist any more.
+        quote: The quoted text; empty if the passage does not exist any more.
+        start: Character offset of the quote in the document's text.
+        end: Character offset of the quote's end, exclusive.
+        first_page: The page of the first character, from 1; None for formats without pages.
+        last_page: The page of the last character.
+    """
+
+    number: int
+    document_id: uuid.UUID | None
+    chunk_id: uuid.UUID
+    title: str
+    path: str
+    source_name: str
+    quote: str
+    start: int
+    end: int
+    first_page: int | None
+    last_page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableAnswer:
+    """An answer with what it is based on.
+
+    Attributes:
+        message: The stored message; None if the answer is not stored.
+        is_withheld: Whether the reader may no longer query a source that the answer uses. Its text is empty then.
+        searched_text: The question as it was searched, if it differs from what was asked.
+    """
+
+    text: str
+    citations: tuple[CitedPassage, ...]
+    confidence: float
+    model: str
+    warnings: tuple[str, ...]
+    gaps: tuple[str, ...]
+    citations_dropped: int
+    unsupported_sentences: tuple[str, ...]
+    searched_text: str = ""
+    message: ConversationMessage | None = None
+    is_withheld: bool = False
+
+
+def describe_answer(result: AnswerResult, *, searched_text: str = "") -> dict[str, Any]:
+    """Return what is stored with an answer.
+
+    Args:
+        result: The answer.
+        searched_text: The question as it was searched, if it differs from what was asked.
+    """
+    answer = result.answer
+    passages = result.context.numbered_passages if answer.model else ()
+    return {
+        "citations": [_describe_citation(citation) for citation in answer.citations[:_MAX_CITATIONS]],
+        "sources": sorted({str(passage.source_id) for passage in passages}),
+        "confidence": answer.confidence,
+        "model": answer.model,
+        "warnings": [*result.retrieval.warnings, *answer.warnings],
+        "gaps": list(result.grounding.gaps[:_MAX_GAPS]),
+        "dropped": answer.citations_dropped,
+        "unsupported": list(answer.unsupported_sentences[:_MAX_GAPS]),
+        "searched": searched_text,
+    }
+
+
+def _describe_citation(citation: Citation) -> dict[str, object]:
+    first_page, last_page = citation.pages
+    return {
+        "number": citation.number,
+        "chunk": str(citation.passage.chunk_id),
+        "start": citation.start,
+        "end": citation.end,
+        "page": first_page,
+        "lastPage": last_page,
+    }
+
+
+def read_answers(
+    caller: Caller, answers: Iterable[tuple[str, Mapping[str, Any], ConversationMessage | None]]
+) -> list[ReadableAnswer]:
+    """Return answers with the passages that they cite and that the caller may query now.
+
+    Args:
+        caller: The caller, whose permissions apply.
+        answers: The text and the details of each answer, and its stored message if there is one.
+    """
+    listed = list(answers)
+    source_ids = {source for _, details, _ in listed for source in details.get("sources", ())}
+    chunk_ids = {entry["chunk"] for _, details, _ in listed for entry in details.get("citations", ())}
+    sources = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)
+    visible_ids = {str(pk) for pk in sources.values_list("pk", flat=True)} if source_ids else set()
+    chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(pk__in=chunk_ids, document__deleted_at=None)
+    chunks = chunks.select_related("document", "source").defer("document__text")
+    by_id = {str(chunk.pk): chunk for chunk in chunks} if chunk_ids else {}
+    return [_read(text, details, message, visible_ids, by_id) for text, details, message in listed]
+
+
+def _read(
+    text: str,
+    details: Mapping[str, Any],
+    message: ConversationMessage | None,
+    visible_ids: set[str],
+    chunks: Mapping[str, Chunk],
+) -> ReadableAnswer:
+    is_withheld = not visible_ids.issuperset(details.get("sources", ()))
+    citations: Sequence[Mapping[str, Any]] = () if is_withheld else details.get("citations", ())
+    return ReadableAnswer(
+        text="" if is_withheld else text,
+        citations=tuple(_read_citation(entry, chunks.get(entry["chunk"])) for entry in citations),
+        confidence=details.get("confidence", 0.0),
+        model=details.get("model", ""),
+        warnings=tuple(details.get("warnings", ())),
+        gaps=tuple(details.get("gaps", ())),
+        citations_dropped=details.get("dropped", 0),
+        unsupported_sentences=() if is_withheld else tuple(details.get("unsupported", ())),
+        searched_text=details.get("searched", ""),
+        message=message,
+        is_withheld=is_withheld,
+    )
+
+
+def _read_citation(entry: Mapping[str, Any], chunk: Chunk | None) -> CitedPassage:
+    start, end = entry["start"], entry["end"]
+    document = chunk.document if chunk else None
+    return CitedPassage(
+        number=entry["number"],
+        document_id=document.pk if document else None,
+        chunk_id=uuid.UUID(entry["chunk"]),
+        title=(document.title or document.path) if document else "",
+        path=document.path if document else "",
+        source_name=chunk.source.name if chunk else "",
+        quote=chunk.text[max(0, start - chunk.start) : max(0, end - chunk.start)] if chunk else "",
+        start=start,
+        end=end,
+        first_page=entry["page"],
+        last_page=entry["lastPage"],
+    )

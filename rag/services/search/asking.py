@@ -1,0 +1,168 @@
+"""Questions in a conversation: grounded answers with citations, follow-up questions, history and ratings."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from orgs.access.caller import Caller
+from orgs.access.permissions import QueryHistory
+from orgs.policies.retention import retention_for
+from rag.errors import UnknownConversation
+from rag.models import Conversation, ConversationMessage
+from rag.models.search.conversations import MAX_TITLE_CHARACTERS
+from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
+from ragsite.postgres.models import as_uuid
+
+from . import conversation_store, history_limits, queries
+from .answer_details import ReadableAnswer, describe_answer, read_answers
+from .conversations import ChatTurn, resolve_follow_up
+
+# How many messages of a conversation are shown, the newest ones.
+MAX_SHOWN_MESSAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationAnswer:
+    """A question that was answered.
+
+    Attributes:
+        result: The output of the query pipeline.
+        conversation_id: The conversation that has the question and its answer; None if they are not stored.
+    """
+
+    result: AnswerResult
+    answer: ReadableAnswer
+    conversation_id: uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A stored question with its answer. The answer is None if it was not stored."""
+
+    question: str
+    answer: ReadableAnswer | None
+
+
+def is_stored(caller: Caller) -> bool:
+    """Return whether the caller's organisations allow conversations to be stored."""
+    return retention_for(caller.user).history == QueryHistory.FULL
+
+
+def ask(
+    question: Question, selection: queries.SourceSelection, options: AnswerOptions, conversation_id: str = ""
+) -> AnswerEvents[ConversationAnswer]:
+    """Stream a grounded answer, and store it if the caller's organisations allow it.
+
+    A follow-up question is searched as a question that stands alone.
+
+    Args:
+        question: The question.
+        selection: The caller, and the sources to search.
+        options: How to answer.
+        conversation_id: The conversation that the question continues; empty for a new one.
+
+    Raises:
+        UnknownConversation: If the conversation does not exist for the caller.
+        RagError: If `queries.ask` fails.
+    """
+    caller, keeps_history = selection.caller, is_stored(selection.caller)
+    conversation = conversation_store.find_conversation(caller, conversation_id, is_stored=keeps_history)
+    new_message = Message(ConversationMessage.Role.USER.value, question.text)
+    messages = [*(conversation_store.load_history(conversation) if conversation else []), new_message]
+    turn = ChatTurn(messages, generation=options.generation, question=question)
+    searched = resolve_follow_up(turn, messages, selection)
+    result = yield from queries.ask(searched, selection, options)
+    details = describe_answer(result, searched_text=searched.text if searched.text != question.text else "")
+    message = None
+    if keeps_history:
+        reply = Message(ConversationMessage.Role.ASSISTANT.value, result.answer.text)
+        title = question.text[:MAX_TITLE_CHARACTERS]
+        conversation = conversation_store.store_exchange(
+            conversation, caller, [new_message, reply], result.retrieval, title=title, details=details
+        )
+        message = conversation.messages.order_by("-position").first()
+    (answer,) = read_answers(caller, [(result.answer.text, details, message)])
+    return ConversationAnswer(result, answer, conversation.pk if conversation and keeps_history else None)
+
+
+def list_conversations(caller: Caller, *, search: str = "") -> QuerySet[Conversation]:
+    """Return the caller's conversations of the page "Ask", the latest first.
+
+    Args:
+        caller: The user whose conversations they are.
+        search: A part of the title or of a message; empty for all.
+    """
+    conversations = Conversation.objects.filter(user=caller.authenticated_user).exclude(title="")
+    if not is_stored(caller):
+        return conversations.none()
+    if search:
+        containing = ConversationMessage.objects.filter(content__icontains=search).values("conversation")
+        conversations = conversations.filter(Q(title__icontains=search) | Q(pk__in=containing))
+    return conversations.order_by("-updated_at", "-pk")
+
+
+def get_conversation(caller: Caller, conversation_id: uuid.UUID) -> Conversation:
+    """Return a conversation of the caller.
+
+    Raises:
+        UnknownConversation: If it does not exist for the caller.
+    """
+    conversation = list_conversations(caller).filter(pk=conversation_id).first()
+    if conversation is None:
+        raise UnknownConversation
+    return conversation
+
+
+def read_conversation(caller: Caller, conversation: Conversation) -> list[Exchange]:
+    """Return the newest questions and answers of the conversation, oldest first.
+
+    Answers that use a source that the caller may no longer query are withheld.
+    """
+    newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
+    replies = [message for message in newest if message.role == ConversationMessage.Role.ASSISTANT]
+    answers = read_answers(caller, [(message.content, message.details or {}, message) for message in replies])
+    by_position = {message.position: answer for message, answer in zip(replies, answers, strict=True)}
+    return [
+        Exchange(message.content, by_position.get(message.position + 1))
+        for message in newest
+        if message.role == ConversationMessage.Role.USER
+    ]
+
+
+def rename_conversation(conversation: Conversation, title: str) -> None:
+    """Change the title that the conversation is listed under."""
+    Conversation.objects.filter(pk=conversation.pk).update(title=title[:MAX_TITLE_CHARACTERS])
+
+
+def delete_conversation(caller: Caller, conversation: Conversation) -> None:
+    """Delete the conversation with its messages and ratings."""
+    with history_limits.locked_history(caller.authenticated_user) as writer:
+        writer.delete_conversation(conversation.pk)
+
+
+def rate_answer(
+    caller: Caller, message_id: str, *, is_helpful: bool | None, reason: str = "", comment: str = ""
+) -> ConversationMessage:
+    """Save how the caller rates an answer of theirs; None removes the rating.
+
+    Raises:
+        UnknownConversation: If there is no such answer in the caller's conversations.
+    """
+    pk = as_uuid(message_id)
+    answers = ConversationMessage.objects.filter(
+        conversation__in=list_conversations(caller).values("pk"), role=ConversationMessage.Role.ASSISTANT
+    )
+    message = answers.filter(pk=pk).first() if pk else None
+    if message is None:
+        raise UnknownConversation("There is no such answer.")
+    values: dict[str, Any] = {
+        "is_helpful": is_helpful,
+        "rating_reason": reason if is_helpful is False else "",
+        "rating_comment": comment if is_helpful is not None else "",
+    }
+    for field, value in values.items():
+        setattr(message, field, value)
+    message.save(update_fields=list(values))
+    return message

@@ -1,0 +1,94 @@
+"""Finds and stores the conversations of a user: those of the chat contract and of the page "Ask"."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+
+from orgs.access.caller import Caller
+from orgs.access.effective_permissions import effective_permissions
+from rag.errors import UnknownConversation
+from rag.models import Conversation
+from rag.types import Message, Passage, Retrieval
+from ragsite.postgres.models import as_uuid, uuid7
+
+from . import history_limits
+
+# Maximum number of messages in a request. As many stored ones are read, to find out which of the sent ones are new.
+MAX_MESSAGES = 200
+
+
+def find_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) -> Conversation | None:
+    """Return the caller's conversation; None if the turn starts a new one.
+
+    A conversation of another user does not exist for the caller. An API key that is restricted to sources, or to its
+    organisation, also does not see a conversation that used others. Where conversations are not stored, any id is
+    accepted, because an earlier reply may have returned it.
+    """
+    if not conversation_id:
+        return None
+    pk, restriction = as_uuid(conversation_id), effective_permissions(caller).restriction
+    if pk and not is_stored:
+        return None
+    conversations = Conversation.objects.filter(user=caller.authenticated_user)
+    if restriction is not None:
+        conversations = conversations.filter(restricted_to_sources__contained_by=list(restriction))
+    conversation = conversations.filter(pk=pk).first() if pk else None
+    if conversation is None:
+        raise UnknownConversation
+    return conversation
+
+
+def load_history(conversation: Conversation) -> list[Message]:
+    newest = conversation.messages.order_by("-position")[:MAX_MESSAGES]
+    return [Message(message.role, message.content) for message in reversed(newest)]
+
+
+def store_exchange(
+    conversation: Conversation | None,
+    caller: Caller,
+    messages: Sequence[Message],
+    retrieval: Retrieval | None,
+    *,
+    title: str = "",
+    details: Mapping[str, object] | None = None,
+) -> Conversation:
+    """Append the messages to the conversation, or to a new one, and record the sources of the latest reply.
+
+    Args:
+        conversation: The conversation; None for a new one.
+        caller: The caller, whose conversation it is.
+        messages: The new messages, oldest first.
+        retrieval: The passages of the reply; None if it used none.
+        title: The title of a new conversation.
+        details: The details of the last message (ConversationMessage); None for none.
+    """
+    restriction, user = effective_permissions(caller).restriction, caller.authenticated_user
+    # Locked: simultaneous requests of a user are stored one after the other.
+    with history_limits.locked_history(user) as writer:
+        # Another request may have deleted the conversation, if it was the user's oldest.
+        locked, _ = Conversation.objects.select_for_update().get_or_create(
+            pk=conversation.pk if conversation else uuid7(),
+            defaults={
+                "user": user,
+                "restricted_to_sources": None if restriction is None else list(restriction),
+                "title": title,
+            },
+        )
+        _describe(locked, restriction, retrieval)
+        writer.add_messages(locked, messages, details=details)
+    return locked
+
+
+def _describe(locked: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
+    """Save which sources the conversation used."""
+    if restriction is None or locked.restricted_to_sources is None:
+        locked.restricted_to_sources = None
+    else:
+        locked.restricted_to_sources = sorted({*locked.restricted_to_sources, *restriction})
+    locked.rag_used = retrieval is not None
+    locked.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
+    locked.save(update_fields=["rag_used", "rag_sources", "restricted_to_sources", "updated_at"])
+
+
+def _source(passage: Passage) -> dict[str, object]:
+    """Return the ids of a passage to store; texts and titles are read later, when access to them is checked."""
+    return {"documentId": str(passage.document_id), "chunkId": str(passage.chunk_id), "score": passage.score}

@@ -1,0 +1,49 @@
+"""The data sources and documents whose texts a caller may read, for agents (MCP): those that they may query."""
+
+import uuid
+from collections.abc import Sequence
+
+from orgs.access.caller import Caller
+from orgs.models import Organization
+from rag.errors import UnknownDocument
+from rag.models import Action, DataSource, Document
+
+from . import lookup
+
+PAGE_SIZE = 100
+
+
+def list_sources(
+    caller: Caller, organization: Organization | None, *, page: int = 1
+) -> tuple[Sequence[DataSource], bool]:
+    """Return a page of the sources that the caller may query, by slug, and whether there are more."""
+    sources = lookup.visible_sources(caller, Action.QUERY, organization=organization)
+    start = (page - 1) * PAGE_SIZE
+    rows = list(sources.select_related("organization").order_by("slug", "pk")[start : start + PAGE_SIZE + 1])
+    return rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
+
+
+def list_documents(
+    caller: Caller, organization: Organization | None, *, after: uuid.UUID | None = None
+) -> tuple[Sequence[Document], bool]:
+    """Return the documents after this id that the caller may read, without their texts, and whether there are more."""
+    sources = lookup.visible_sources(caller, Action.QUERY, organization=organization)
+    documents = Document.objects.live().filter(source__in=sources.values("pk")).order_by("pk")
+    if after:
+        documents = documents.filter(pk__gt=after)
+    rows = list(documents.only("path", "title", "source_id")[: PAGE_SIZE + 1])
+    return rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
+
+
+def get_document(caller: Caller, organization: Organization | None, document_id: uuid.UUID | None) -> Document:
+    """Return a document with its text.
+
+    Raises:
+        UnknownDocument: If the caller may not read a document with this id.
+    """
+    sources = lookup.visible_sources(caller, Action.QUERY, organization=organization)
+    documents = Document.objects.live().filter(pk=document_id, source__in=sources.values("pk"))
+    document: Document | None = documents.first() if document_id else None
+    if document is None:
+        raise UnknownDocument("There is no such document, or it is not visible to you.")
+    return document

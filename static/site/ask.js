@@ -1,0 +1,156 @@
+// The page "Ask": shows an answer while it is written. Without this script the form is an ordinary one.
+"use strict";
+
+const form = document.getElementById("ask-form");
+const thread = document.getElementById("thread");
+let running = null; // the request whose answer is being written
+
+function showExchange(question) {
+  const article = document.getElementById("exchange-template").content.firstElementChild.cloneNode(true);
+  article.querySelector(".question").textContent = question;
+  thread.append(article);
+  document.getElementById("main").classList.add("has-thread");
+  article.scrollIntoView({ block: "start" });
+  return article;
+}
+
+// Yields the server-sent events of a response: name and data.
+async function* readEvents(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let buffer = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    buffer += value;
+    const blocks = buffer.split("\n\n");
+    buffer = blocks.pop();
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const name = lines.find((line) => line.startsWith("event: "));
+      const data = lines.find((line) => line.startsWith("data: "));
+      if (name && data) yield [name.slice(7), JSON.parse(data.slice(6))];
+    }
+  }
+}
+
+function plural(number, word) {
+  return `${number} ${word}${number === 1 ? "" : "s"}`;
+}
+
+function finish(article, data) {
+  article.innerHTML = data.html; // rendered and escaped by the server
+  if (!data.url) return;
+  form.elements.conversation.value = data.conversation;
+  history.replaceState(null, "", data.url);
+}
+
+async function showAnswer(article, response) {
+  const stage = article.querySelector(".stage");
+  const text = article.querySelector(".answer-text");
+  for await (const [name, data] of readEvents(response)) {
+    if (name === "sources") {
+      stage.textContent = `Found ${plural(data.passages, "passage")} in ${plural(data.documents, "document")}. Writing …`;
+    } else if (name === "token") {
+      text.textContent += data.text;
+    } else if (name === "done") {
+      finish(article, data);
+      return;
+    } else if (name === "error") {
+      showProblem(article, data.html);
+      return;
+    }
+  }
+  throw new Error("the answer ended early");
+}
+
+function showProblem(article, html) {
+  article.querySelector(".answer").outerHTML = html; // rendered and escaped by the server
+}
+
+async function send() {
+  const data = new FormData(form);
+  const article = showExchange(data.get("question").trim());
+  const button = document.getElementById("ask-button");
+  running = new AbortController();
+  button.textContent = "Stop";
+  thread.setAttribute("aria-busy", "true");
+  form.elements.question.value = "";
+  resize();
+  try {
+    const response = await fetch(form.action, {
+      method: "POST",
+      body: new URLSearchParams(data),
+      headers: { Accept: "text/event-stream" },
+      signal: running.signal,
+    });
+    if (response.redirected) {
+      location.reload(); // the session has ended
+    } else if (response.headers.get("Content-Type").startsWith("text/event-stream")) {
+      await showAnswer(article, response);
+    } else {
+      const html = await response.text();
+      if (!html.startsWith("<div")) throw new Error(`status ${response.status}`);
+      showProblem(article, html);
+    }
+  } catch (error) {
+    article.querySelector(".stage").textContent =
+      error.name === "AbortError" ? "Stopped." : "The connection was lost. Ask again.";
+    article.querySelector(".answer").classList.remove("is-pending");
+  } finally {
+    running = null;
+    button.textContent = "Ask";
+    thread.removeAttribute("aria-busy");
+    prepare(article);
+  }
+}
+
+function resize() {
+  const field = form.elements.question;
+  field.rows = Math.min(8, Math.max(2, field.value.split("\n").length, Math.ceil(field.value.length / 80)));
+}
+
+// Adds what needs the script to answers: the button that copies.
+function prepare(root) {
+  for (const button of root.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+}
+
+async function rate(rating, submitter) {
+  const data = new URLSearchParams(new FormData(rating, submitter));
+  const response = await fetch(rating.action, { method: "POST", body: data, headers: { Accept: "text/event-stream" } });
+  if (!response.ok || response.redirected) {
+    location.reload();
+    return;
+  }
+  const holder = document.createElement("div");
+  holder.innerHTML = await response.text(); // rendered and escaped by the server
+  const fresh = holder.firstElementChild;
+  rating.replaceWith(fresh);
+  (fresh.querySelector("select") || fresh.querySelector("button")).focus();
+}
+
+if (form) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (running) running.abort();
+    else if (form.elements.question.value.trim()) send();
+  });
+  form.elements.question.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      if (!running) form.requestSubmit();
+    }
+  });
+  form.elements.question.addEventListener("input", resize);
+}
+document.getElementById("question-hint")?.classList.add("is-shown");
+thread.addEventListener("submit", (event) => {
+  if (!event.target.matches("[data-rating]")) return;
+  event.preventDefault();
+  rate(event.target, event.submitter);
+});
+thread.addEventListener("click", (event) => {
+  if (!event.target.matches("[data-copy]")) return;
+  navigator.clipboard.writeText(event.target.closest(".curl").querySelector("code").textContent);
+  event.target.textContent = "Copied";
+});
+prepare(document);

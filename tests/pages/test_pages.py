@@ -1,0 +1,216 @@
+"""The pages for every account: sign-in, questions and answers, documents, history (docs/user/web.md)."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils.http import urlencode
+
+from accounts.models import User
+from accounts.sign_in import second_factor
+from orgs.access.permissions import QueryHistory, Visibility
+from rag.models import Conversation, ConversationMessage, DataSource
+from ragsite.postgres import identity
+from tests.support.factories import PASSWORD, World, ingest_text
+
+ZEBRAS = "# Zebras\n\nThe zebra sleeps standing up, and it weighs about 300 kilograms."
+QUESTION = "How much does a zebra weigh?"
+
+
+@pytest.fixture(autouse=True)
+def committed(transactional_db: None) -> None:
+    """A stream closes its connection between two events, which would end a test's transaction."""
+
+
+@pytest.fixture
+def source(world: World) -> DataSource:
+    source = world.source(name="Animals")
+    ingest_text(source, "zebras.md", ZEBRAS, title="Zebras")
+    return source
+
+
+def browser(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def ask(client: Client, question: str = QUESTION, **fields: Any) -> Any:
+    return client.post("/", {"question": question, **fields}, follow=True)
+
+
+def stream(client: Client, **fields: Any) -> list[tuple[str, Any]]:
+    reply: Any = client.post("/", {"question": QUESTION, **fields}, headers={"Accept": "text/event-stream"})
+    assert reply["Content-Type"] == "text/event-stream", reply.content
+    blocks = b"".join(reply.streaming_content).decode().split("\n\n")
+    matches = [re.fullmatch(r"event: (\w+)\ndata: (.*)", block) for block in blocks]
+    return [(match[1], json.loads(match[2])) for match in matches if match]
+
+
+def citation_urls(html: str) -> list[str]:
+    return [url.replace("&amp;", "&") for url in re.findall(r'<a class="cite" href="([^"]+)"', html)]
+
+
+def test_code_of_an_answer_is_shown_as_a_block(world: World) -> None:
+    text = "# Feeding\n\n## How do I feed the zebra?\n\nRun this command:\n\n```sh\nfeed --animal zebra\n```\n"
+    ingest_text(world.source(name="Animals"), "feeding.md", text, title="Feeding")
+    page = ask(browser(world.users["member"]), "How do I feed the zebra?").content.decode()
+    answer = page.partition('class="answer-text"')[2].partition("</div>")[0]
+    assert '<pre tabindex="0"><code>feed --animal zebra</code></pre>' in answer
+    assert "```" not in answer
+
+
+def test_any_account_signs_in_and_sees_which_sources_it_may_query(world: World, source: DataSource) -> None:
+    world.source("secret", name="Secret plans", visibility=Visibility.PERSONAL)
+    client = Client()
+    assert client.get("/").headers["Location"] == "/sign-in?next=/"
+    fields = {"username": world.users["member"].email, "password": PASSWORD, "next": "/"}
+    page = client.post("/sign-in", fields, follow=True)
+    html = page.content.decode()
+    assert (page.redirect_chain, "Animals" in html, "Secret plans" in html) == ([("/", 302)], True, False)
+    assert client.post("/sign-out").status_code == 302
+    assert client.get("/").status_code == 302
+
+
+def test_the_sign_in_page_has_the_locks_and_the_second_factor(world: World) -> None:
+    member = world.users["member"]
+    with identity.run_as(identity.SIGN_IN):
+        device = second_factor.get_or_create_unconfirmed(member)
+        device.confirmed = True
+        device.save()
+    fields = {"username": member.email, "password": PASSWORD}
+    assert "second factor" in Client().post("/sign-in", fields).content.decode()
+    assert browser(member).get("/").status_code == 302, "a session without the second factor opens no page"
+    for _ in range(5):
+        reply = Client().post("/sign-in", {**fields, "password": "wrong"})
+    assert reply.status_code == 429
+
+
+def test_a_deactivated_account_opens_no_page(world: World) -> None:
+    client = browser(world.users["member"])
+    User.objects.filter(pk=world.users["member"].pk).update(is_active=False)
+    assert client.get("/").status_code == 302
+
+
+def test_without_scripts_the_answer_is_part_of_the_page(world: World, source: DataSource) -> None:
+    page = ask(browser(world.users["member"]))
+    assert "300 kilograms" in page.content.decode()
+    assert page.redirect_chain[0][0].startswith("/conversations/"), "a reload must not ask again"
+
+
+def test_an_answer_is_streamed_and_its_citation_opens_the_passage(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    events = stream(client)
+    names = [name for name, _ in events]
+    assert names[0] == "sources"
+    assert "token" in names
+    assert names[-1] == "done"
+    (url, *_) = citation_urls(events[-1][1]["html"])
+    document = client.get(url.partition("#")[0]).content.decode()
+    marked = re.search(r"<mark[^>]*>(.*?)</mark>", document, re.DOTALL)
+    assert marked
+    assert "300 kilograms" in marked[1]
+
+
+def test_a_follow_up_question_continues_the_conversation(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    conversation = stream(client)[-1][1]["conversation"]
+    stream(client, question="And how does it sleep?", conversation=conversation)
+    assert Conversation.objects.get().messages.count() == 4
+
+
+def test_texts_of_documents_and_questions_are_escaped(world: World) -> None:
+    source = world.source(name="<script>alert(1)</script>")
+    ingest_text(source, "a", "The <img src=x onerror=alert(2)> lion weighs 200 kilograms.", title="<b>Lions</b>")
+    client = browser(world.users["member"])
+    html = ask(client, "How much does the <img> lion weigh? <script>alert(3)</script>").content.decode()
+    html += client.get(f"/documents/{source.documents.get().pk}").content.decode()
+    assert "200 kilograms" in html
+    assert not re.search(r"<script>|<img src=x|<b>Lions", html)
+
+
+def test_documents_and_conversations_of_others_do_not_exist(world: World, source: DataSource) -> None:
+    owner, member = browser(world.users["owner"]), browser(world.users["member"])
+    secret = world.source("secret", visibility=Visibility.PERSONAL)
+    ingest_text(secret, "plan", "The plan is secret.")
+    document = f"/documents/{secret.documents.get().pk}"
+    conversation = stream(owner)[-1][1]["url"]
+    answer = ConversationMessage.objects.get(role="assistant")
+    assert owner.get(document).status_code == owner.get(conversation).status_code == 200
+    assert member.get(document).status_code == member.get(conversation).status_code == 404
+    for path in (f"{conversation}/rename", f"{conversation}/delete", f"/answers/{answer.pk}/rating"):
+        assert member.post(path, {"title": "mine", "rating": "up"}).status_code == 404
+    assert ask(member, sources=[str(secret.pk)]).status_code == 400
+    reply = ask(member, conversation=conversation.rpartition("/")[2])
+    assert reply.status_code == 404
+
+
+def test_an_answer_is_withheld_after_its_source_is_closed(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    done = stream(client)[-1][1]
+    assert "300 kilograms" in client.get(done["url"]).content.decode()
+    DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
+    html = client.get(done["url"]).content.decode()
+    assert "300 kilograms" not in html
+    assert "may no longer query" in html
+    (url, *_) = citation_urls(done["html"])
+    assert client.get(url.partition("#")[0]).status_code == 404
+
+
+def test_history_is_searched_renamed_and_deleted(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    url = stream(client)[-1][1]["url"]
+    assert client.post(f"{url}/rename", {"title": "Heavy animals"}, follow=True).status_code == 200
+    matching, other = (client.get(f"/history?{urlencode({'q': q})}").content.decode() for q in ("heavy", "lions"))
+    assert url in matching
+    assert url not in other
+    assert url not in browser(world.users["owner"]).get("/history").content.decode()
+    client.post(f"{url}/delete")
+    assert (client.get(url).status_code, Conversation.objects.count()) == (404, 0)
+
+
+def test_an_answer_is_rated_with_a_reason(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    stream(client)
+    answer = ConversationMessage.objects.get(role="assistant")
+    rating = {"rating": "down", "reason": "outdated", "comment": "It has grown."}
+    assert client.post(f"/answers/{answer.pk}/rating", rating).status_code == 302
+    answer.refresh_from_db()
+    assert (answer.is_helpful, answer.rating_reason, answer.rating_comment) == (False, "outdated", "It has grown.")
+
+
+def test_nothing_is_stored_where_history_is_not_kept(world: World, source: DataSource) -> None:
+    world.home.query_history = QueryHistory.NONE
+    world.home.save()
+    client = browser(world.users["member"])
+    done = stream(client)[-1][1]
+    assert (done["url"], Conversation.objects.count()) == ("", 0)
+    assert "300 kilograms" in ask(client).content.decode()
+
+
+def test_filters_and_options_apply(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    fields: dict[str, Any] = {"tags": "none", "mode": "lexical", "ranking": "off", "top_k": 3}
+    assert ask(client, **fields).status_code == 404
+    assert "300 kilograms" in ask(client, **{**fields, "tags": ""}).content.decode()
+    assert ask(client, top_k=1000).status_code == 400
+
+
+def test_questions_count_towards_the_rate_limit_of_queries(world: World, source: DataSource, settings: Any) -> None:
+    limits = settings.RAG_REQUESTS_PER_MINUTE | {"queries": 1}
+    settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = True, limits
+    client = browser(world.users["member"])
+    replies = [ask(client) for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [200, 429]
+    assert int(replies[1]["Retry-After"]) > 0
+
+
+def test_error_pages_have_a_way_back_and_a_request_id(world: World) -> None:
+    client = browser(world.users["member"])
+    forbidden, missing = client.get("/admin/rag/datasource/"), client.get("/nowhere")
+    assert missing.status_code == 404
+    assert forbidden.status_code in (302, 403)
+    assert "Request id" in missing.content.decode()
+    assert 'href="/"' in missing.content.decode()
