@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "ragsite.run",
         "ragsite.embedded",
     ),
-    ("rag.contracts", "rag.admin", "rag.tasks", "rag.management", "rag.apps"),
+    ("rag.contracts", "rag.pages", "rag.admin", "rag.tasks", "rag.management", "rag.apps"),
     ("rag.services",),
     ("rag.queue",),
     ("rag.pipeline",),
@@ -42,7 +42,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "axes": ("accounts",),
     "boto3": ("ragsite.settings",),
     "botocore": ("ragsite.settings",),
-    "bpe_openai": ("rag.text",),
+    "toktok": ("rag.text",),
     "celery": ("rag.tasks", "ragsite.celery", "ragsite.settings"),
     "charset_normalizer": ("rag.parsing",),
     "django_otp": ("accounts",),
@@ -61,7 +61,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "openai": ("rag.providers",),
     "pgvector": ("rag.providers.stores", "rag.models.content.pgvector_tables"),
     "prometheus_client": ("ragsite.views",),
-    "psutil": ("ragsite.embedded", "ragsite.run"),
+    "psutil": ("ragsite.embedded", "ragsite.run.children"),
     "psycopg": ("ragsite.embedded", "ragsite.postgres"),
     "py3langid": ("rag.text",),
     "redis": ("rag.contracts", "rag.services.operations", "ragsite.embedded"),
@@ -86,7 +86,7 @@ UNDOCUMENTED_NAMES = {"__init__.py", "apps.py"}
 
 MAX_SIBLINGS = 12
 # Names that Django and Celery look for, which say nothing about the layout.
-FRAMEWORK_NAMES = {"__init__.py", "apps.py", "migrations", "management"}
+FRAMEWORK_NAMES = {"__init__.py", "apps.py", "tasks.py", "migrations", "management"}
 
 _DOTTED_NAME = re.compile(r"(?:ragsite|rag|orgs|accounts)(?:\.\w+)+")
 

@@ -176,6 +176,21 @@ def test_the_quality_page_shows_figures_and_no_text(world: World, source: DataSo
     assert "<script>" not in page.partition('id="content"')[2]
 
 
+def test_managers_who_may_not_query_see_no_figures(world: World, source: DataSource, second: EmbeddingModel) -> None:
+    """A rank for a question of the manager's choice would show which words a document contains."""
+    GoldenQuestion.objects.create(source=source, question="Zebras?", path="zebras.txt")
+    lifecycle.start(source, second)
+    worker.advance_due()
+    QualityRun.objects.update(ndcg_at_10=0.25, recall_at_10=0.25, mrr_at_10=0.25)
+    DataSource.objects.update(visibility=Visibility.PERSONAL, owner=world.users["member"])
+    client = browser(world.users["owner"])
+    for page in ("quality", "reembed"):
+        content = text(client, page_url(source, page))
+        assert "0.250" not in content
+        assert "<polyline" not in content
+    assert client.post(page_url(source, "quality"), {"action": "measure"}).status_code == 403
+
+
 def test_import_and_export(world: World, source: DataSource) -> None:
     client = browser(world.users["owner"])
     url = page_url(source, "quality")

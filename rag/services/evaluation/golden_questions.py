@@ -24,10 +24,11 @@ _MAX_ERRORS = 20
 _QUERY_PERMISSION_NEEDED = "a passage may only be given by those who may query the source"
 
 
-def may_see_passages(caller: Caller, source: DataSource) -> bool:
-    """Return whether the caller may see and set expected passages: only those who may query the source.
+def may_see_results(caller: Caller, source: DataSource) -> bool:
+    """Return whether the caller may see measured figures, and see and set expected passages.
 
-    A passage is text of a document, and whether it is found shows whether the document contains it.
+    Only those who may query the source: a passage is text of a document, and the rank of a document for a question
+    shows whether it contains the question's words.
     """
     return DataSource.objects.visible_to(caller, Action.QUERY).filter(pk=source.pk).exists()
 
@@ -57,7 +58,7 @@ def validate(
         errors.append(f"question and passage may have at most {MAX_QUESTION_CHARACTERS:,} characters")
     if len(path.encode()) > MAX_PATH_BYTES:
         errors.append(f"path may have at most {MAX_PATH_BYTES:,} bytes")
-    if passage and wrote_passage and not may_see_passages(caller, source):
+    if passage and wrote_passage and not may_see_results(caller, source):
         errors.append(_QUERY_PERMISSION_NEEDED)
     if "\x00" in question + path + passage:
         errors.append("NUL characters cannot be stored")
@@ -113,7 +114,7 @@ def export_csv(source: DataSource, caller: Caller) -> str:
         organization=source.organization,
     )
     questions = GoldenQuestion.objects.filter(source=source)
-    if not may_see_passages(caller, source):
+    if not may_see_results(caller, source):
         questions = questions.filter(passage="")
     output = io.StringIO()
     writer = csv.writer(output)

@@ -139,7 +139,7 @@ def test_the_gate_rejects_a_worse_model_unless_it_is_overridden(
     assert row.new_quality is not None
     assert (row.old_quality.ndcg_at_10, row.old_quality.is_live, row.new_quality.is_live) == (1.0, True, False)
     assert row.new_quality.ndcg_at_10 < 0.98
-    with pytest.raises(InvalidRequest, match=r"is worse .* 1\.000 with old"):
+    with pytest.raises(InvalidRequest, match=r"is worse .* than old"):
         lifecycle.switch(row)
     with pytest.raises(InvalidRequest):
         lifecycle.switch(row, forced_because="  ")
