@@ -10,8 +10,9 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import Team
 from rag.models import Action, DataSource, Grant
-from rag.services.sources import editing
-from rag.services.sources.editing import AccessLists, SourceSettings
+from rag.services.sources import access_lists, editing
+from rag.services.sources.access_lists import AccessLists
+from rag.services.sources.editing import SourceSettings
 from tests.admin.test_admin import browser
 from tests.support.factories import World
 
@@ -90,11 +91,13 @@ def test_an_access_list_of_the_api_renews_expired_grants_and_keeps_valid_ones(wo
     unchanged = Grant.objects.get()
     assert (unchanged.pk, unchanged.granted_by, unchanged.expires_at is None) == (grant.pk, owner, False)
     Grant.objects.update(expires_at=timezone.now())
-    assert editing.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ()
+    assert access_lists.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ()
     editing.update_source(Caller(admin), "closed", settings)
     renewed = Grant.objects.get()
     assert (renewed.granted_by, renewed.expires_at) == (admin, None)
-    assert editing.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ("member@home.example",)
+    assert access_lists.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == (
+        "member@home.example",
+    )
     assert can_read(world)
 
 

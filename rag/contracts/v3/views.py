@@ -13,7 +13,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.services.ingestion import synchronous
 from rag.services.search import conversations, queries
-from rag.services.sources import lookup
+from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 
 from . import chat_serializers, errors, examples, serializers
@@ -38,7 +38,7 @@ class Ingest(V3ViewSet):
     def create(self, request: Request) -> Response:
         values = validate(serializers.IngestIn, request.data)
         caller = get_caller(request)
-        source = lookup.get_or_build_source(caller, values["source"], organization=organization_to_write(request))
+        source = creation.get_or_build_source(caller, values["source"], organization=organization_to_write(request))
         outcome = synchronous.ingest_now(source=source, submission=serializers.build_submission(values), caller=caller)
         return Response(serializers.ingest_out(outcome))
 

@@ -10,7 +10,7 @@ from rag.models import DataSource, Document
 from rag.pipeline.embed import uses_local_model
 from rag.pipeline.ingestion import index, prepare, quota
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
-from rag.services.sources import lookup
+from rag.services.sources import creation
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres import identity
 from ragsite.postgres.models import uuid7
@@ -75,7 +75,7 @@ def _ingest(source: DataSource, submission: Submission, size: int, caller: Calle
         while True:
             prepared = _prepare(submission, source, options)
             with contextlib.suppress(index.OutdatedVersion), transaction.atomic():
-                saved_source = lookup.save_if_new(source, caller)
+                saved_source = creation.save_if_new(source, caller)
                 return index.index_documents({revision: prepared}, source=saved_source)[revision]
 
 

@@ -5,20 +5,15 @@ from functools import reduce
 from operator import or_
 from uuid import UUID
 
-from django.db import IntegrityError
 from django.db.models import Q
 
 from orgs import organization_resolver
 from orgs.access.caller import Caller
-from orgs.access.effective_permissions import effective_permissions
-from orgs.access.permissions import Permission
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
-from rag.models import Action, DataSource, EmbeddingModel
+from rag.models import Action, DataSource
 from rag.models.sources import DataSourceQuerySet
 from ragsite.postgres.models import as_uuid
-
-from . import limits
 
 MAY_NOT_CHANGE = (
     "You may see this data source, but not change it. You need the permission sources.manage in this organisation, or "
@@ -32,15 +27,10 @@ MANAGES_NOTHING = (
     "Search traces are for those who manage a data source, and you manage none. You need the permission sources.manage "
     "in your organisation, or to own a data source."
 )
-_MAY_NOT_CREATE = (
-    "This data source does not exist for you. You need the permission sources.create in this organisation to create it."
-)
-_TAKEN = "This data source does not exist for you, and you may not create one with this name."
 _SEVERAL_ORGANIZATIONS = (
     f"Several of your organisations have a source of this name: send the header {organization_resolver.HEADER}, or its "
     "id."
 )
-_RESTRICTED_KEY = "This API key is restricted to certain data sources, so it may not create one."
 
 
 def visible_sources(caller: Caller, action: Action, *, organization: Organization | None = None) -> DataSourceQuerySet:
@@ -214,96 +204,6 @@ def _get_permitted_source(
     except UnknownSource:
         get_source(visible_sources(caller, Action.VIEW, organization=organization), reference)
         raise NotAllowed(denied_message) from None
-
-
-def get_or_build_source(caller: Caller, slug: str, *, organization: Organization | None = None) -> DataSource:
-    """Return the source with this slug in the organisation that the request writes to, else a new, unsaved one.
-
-    v3 contract, section 1: `source`. `save_if_new` saves it.
-
-    Raises:
-        NotAllowed: If the caller may neither send documents to the source nor create it.
-        InvalidRequest: If the caller has several organisations and the request names none.
-    """
-    target = resolve_target_organization(caller, organization=organization)
-    try:
-        return get_source_to_ingest(caller, slug, organization=target)
-    except UnknownSource:
-        pass
-    require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
-    if DataSource.objects.is_slug_taken(target, slug):
-        raise NotAllowed(_TAKEN)
-    return DataSource(
-        organization=target,
-        slug=slug,
-        name=slug,
-        visibility=target.default_visibility,
-        owner=caller.authenticated_user,
-        embedding_model=EmbeddingModel.objects.default(),
-    )
-
-
-def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
-    """Save an unsaved source. If another request has created the slug first, return the source of that request.
-
-    Args:
-        source: The source, saved or not.
-        caller: The user who creates it; may be None for a saved source.
-
-    Raises:
-        NotAllowed: If the caller may not send documents to the source of the other request.
-        InvalidRequest: If the organisation has too many sources.
-    """
-    if not source._state.adding:
-        return source
-    assert caller is not None
-    defaults = {
-        "name": source.name,
-        "visibility": source.visibility,
-        "owner": source.owner,
-        "embedding_model": source.embedding_model,
-    }
-    limits.check_number_of_sources(source.organization)
-    try:
-        saved, is_created = DataSource.objects.get_or_create(
-            organization=source.organization, slug=source.slug, deleted_at=None, defaults=defaults
-        )
-    except IntegrityError:  # the source exists, but this user may not see it
-        raise NotAllowed(_TAKEN) from None
-    if not is_created and not visible_sources(caller, Action.INGEST).filter(pk=saved.pk).exists():
-        raise NotAllowed(_TAKEN)
-    return saved
-
-
-def require_create_permission(caller: Caller, organization: Organization, *, denied_message: str) -> None:
-    """Check that the caller may create sources in the organisation.
-
-    Raises:
-        NotAllowed: If the caller may not; with `denied_message`, or with another message for an API key that is
-            restricted to certain sources.
-    """
-    permissions = effective_permissions(caller)
-    if permissions.sources is not None:
-        raise NotAllowed(_RESTRICTED_KEY)
-    if organization.pk not in permissions.organizations_with(Permission.SOURCES_CREATE):
-        raise NotAllowed(denied_message)
-
-
-def resolve_target_organization(caller: Caller, *, organization: Organization | None = None) -> Organization:
-    """Return the organisation in which the caller creates things: the named one, else their only one.
-
-    Raises:
-        InvalidRequest: If the caller has several organisations and the request names none.
-        NotAllowed: If the caller has no organisation.
-    """
-    if organization:
-        return organization
-    try:
-        return organization_resolver.get_only_organization(caller.user)
-    except organization_resolver.NoOrganization as error:
-        raise NotAllowed(str(error)) from None
-    except organization_resolver.OrganizationUndecided as error:
-        raise InvalidRequest(str(error), field=organization_resolver.HEADER) from None
 
 
 def resolve_organization(caller: Caller, reference: str, *, field: str = organization_resolver.HEADER) -> Organization:

@@ -16,7 +16,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from rag.models import IngestionJob
 from rag.services.search import queries
-from rag.services.sources import lookup
+from rag.services.sources import creation, lookup
 from tests.access.injection import web_process
 from tests.contracts.common.error_formats import HANDLERS, NAMES, parse_error
 from tests.support.factories import World
@@ -52,7 +52,7 @@ def client(live_server: LiveServer, live_world: World, settings: Settings) -> Cl
 def test_every_error_has_the_contracts_format(
     client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    for module, name in ((queries, "retrieve"), (lookup, "get_or_build_source")):
+    for module, name in ((queries, "retrieve"), (creation, "get_or_build_source")):
         monkeypatch.setattr(module, name, raising(RuntimeError("password=hunter2")))
     document = {"source": "a", "path": "a", "title": "a", "text": "a"}
     question = {"query_text": "xyz"} if path.contract == "retrieval" else {"query": "xyz"}

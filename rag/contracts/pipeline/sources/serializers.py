@@ -8,7 +8,8 @@ from rest_framework import serializers
 from orgs.access.permissions import Visibility
 from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
-from rag.services.sources.editing import AccessLists, SourceSettings
+from rag.services.sources.access_lists import AccessLists
+from rag.services.sources.editing import SourceSettings
 from ragsite.http.openapi_types import Count, Id
 from ragsite.postgres.models import as_uuid
 

@@ -15,8 +15,8 @@ from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.models import DataSource
 from rag.services.access import explain
-from rag.services.sources import deletion, editing, lookup
-from rag.services.sources.editing import AccessLists
+from rag.services.sources import access_lists, creation, deletion, editing, lookup
+from rag.services.sources.access_lists import AccessLists
 from ragsite.http.openapi import request_example, response_example
 
 from . import serializers
@@ -67,7 +67,7 @@ class DataSources(PipelineViewSet):
     )
     def create(self, request: Request) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceIn, request.data))
-        source = editing.create_source(get_caller(request), settings, organization=organization_to_write(request))
+        source = creation.create_source(get_caller(request), settings, organization=organization_to_write(request))
         return Response(_render_source(request, source), status=201)
 
     @extend_schema(
@@ -135,4 +135,4 @@ def _render_source(request: Request, source: DataSource) -> serializers.SourceOu
 
 def _access_lists(request: Request, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """Return who may query each source; empty for an API key without the scope `manage`."""
-    return editing.get_access_lists(get_caller(request), sources) if has_scope(request, Scope.MANAGE) else {}
+    return access_lists.get_access_lists(get_caller(request), sources) if has_scope(request, Scope.MANAGE) else {}
