@@ -121,9 +121,9 @@ def overlap(question: LabelledQuestion, quoted: Sequence[Span]) -> tuple[float, 
 
 def extract(text: str, shelf: Any) -> Extract:
     from benchmarks.eval.runner import modes
+    from rag.pipeline.answering.extractive.extract import extract_quotes
+    from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
     from rag.pipeline.answering.prompt import build_prompt
-    from rag.pipeline.extraction import extractive
-    from rag.pipeline.extraction.sentence_similarity import compare_sentences
     from rag.pipeline.grounding.calibration import mode_name
     from rag.pipeline.grounding.ground import assess_grounding
     from rag.pipeline.retrieval import retrieve
@@ -134,7 +134,7 @@ def extract(text: str, shelf: Any) -> Extract:
     if relevant and len(relevant) < len(context.passages):
         context = build_prompt(text, relevant, max_tokens=_MAX_TOKENS)
     started = time.perf_counter()
-    cited = extractive.extract_quotes(
+    cited = extract_quotes(
         text, context.numbered_passages, compare_sentences(text, context.numbered_passages, context.passages)
     )
     milliseconds = 1000 * (time.perf_counter() - started)

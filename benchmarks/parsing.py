@@ -58,7 +58,8 @@ def _peak(file: Path) -> float:
 def _parse_single(file: Path) -> None:
     """Parse like a parser process, without its limits, and print the peak memory."""
     from rag.parsing import containers, detection
-    from rag.parsing.readers import get_reader, web
+    from rag.parsing.readers import web
+    from rag.parsing.readers.registry import get_reader
     from rag.parsing.sandbox.limits import Limits
 
     web.warm_up()

@@ -115,7 +115,7 @@ def require_unlocked(request: Request, email: str) -> None:
 def render_lockout_page(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, str] | None
 ) -> HttpResponse:
-    """The response of the admin's sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
+    """The response of the sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
     seconds = _seconds_left(request, credentials or {})
     context = {"why": _LOCKED_MESSAGE, "minutes": math.ceil(seconds / 60), "title": "Locked"}
     page = render(request, "accounts/locked.html", context, status=429)

@@ -1,3 +1,3 @@
-from . import audit_events, organizations
+from . import api_keys, audit_events, members_and_teams, organizations
 
-__all__ = ["audit_events", "organizations"]
+__all__ = ["api_keys", "audit_events", "members_and_teams", "organizations"]

@@ -1,4 +1,4 @@
-"""Base of admin pages that show, offer and accept only rows that the user may see."""
+"""Bases of admin pages that show, offer and accept only rows that the user may see."""
 
 from typing import Any
 
@@ -8,8 +8,9 @@ from django.db import DataError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from accounts.models import User
 from orgs.access.permissions import Permission
-from orgs.models import Membership, Organization
+from orgs.models import Membership, Organization, Role, Team
 
 
 def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
@@ -18,6 +19,11 @@ def organizations_with_permission(request: HttpRequest, permission: Permission) 
         return Organization.objects.filter(deleted_at=None)
     allowed = Membership.objects.allowing(request.user, permission)
     return Organization.objects.filter(pk__in=allowed.values("organization"))
+
+
+def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
+    """The organisations whose members the user of this request may change."""
+    return organizations_with_permission(request, Permission.MEMBERS_MANAGE)
 
 
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
@@ -117,3 +123,25 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         super().save_related(request, form, formsets, change)
         if not self.visible_rows(request).filter(pk=form.instance.pk).exists():
             raise PermissionDenied
+
+
+class OrganizationRowsAdmin(ScopedAdmin):
+    """Base of pages whose rows belong to an organisation: only organisations that the user manages are offered."""
+
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
+        queryset: QuerySet[Model] = self.model._default_manager.all()
+        return queryset.filter(organization__in=manageable_organizations(request))
+
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
+        organizations = manageable_organizations(request)
+        if model is Organization:
+            return organizations
+        if model in (Role, Team):
+            return model._default_manager.filter(organization__in=organizations)
+        if model is User and not request.user.is_superuser:
+            # Members of the user's organisations. Only a superuser can add other people.
+            return User.objects.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))
+        return None
+
+    def is_allowed(self, request: HttpRequest) -> bool:
+        return manageable_organizations(request).exists()

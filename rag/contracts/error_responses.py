@@ -6,7 +6,8 @@ from django.http import HttpRequest, JsonResponse
 from rest_framework.exceptions import APIException
 
 from .agent import errors as agent
-from .common.base import ERROR_HANDLER_META_KEY, ErrorHandler
+from .common.base import ERROR_HANDLER_META_KEY
+from .common.errors import ErrorHandler
 from .mcp import errors as mcp
 from .openai_api import errors as openai_api
 from .pipeline import errors as pipeline

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 
 from accounts.sign_in.pages import require_sign_in
 from orgs.access.caller import get_caller
-from rag.contracts.common.base import http_status
+from rag.contracts.common.errors import http_status
 from rag.contracts.common.rate_limits import CHANGES, RateLimit, seconds_until_allowed
 from rag.errors import ErrorKind, RagError
 from ragsite.http.request_id import request_id

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import Caller, get_caller
-from rag.contracts.common.base import render_error as render_contract_error
+from rag.contracts.common.errors import render_error as render_contract_error
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError

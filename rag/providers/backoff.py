@@ -1,4 +1,4 @@
-"""How long to wait before a failed call to a model is repeated: all pauses of the product in one place."""
+"""How long to wait before a failed call to a model is repeated: all pauses and their limits in one place."""
 
 import random
 from dataclasses import dataclass
@@ -37,6 +37,10 @@ class Backoff:
 # Within one call, while a request or a worker waits.
 EMBEDDING_CALL = Backoff(first_seconds=0.5, max_seconds=5)
 GENERATION_CALL = Backoff(first_seconds=0.25, max_seconds=5)
+# A longer Retry-After is not waited for within a call: the caller can do something else meanwhile.
+MAX_RETRY_AFTER_WITHIN_CALL_SECONDS = 5.0
 # Between calls, while documents or a re-embedding wait in the database.
 DOCUMENTS = Backoff(first_seconds=10, max_seconds=240)
 REEMBEDDING = Backoff(first_seconds=10, max_seconds=600)
+# A longer Retry-After of a provider is shortened to this.
+MAX_RETRY_AFTER_SECONDS = 3600.0

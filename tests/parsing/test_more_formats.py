@@ -6,7 +6,7 @@ import pytest
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
-from rag.parsing.readers.extraction import promote_bold_lines
+from rag.parsing.readers.xberg_adapter import promote_bold_lines
 from rag.types import Heading, Page
 
 from . import files

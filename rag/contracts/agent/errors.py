@@ -3,7 +3,7 @@
 from django.utils import timezone
 from rest_framework.response import Response
 
-from rag.contracts.common.base import http_status, render_error
+from rag.contracts.common.errors import http_status, render_error
 from rag.errors import (
     DatabaseUnavailable,
     EmbeddingFailed,

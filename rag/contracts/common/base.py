@@ -1,50 +1,28 @@
-"""The base of all contract view sets: API key scopes, rate limits, the organisation of a request, error rendering."""
+"""The base of all contract view sets: API key scopes, rate limits, the organisation of a request."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import structlog
-from django.db import OperationalError
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
-from rest_framework.views import set_rollback
 from rest_framework.viewsets import ViewSet
 
 from orgs import organization_resolver
 from orgs.access.caller import get_caller as get_caller
 from orgs.access.permissions import Scope
 from orgs.models import Organization
-from rag.errors import DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
 from rag.services.sources import lookup
-from ragsite.http import errors, request_warnings
+from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
-from ragsite.http.request_id import request_id
 
+from .errors import ErrorHandler
 from .rate_limits import CHANGES, RateLimit, consume
 
-logger = structlog.get_logger(__name__)
-
-ErrorHandler = Callable[[Exception, dict[str, object]], Response | None]
 ERROR_HANDLER_META_KEY = "ragsite.error_handler"
-# Formats an error body in a contract's format: HTTP status, message, details, and the RagError if it is one.
-ErrorFormatter = Callable[[int, str, dict[str, object], RagError | None], dict[str, object]]
-
-HTTP_STATUSES = {
-    ErrorKind.INVALID: 400,
-    ErrorKind.FORBIDDEN: 403,
-    ErrorKind.NOT_FOUND: 404,
-    ErrorKind.CONFLICT: 409,
-    ErrorKind.TOO_LARGE: 413,
-    ErrorKind.UNSUPPORTED: 415,
-    ErrorKind.UNPROCESSABLE: 422,
-    ErrorKind.UNAVAILABLE: 503,
-    ErrorKind.FULL: 507,
-}
 
 
 class ContractViewSet(ViewSet):
@@ -159,68 +137,3 @@ def organization_to_write(request: Request) -> Organization | None:
     if key_organization and requested and key_organization != requested:
         raise ValidationError({organization_resolver.HEADER: f"this API key writes to {key_organization.slug} only"})
     return key_organization or requested
-
-
-def http_status(error: RagError) -> int:
-    """Return the HTTP status of an error, unless a contract defines another one."""
-    return HTTP_STATUSES[error.kind]
-
-
-def render_error(
-    exception: Exception,
-    context: dict[str, object],
-    format_error: ErrorFormatter,
-    get_status: Callable[[RagError], int] = http_status,
-) -> Response | None:
-    """Render an exception in a contract's format; the exception handler of every contract (DRF, "Exceptions").
-
-    Args:
-        context: DRF's handler context.
-        format_error: Builds the contract's error body.
-        get_status: The contract's HTTP status of a RagError.
-
-    Returns:
-        None for an unexpected exception: Django's 500 handler logs and renders it.
-    """
-    if isinstance(exception, OperationalError):
-        outage = DatabaseUnavailable(errors.NO_DATABASE)
-        outage.__cause__ = exception
-        exception = outage
-    if not isinstance(exception, RagError):
-        response = errors.exception_handler(exception, context)
-        if response is not None:
-            response.data = format_error(response.status_code, response.data["message"], response.data["details"], None)
-        return response
-    set_rollback()
-    status = get_status(exception)
-    details: dict[str, object] = dict(exception.data)
-    if field := getattr(exception, "field", None):
-        details = {"field": field, "message": exception.message, **details}
-    if status >= 500:
-        cause = exception.__cause__
-        logger.warning(
-            "server_error_returned",
-            code=exception.code,
-            reason=exception.message,
-            cause=type(cause).__name__ if cause else "",
-            exc_info=cause if isinstance(cause, OperationalError) else None,
-        )
-    details["request_id"] = request_id()
-    headers = {"Retry-After": str(wait)} if status == 503 and (wait := _retry_after(exception)) else {}
-    return Response(format_error(status, exception.message, details, exception), status=status, headers=headers)
-
-
-# About the time that a restarting server is unavailable.
-_DEFAULT_RETRY_AFTER_SECONDS = 2
-_MAX_RETRY_AFTER_SECONDS = 3600
-
-
-def _retry_after(error: RagError) -> int:
-    """Return the seconds until a retry may succeed; 0 if it cannot succeed."""
-    if not isinstance(error, ProviderFailed):
-        return _DEFAULT_RETRY_AFTER_SECONDS
-    return (
-        max(_DEFAULT_RETRY_AFTER_SECONDS, min(math.ceil(error.retry_after or 0), _MAX_RETRY_AFTER_SECONDS))
-        if error.is_retryable
-        else 0
-    )

@@ -12,7 +12,7 @@ from rest_framework.renderers import JSONRenderer
 
 from rag.types import AnswerEvents, Result, Retrieval
 
-from .base import ErrorHandler
+from .errors import ErrorHandler
 
 _Result = TypeVar("_Result", contravariant=True)
 

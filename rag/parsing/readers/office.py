@@ -10,7 +10,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
 from . import open_document
-from .extraction import extract, promote_bold_lines, strip_formatting
+from .xberg_adapter import extract, promote_bold_lines, strip_formatting
 
 _SHEETS = {formats.XLSX, formats.XLSB, formats.XLS, formats.ODS}
 # References to pictures, which are not extracted.

@@ -1,15 +1,46 @@
-"""The registered readers by MIME type. Its own module, because e-mail readers read attachments with other readers."""
+"""The readers of all formats, by MIME type."""
 
 from collections.abc import Callable
+from functools import partial
 
+from rag.parsing import formats
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import plain
+from . import data, notebooks, office, open_document, plain, slides, subtitles, tables, web
+from .messages import mail, mailbox, records
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
 
-READERS: dict[str, Reader] = {}
+READERS: dict[str, Reader] = {
+    formats.PDF: office.read_pdf,
+    formats.DOCX: office.read_docx,
+    formats.XLSX: office.read_xlsx,
+    formats.XLSB: office.read_xlsb,
+    formats.PPTX: slides.read,
+    formats.ODT: partial(office.read_open_document, media_type=formats.ODT),
+    formats.ODS: partial(office.read_open_document, media_type=formats.ODS),
+    formats.ODP: open_document.read_presentation,
+    formats.RTF: office.read_rtf,
+    formats.DOC: partial(office.read_old_office, media_type=formats.DOC),
+    formats.XLS: partial(office.read_old_office, media_type=formats.XLS),
+    formats.PPT: office.read_ppt,
+    formats.EPUB: partial(office.read_book, media_type=formats.EPUB),
+    formats.FB2: partial(office.read_book, media_type=formats.FB2),
+    formats.MSG: mail.read_msg,
+    formats.EML: mail.read_eml,
+    formats.MBOX: mailbox.read,
+    formats.ICS: records.read_calendar,
+    formats.VCF: records.read_contacts,
+    formats.HTML: web.read,
+    formats.CSV: tables.read_csv,
+    formats.TSV: tables.read_csv,
+    formats.JSON: data.read,
+    formats.NOTEBOOK: notebooks.read,
+    formats.VTT: subtitles.read,
+    formats.SRT: subtitles.read,
+    formats.MARKDOWN: plain.read_markdown,
+}
 
 
 def get_reader(media_type: str) -> Reader:

@@ -12,7 +12,7 @@ from rag.parsing import encodings, formats, markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .extraction import extract, strip_formatting
+from .xberg_adapter import extract, strip_formatting
 
 _BOILERPLATE = " | ".join(
     [

@@ -19,7 +19,8 @@ from typing import Any
 
 from rag.errors import ParseFailed, RagError
 from rag.parsing import containers, formats
-from rag.parsing.readers import get_reader, web
+from rag.parsing.readers import web
+from rag.parsing.readers.registry import get_reader
 from rag.types import ParsedDocument
 
 from .limits import EXIT_OUT_OF_MEMORY, Limits, ParseRequest

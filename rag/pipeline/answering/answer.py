@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.pipeline.extraction.extractive import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.pipeline.grounding.calibration import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer

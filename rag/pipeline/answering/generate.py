@@ -5,9 +5,9 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.pipeline.extraction import extractive
-from rag.pipeline.extraction.rendering import CitationFormatter
-from rag.pipeline.extraction.sentence_similarity import compare_sentences
+from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.quotes import CitationFormatter
+from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.providers import registry
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker
@@ -64,18 +64,18 @@ def prepare_generation(
     Raises:
         InvalidRequest: If the requested model is not offered.
     """
-    model = registry.language_model(generation.model if generation.model != extractive.EXTRACTIVE_MODEL else "")
-    if model is None and generation.model not in ("", extractive.EXTRACTIVE_MODEL):
+    model = registry.language_model(generation.model if generation.model != EXTRACTIVE_MODEL else "")
+    if model is None and generation.model not in ("", EXTRACTIVE_MODEL):
         raise InvalidRequest(
             "No language model is configured (LLM_MODEL). Omit model to get quoted sentences.", field="model"
         )
-    if model is None or generation.model == extractive.EXTRACTIVE_MODEL:
+    if model is None or generation.model == EXTRACTIVE_MODEL:
         passages = context.numbered_passages
         similarity = compare_sentences(query, passages, context.passages)
-        quotes = extractive.extract_quotes(query, passages, similarity)
-        text = extractive.render_quotes(quotes, style.format_citation)
+        quotes = extract_quotes(query, passages, similarity)
+        text = render_quotes(quotes, style.format_citation)
         citations = tuple(citation for quote in quotes for citation in quote.citations)
-        return PreparedGeneration(extractive.EXTRACTIVE_MODEL, _split_parts(text), citations)
+        return PreparedGeneration(EXTRACTIVE_MODEL, _split_parts(text), citations)
     messages = [Message("system", style.system), Message("user", context.prompt)]
     return PreparedGeneration(model.name, generate_text(model, messages, generation))
 
@@ -86,7 +86,7 @@ def resolve_model_name(generation: GenerationOptions) -> str:
     Raises:
         InvalidRequest: If the requested model is not offered.
     """
-    is_extractive = generation.model == extractive.EXTRACTIVE_MODEL
+    is_extractive = generation.model == EXTRACTIVE_MODEL
     model = None if is_extractive else registry.language_model(generation.model)
     return model.name if model else ""
 

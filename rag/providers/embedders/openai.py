@@ -15,9 +15,6 @@ from rag.providers.base import Vectors
 from rag.providers.http.concurrency import EMBEDDER_CALLS
 from rag.providers.http.openai_client import open_client, translate_error
 
-# A longer pause between two attempts is left to the caller, who can do something else meanwhile.
-_MAX_PAUSE_WITHIN_CALL_SECONDS = 5.0
-
 if TYPE_CHECKING:
     import openai
 
@@ -56,11 +53,11 @@ class OpenAIEmbedder:
             try:
                 return self._request(texts)
             except EmbeddingFailed as error:
-                pause = error.retry_after
-                pause = backoff.EMBEDDING_CALL.pause_seconds(failures) if pause is None else pause
-                if not error.is_retryable or error.is_timeout or pause > _MAX_PAUSE_WITHIN_CALL_SECONDS:
+                wait = error.retry_after
+                is_too_long = wait is not None and wait > backoff.MAX_RETRY_AFTER_WITHIN_CALL_SECONDS
+                if not error.is_retryable or error.is_timeout or is_too_long:
                     raise
-                time.sleep(pause)
+                time.sleep(backoff.EMBEDDING_CALL.pause_seconds(failures) if wait is None else wait)
         return self._request(texts)
 
     def _request(self, texts: Sequence[str]) -> Vectors:

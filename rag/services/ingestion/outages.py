@@ -18,8 +18,6 @@ logger = structlog.get_logger(__name__)
 
 # A document fails after this many failed calls of its model: about an hour of pauses.
 MAX_OUTAGES = 16
-# A longer Retry-After of a provider is shortened to this.
-_MAX_RETRY_AFTER_SECONDS = 3600.0
 
 
 def pause_after(failures: int, *, retry_after: float | None = None) -> datetime.timedelta:
@@ -40,7 +38,7 @@ def max_outage_duration() -> datetime.timedelta:
 
 
 def _limited_retry_after(retry_after: float | None) -> float:
-    return min(retry_after or 0.0, _MAX_RETRY_AFTER_SECONDS)
+    return min(retry_after or 0.0, backoff.MAX_RETRY_AFTER_SECONDS)
 
 
 @transaction.atomic

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import structlog
 
 from rag.pipeline.answering.answer import MAX_PROMPT_TOKENS
+from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
+from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences, compare_signatures
 from rag.pipeline.answering.sanitize import sanitize
-from rag.pipeline.extraction.extractive import EXTRACTIVE_MODEL as EXTRACTIVE
-from rag.pipeline.extraction.extractive import extract_quotes, render_quotes
-from rag.pipeline.extraction.sentence_similarity import compare_sentences, compare_signatures
 from rag.pipeline.grounding.calibration import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages

@@ -11,10 +11,10 @@ from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_context import build_system_prompt
+from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge import merge_passages
-from rag.pipeline.extraction import extractive
-from rag.pipeline.extraction.sentence_similarity import compare_sentences
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers import registry
@@ -161,6 +161,6 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
     similarity = compare_sentences(question.text, merged, relevant)
-    quotes = extractive.extract_quotes(question.text, merged, similarity)
-    text = extractive.render_quotes(quotes, BY_TITLE.format_citation) or _NOTHING_FOUND
+    quotes = extract_quotes(question.text, merged, similarity)
+    text = render_quotes(quotes, BY_TITLE.format_citation) or _NOTHING_FOUND
     return f"{text} {describe_gaps(grounding)}".strip()

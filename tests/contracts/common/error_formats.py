@@ -4,7 +4,7 @@ import datetime
 from typing import Any
 
 from rag.contracts.agent import errors as agent
-from rag.contracts.common.base import ErrorHandler
+from rag.contracts.common.errors import ErrorHandler
 from rag.contracts.pipeline import errors as pipeline
 from rag.contracts.retrieval import errors as retrieval
 from rag.contracts.search_service import errors as search_service

@@ -3,7 +3,7 @@
 import pytest
 
 from rag.pipeline.answering.citations import CitedAnswer, extract_citations
-from tests.pipeline.extraction.test_extractive import passage
+from tests.pipeline.answering.extractive.test_extract import passage
 
 YARD = passage("The house is old. Bicycles are parked in the yard. The porter has 3 keys.")
 TEA = passage("The kettle is on the second floor. Water boils at 100 degrees.")

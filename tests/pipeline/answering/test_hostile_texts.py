@@ -9,9 +9,9 @@ import pytest
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.citations import extract_citations
+from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, validate_template
 from rag.pipeline.answering.sanitize import sanitize
-from rag.pipeline.extraction.extractive import extract_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.services.search.agent import selected_text_passage
 from rag.text import words

@@ -12,10 +12,10 @@ from orgs.access.permissions import Visibility
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.models import Document
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
+from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize
-from rag.pipeline.extraction.extractive import extract_quotes, render_quotes
 from rag.services.search import agent, queries
 from rag.services.search.agent_tools import chunk_out
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question

@@ -11,7 +11,7 @@ from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.ingestion.chunk import chunk
 from rag.text.tokens import count_tokens
 from rag.types import ChunkingOptions, ParsedDocument, Passage
-from tests.pipeline.extraction.test_extractive import passage
+from tests.pipeline.answering.extractive.test_extract import passage
 
 TEXT = " ".join(f"Sentence {number} says that room {number} has a window and a door." for number in range(40))
 

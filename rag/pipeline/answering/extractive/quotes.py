@@ -15,7 +15,7 @@ from .structure import PassageStructure, split_cells
 CitationFormatter = Callable[[int, Passage], str]
 
 # A very long sentence is cut between two words; a row or a code block is not.
-MAX_SENTENCE_CHARACTERS = 600
+MAX_QUOTE_CHARACTERS = 600
 # A link within the documents leads nowhere in an answer.
 _RELATIVE_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?!https?://)[^()\s]{0,300}\)")
 _HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
@@ -83,7 +83,7 @@ def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]
 
 
 def _cite(number: int, structure: PassageStructure, index: int) -> Citation:
-    passage, start, end = structure.passage, structure.parts[index].start, _end(structure, index)
+    passage, start, end = structure.passage, structure.parts[index].start, _quote_end(structure, index)
     return Citation(number, passage, passage.text[start:end], passage.start + start, passage.start + end)
 
 
@@ -139,7 +139,7 @@ def _label(structure: PassageStructure, index: int) -> str:
 
 def _render_part(structure: PassageStructure, index: int) -> str:
     part = structure.parts[index]
-    text = structure.passage.text[part.start : _end(structure, index)]
+    text = structure.passage.text[part.start : _quote_end(structure, index)]
     if part.kind is UnitKind.CODE:
         return f"```\n{_dedent(structure, index)}\n```"
     if part.kind is UnitKind.ROW:
@@ -167,11 +167,11 @@ def _render_row(structure: PassageStructure, index: int) -> str:
     return "- " + _RELATIVE_LINK.sub(r"\1", " — ".join(pairs))
 
 
-def _end(structure: PassageStructure, index: int) -> int:
+def _quote_end(structure: PassageStructure, index: int) -> int:
     """Return where the quote of a part ends."""
     part, text = structure.parts[index], structure.passage.text
-    max_end = part.start + MAX_SENTENCE_CHARACTERS
+    max_end = part.start + MAX_QUOTE_CHARACTERS
     if part.end <= max_end or part.kind in (UnitKind.ROW, UnitKind.CODE):
         return part.end
     shortened = text[part.start : max_end]
-    return part.start + (len(shortened.rsplit(None, 1)[0]) or MAX_SENTENCE_CHARACTERS)
+    return part.start + (len(shortened.rsplit(None, 1)[0]) or MAX_QUOTE_CHARACTERS)

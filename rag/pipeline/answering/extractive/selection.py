@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from rag.text.words import split_words
 
 from .candidates import QuoteCandidate, SectionHeading, find_candidates, find_headings
-from .rendering import MAX_SENTENCE_CHARACTERS
+from .quotes import MAX_QUOTE_CHARACTERS
 from .sentence_similarity import SentenceSimilarity
 from .structure import PassageStructure
 
@@ -195,4 +195,4 @@ def _total(weights: Mapping[str, float], stems: frozenset[str]) -> float:
 
 def _length(structure: PassageStructure, candidate: QuoteCandidate) -> int:
     part = structure.parts[candidate.index]
-    return min(MAX_SENTENCE_CHARACTERS, part.end - part.start)
+    return min(MAX_QUOTE_CHARACTERS, part.end - part.start)

@@ -7,7 +7,8 @@ from orgs.access.permissions import Scope
 from ragsite.http.openapi import COMMON_STATUSES
 from ragsite.http.parsers import BoundedJSONParser, BoundedMultipartParser
 
-from .common.base import CreateViewSet, ErrorHandler, SharedPathViewSet
+from .common.base import CreateViewSet, SharedPathViewSet
+from .common.errors import ErrorHandler
 from .common.rate_limits import INGESTIONS, QUERIES
 from .pipeline.jobs.views import IngestionJobs
 from .retrieval import views as retrieval

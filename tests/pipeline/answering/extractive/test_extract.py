@@ -5,7 +5,7 @@ import dataclasses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.pipeline.extraction.extractive import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.types import Passage
 from tests.providers.test_rerankers import PASSAGE
 

@@ -6,8 +6,8 @@ from rag.text.words import content_words, query_language
 from rag.types import Passage
 
 from .question_type import asks_for_number
-from .rendering import Quote, quote_parts
-from .rendering import render_quotes as render_quotes
+from .quotes import Quote, quote_parts
+from .quotes import render_quotes as render_quotes
 from .selection import select_parts
 from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity
 from .structure import PassageStructure

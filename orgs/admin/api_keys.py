@@ -1,0 +1,60 @@
+"""API keys in the admin, for users with `members.manage`."""
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from orgs.api_keys import service
+from orgs.models import ApiKey
+from orgs.models.api_keys import ApiKeyQuerySet
+
+from .scoped import OrganizationRowsAdmin
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(OrganizationRowsAdmin):
+    """Lists and revokes API keys. Only the user of a key can create it, so that nobody else ever sees it."""
+
+    list_display = (
+        *("name", "prefix", "user", "organization", "allows", "restricted", "state"),
+        *("expires_at", "last_used_at"),
+    )
+    list_filter = ("organization", "all_organizations")
+    search_fields = ("name", "prefix", "user__email")
+    list_select_related = ("user", "organization")
+    # All fields except the hash.
+    fields = (
+        *("name", "prefix", "user", "organization", "all_organizations", "allows", "source_ids", "networks", "state"),
+        *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
+    )
+    actions = ("revoke", "end_after_overlap")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    @admin.display(description="scopes")
+    def allows(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.display(description="restricted to")
+    def restricted(self, key: ApiKey) -> str:
+        lists = (("sources", key.source_ids), ("networks", key.networks))
+        return ", ".join(f"{name}: {len(values)}" for name, values in lists if values is not None) or "—"
+
+    @admin.action(description="Revoke the selected keys", permissions=["view"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        number = service.revoke(keys)
+        messages.success(request, f"Revoked: {number}. There is no way back.")
+
+    @admin.action(description="Expire the selected keys in 24 hours", permissions=["view"])
+    def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
+        """Expire keys without creating successors, because whoever creates a key sees it."""
+        number = service.expire_by(keys, timezone.now() + service.DEFAULT_OVERLAP)
+        messages.success(request, f"Ending in 24 hours: {number}. Their users replace them with POST …/rotate.")
