@@ -1,6 +1,10 @@
 """POST /mcp: the streamable HTTP transport of MCP, with a JSON response to each message and without sessions."""
 
+from typing import Any
+
+from django.conf import settings
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,6 +20,10 @@ class Mcp(ContractViewSet):
 
     error_handler = staticmethod(errors.handle_exception)
     scopes = {"POST": Scope.QUERY}
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        _check_origin(request)
+        super().initial(request, *args, **kwargs)
 
     @extend_schema(exclude=True)
     def create(self, request: Request) -> Response:
@@ -35,3 +43,15 @@ class Mcp(ContractViewSet):
         except errors.RpcError as error:
             return Response(errors.error_message(error.code, error.message, request_id))
         return Response({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse web pages of origins that are not known (MCP, "Transports", security warning).
+
+    Raises:
+        PermissionDenied: If the request has an `Origin` that is neither this site nor in CORS_ALLOWED_ORIGINS.
+    """
+    origin = request.headers.get("Origin")
+    own_origin = f"{request.scheme}://{request.get_host()}"
+    if origin is not None and origin not in (own_origin, *settings.CORS_ALLOWED_ORIGINS):
+        raise PermissionDenied("Web pages of this origin may not call the MCP server.")

@@ -118,6 +118,21 @@ def test_mistakes_are_explained(run: Run, api: Api) -> None:
     assert anonymous.headers["www-authenticate"].startswith("Bearer")
 
 
+def test_pages_of_unknown_origins_are_refused(live_server: LiveServer, library: World, settings: Any) -> None:
+    """MCP, "Transports": servers must validate `Origin`, and answer 403 if it is invalid."""
+    client = Client(live_server.url, {"Authorization": f"Bearer {library.key('member', 'query').secret}"})
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+    def send(origin: str) -> Any:
+        return client.with_headers(Origin=origin).post("/mcp", ping)
+
+    refused = send("https://app.example")
+    assert (refused.status, refused.body["error"]["code"]) == (403, -32600)
+    assert [send(origin).status for origin in ("null", live_server.url, "")] == [403, 200, 403]
+    settings.CORS_ALLOWED_ORIGINS = ["https://app.example"]
+    assert [send(origin).status for origin in ("https://app.example", "https://app.example.evil.example")] == [200, 403]
+
+
 def test_calls_count_as_queries(api: Api, library: World, settings: Any) -> None:
     member = api("member")
     settings.RAG_RATE_LIMITS = True
