@@ -18,13 +18,26 @@ forwarder_headers = ""
 limit_request_line, limit_request_fields, limit_request_field_size = 8190, 1000, 16380
 
 
-def post_worker_init(worker: Any) -> None:
-    """Refuse to serve with an outdated database or with too strong roles."""
+def _check_database() -> str:
+    """Return why the database cannot be used: it is outdated or its roles are too strong. Empty if it can."""
     try:
         require_current_database()
         require_safe_roles()
     except (OutdatedDatabaseError, RoleError) as error:
-        raise AppImportError(str(error)) from None  # gunicorn prints the message and stops
+        return str(error)
+    return ""
+
+
+def on_starting(server: Any) -> None:
+    """Refuse to start with a database that cannot be used."""
+    if message := _check_database():
+        raise RuntimeError(message)  # gunicorn prints the message and stops
+
+
+def post_worker_init(worker: Any) -> None:
+    """Check again in each worker: the database may not have answered when the server started."""
+    if message := _check_database():
+        raise AppImportError(message)
 
 
 def post_request(worker: Any, request: Any, environ: Any, response: Any) -> None:
