@@ -169,7 +169,7 @@ def purge_queue() -> None:
         current_app.control.purge(connection=broker)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def eventually() -> Callable[..., object]:
     """Wait until a condition is true; fail after a time limit. Tests use no other kind of waiting."""
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from rag.models import DataSource
-from tests.ragsite.test_streamed_uploads import Web
-from tests.ragsite.test_streamed_uploads import web as web
 from tests.support.factories import PASSWORD, World, ingest_text
+from tests.support.web import Web
 
 V3, RETRIEVAL, AGENT = {"error", "message", "details"}, {"status", "error", "message", "details"}, {"error"}
 # Path, valid body, keys of an error.

@@ -1,98 +1,15 @@
 """Long request bodies in the real web server: memory stays bounded, and bodies without a length are limited too."""
 
 import http.client
-import json
-import os
-import socket
-import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-import psutil
 import pytest
-from django.conf import settings
-from django.db import connection
 
 from rag.models import Original
-from ragsite.run import processes
 from tests.support.factories import World
+from tests.support.web import MB, Web
 
-MB = 1024 * 1024
 PART_BYTES = 64 * 1024
-
-
-class Web:
-    def __init__(self, process: subprocess.Popen[bytes], port: int, data: Path) -> None:
-        self.port, self.data = port, data
-        self._master = psutil.Process(process.pid)
-
-    def memory(self) -> int:
-        """The memory of its processes in bytes, without what they share."""
-        return sum(child.memory_full_info().uss for child in self._master.children(recursive=True))
-
-    def send(self, key: str, headers: str, parts: Iterator[bytes], *, closes: bool = False) -> tuple[int, Any]:
-        """Send a request; return the status and body of the response, which may come before everything is sent.
-
-        Args:
-            key: API key.
-            headers: Headers that describe the body.
-            parts: The body.
-            closes: Close the sending side after the body.
-        """
-        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as client:
-            start = f"POST /api/rag/ingest HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nConnection: close\r\n"
-            client.sendall(start.encode() + headers.encode() + b"\r\n\r\n")
-            for part in parts:
-                try:
-                    client.sendall(part)
-                except OSError:
-                    break
-            if closes:
-                client.shutdown(socket.SHUT_WR)
-            response = http.client.HTTPResponse(client)
-            response.begin()
-            with response:
-                return response.status, json.loads(response.read())
-
-
-@pytest.fixture
-def web(transactional_db: None, tmp_path: Path, eventually: Callable[..., Any]) -> Iterator[Web]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
-        "TEST_DATABASE": str(connection.settings_dict["NAME"]),
-        "RAGSITE_DATA": str(tmp_path / "data"),
-        "WEB_CONCURRENCY": "1",
-        "RAG_STORAGE_FOLDER": str(settings.RAG_STORAGE_FOLDER),
-        "RAG_TEMP_FOLDER": str(settings.RAG_TEMP_FOLDER),
-        "RAG_MAX_FILE_BYTES": str(100 * MB),
-        "RAG_MAX_UPLOAD_BYTES": str(150 * MB),
-    }
-    command = processes.web(host="127.0.0.1", port=port)
-    with open(tmp_path / "web.log", "wb") as log:
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-    try:
-        eventually(lambda: _is_ready(port))
-        yield Web(process, port, tmp_path / "data")
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def _is_ready(port: int) -> bool:
-    """Whether every process of gunicorn has started: nginx answers earlier, with a 503."""
-    client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    try:
-        client.request("GET", "/healthz")
-        return client.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        client.close()
 
 
 def form(sizes: list[int]) -> Iterator[bytes]:
@@ -118,7 +35,7 @@ def chunked(parts: Iterator[bytes]) -> Iterator[bytes]:
 FORM = "Content-Type: multipart/form-data; boundary=b\r\n"
 
 
-def test_long_bodies_cost_little_memory_and_have_a_limit(web: Web, live_world: World, stored_files: Path) -> None:
+def test_long_bodies_cost_little_memory_and_have_a_limit(web: Web, live_world: World) -> None:
     """40 MB in one file or in many cost the web process a few MB (measured: 7), with and without Content-Length."""
     live_world.source()
     key = live_world.key("editor", "ingest").secret
@@ -162,8 +79,8 @@ def test_long_bodies_cost_little_memory_and_have_a_limit(web: Web, live_world: W
             assert status == 400, "a file that a wrong length cuts off is not accepted"
         assert set(body) == {"error", "message", "details"}
     assert Original.objects.count() == stored_count
-    assert sum(path.is_file() for path in stored_files.rglob("*")) == stored_count
-    assert list(settings.RAG_TEMP_FOLDER.iterdir()) == []
+    assert sum(path.is_file() for path in web.stored_files.rglob("*")) == stored_count
+    assert list(web.temporary_files.iterdir()) == []
 
 
 def test_malformed_bodies_are_a_400_and_incomplete_ones_never_arrive(web: Web, live_world: World) -> None:

@@ -9,8 +9,7 @@ import pytest
 from django.conf import settings
 
 from ragsite.run.web import THREADS
-from tests.ragsite.test_streamed_uploads import Web
-from tests.ragsite.test_streamed_uploads import web as web
+from tests.support.web import Web
 
 V3 = {"error", "message", "details"}
 # More connections than the server has threads.
