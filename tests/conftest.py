@@ -24,6 +24,7 @@ from tests.support.database import delete_all_rows
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.provider_server import ProviderServer
+from tests.support.web import Web
 
 # The test process owns the test database. Code that tests call runs as a worker's does (`as_worker`).
 identity.run_process_as(identity.OWNER)
@@ -33,7 +34,6 @@ identity.run_process_as(identity.OWNER)
 SLOW_FILES = (
     "tests/system/chaos/test_exactly_once.py",
     "tests/ragsite/test_launch.py",
-    "tests/system/abuse/test_oversized.py",
     "tests/services/ingestion/test_ingestion_faults.py",
     "tests/contracts/common/test_matrix.py",
     "tests/services/reembedding/test_reembedding.py",
@@ -167,6 +167,25 @@ def worker(transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
 def purge_queue() -> None:
     with current_app.connection_for_write() as broker:
         current_app.control.purge(connection=broker)
+
+
+@pytest.fixture(scope="module")
+def web_server(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory, eventually: Callable[..., Any]
+) -> Iterator[Web]:
+    """A web server for all tests of a file, because it takes seconds to start."""
+    server = Web(tmp_path_factory.mktemp("web"))
+    try:
+        eventually(server.is_ready)
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def web(web_server: Web, transactional_db: None) -> Web:
+    """The web server, with an empty database."""
+    return web_server
 
 
 @pytest.fixture(scope="session")

@@ -1,29 +1,16 @@
-"""Runs the part `oversized` of `make abuse`, which is quick and gives the same result each time.
+"""Runs the part `oversized` of `make abuse`, which is quick and gives the same result each time."""
 
-It runs in a process of its own, with a product of its own.
-"""
+from tests.support.factories import World
+from tests.support.web import Web
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-from ragsite.settings.env import DATA_DIR
-from tests.system.chaos.test_exactly_once import HIDDEN
+from .oversized import cases, send_case
 
 
-def test_oversized_requests_get_the_contracts_error(tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    environment |= {"ABUSE_PARTS": "oversized", "ABUSE_REPORT": str(report)}
-    result = subprocess.run(
-        [sys.executable, "-m", "tests.system.abuse", str(DATA_DIR / "abuse")],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert report.exists(), result.stderr[-3000:]
-    (row,) = json.loads(report.read_text())
-    assert row["requests"] >= 40
-    assert (row["broken"], result.returncode) == ({}, 0), result.stdout
+def test_oversized_requests_get_the_contracts_error(web: Web, live_world: World) -> None:
+    live_world.source("local")
+    key = live_world.key("editor").secret
+    requests = cases({"X-API-Key": key})
+    assert len(requests) >= 40
+    problems = {case.name: problem for case in requests if (problem := send_case(web.port, case)[1])}
+    assert problems == {}
+    assert web.is_ready()
