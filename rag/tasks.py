@@ -1,9 +1,13 @@
 """The Celery tasks. Each of them calls one service function."""
 
+import datetime
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
-from celery import shared_task
+import celery.worker.state
+from celery import Task, shared_task, signals
+from django.utils import timezone
 
 from accounts.audit import events
 from accounts.sign_in import retention as sign_ins
@@ -19,6 +23,8 @@ from .services.maintenance import (
     usage,
     vector_index,
 )
+from .services.measurements import recording
+from .services.operations import workers
 from .services.reembedding import second_model, worker
 from .services.sources import deletion
 
@@ -110,6 +116,12 @@ def delete_expired_audit_events() -> None:
     events.delete_expired()
 
 
+@shared_task(name="rag.delete_expired_measurements")
+def delete_expired_measurements() -> None:
+    """Delete old measurements and errors."""
+    recording.delete_expired()
+
+
 @shared_task(name="rag.measure_all_quality")
 def measure_all_quality() -> None:
     """Send a message for each source with golden questions."""
@@ -120,3 +132,43 @@ def measure_all_quality() -> None:
 def measure_quality(source_id: str, force: bool = False) -> None:
     """Measure the quality of a source."""
     quality.measure_if_due(uuid.UUID(source_id), force=force)
+
+
+_reporters: list[workers.Reporter] = []
+_started_at: dict[str, datetime.datetime] = {}
+
+
+@signals.worker_ready.connect
+def start_heartbeat(sender: Any, **_: object) -> None:
+    """Report that this worker runs."""
+    reporter = workers.Reporter(
+        name=sender.hostname,
+        queues=list(sender.app.amqp.queues.consume_from),
+        slots=sender.controller.concurrency,
+        list_running=lambda: [
+            (request.name, request.time_start or 0.0) for request in list(celery.worker.state.active_requests)
+        ],
+    )
+    reporter.start()
+    _reporters.append(reporter)
+
+
+@signals.worker_shutdown.connect
+def stop_heartbeat(**_: object) -> None:
+    """Report that this worker stops."""
+    while _reporters:
+        _reporters.pop().stop()
+
+
+@signals.task_prerun.connect
+def note_start(task_id: str, **_: object) -> None:
+    """Remember when a task started."""
+    _started_at[task_id] = timezone.now()
+
+
+@signals.task_postrun.connect
+def record_run(task_id: str, task: Task[Any, Any], retval: object = None, **_: object) -> None:
+    """Store that a scheduled task has run, and what this process has measured."""
+    error = type(retval).__name__ if isinstance(retval, BaseException) else ""
+    started_at = _started_at.pop(task_id, None) or timezone.now()
+    recording.store_after_task(task.name, started_at=started_at, error=error)

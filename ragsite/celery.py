@@ -2,9 +2,11 @@
 
 import os
 import sys
+import time
+from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_init, worker_ready
+from celery.signals import before_task_publish, setup_logging, worker_init, worker_ready
 from django_structlog.celery.steps import DjangoStructLogInitStep
 from kombu.transport.redis import Channel
 
@@ -24,6 +26,12 @@ Channel.do_restore = False
 @setup_logging.connect
 def keep_django_logging(**_: object) -> None:
     """Celery replaces Django's logging configuration unless this signal has a receiver."""
+
+
+@before_task_publish.connect
+def add_publication_time(headers: dict[str, Any], **_: object) -> None:
+    """Celery's messages do not say how old they are, which shows whether a queue is served."""
+    headers["published_at"] = time.time()
 
 
 @worker_init.connect

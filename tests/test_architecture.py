@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("rag.types", "rag.errors", "rag.text"),
     ("orgs",),
     ("accounts",),
-    ("ragsite.http", "ragsite.postgres", "ragsite.celery", "ragsite.cache"),
+    ("ragsite.http", "ragsite.postgres", "ragsite.celery", "ragsite.cache", "ragsite.observability"),
 )
 # The roots of packages that have several layers.
 WITHOUT_LAYER = {"ragsite", "rag"}

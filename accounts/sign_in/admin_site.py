@@ -1,5 +1,6 @@
 """The admin site, and the page that sets up the second factor."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -9,8 +10,9 @@ from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path, re_path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
@@ -29,6 +31,20 @@ class Site(AdminSite):
     login_form = StaffSignInForm
     login_template = "accounts/sign_in.html"
     index_template = "accounts/index.html"
+
+    def __init__(self, name: str = "admin") -> None:
+        super().__init__(name)
+        self._pages: list[tuple[str, Callable[..., HttpResponseBase], str]] = []
+
+    def register_page(self, route: str, view: Callable[..., HttpResponseBase], name: str) -> None:
+        """Add a page that belongs to no model. Only people who may open the admin reach it.
+
+        Args:
+            route: Its path below the admin's, as a regular expression.
+            view: Its view, which checks further permissions.
+            name: Its name among the admin's URLs.
+        """
+        self._pages.append((route, view, name))
 
     def has_permission(self, request: HttpRequest) -> bool:
         if not super().has_permission(request):
@@ -49,7 +65,8 @@ class Site(AdminSite):
         return response
 
     def get_urls(self) -> list[Any]:
-        return [path("second-factor/", self.second_factor, name="second_factor"), *super().get_urls()]
+        pages = [re_path(route, self.admin_view(view), name=name) for route, view, name in self._pages]
+        return [path("second-factor/", self.second_factor, name="second_factor"), *pages, *super().get_urls()]
 
     @method_decorator([never_cache, csrf_protect])
     def second_factor(self, request: HttpRequest) -> HttpResponse:

@@ -1,10 +1,20 @@
-from . import calibration_admin, document_admin, embedding_model_admin, jobs, organization_admin, sources, user_admin
+from . import (
+    calibration_admin,
+    document_admin,
+    embedding_model_admin,
+    jobs,
+    operations,
+    organization_admin,
+    sources,
+    user_admin,
+)
 
 __all__ = [
     "calibration_admin",
     "document_admin",
     "embedding_model_admin",
     "jobs",
+    "operations",
     "organization_admin",
     "sources",
     "user_admin",

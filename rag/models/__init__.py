@@ -8,6 +8,7 @@ from .evaluation.golden_questions import GoldenQuestion, QualityRun
 from .ingestion.claiming import IngestionFairness, ModelOutage
 from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
 from .ingestion.usage import Usage
+from .operations import Measurement, RecordedError, ScheduledTaskRun, SlowOperation, WorkerHeartbeat
 from .reembedding import Reembedding
 from .search.conversations import Conversation, ConversationMessage
 from .search.history import HistoryUsage, SearchRecord
@@ -29,11 +30,16 @@ __all__ = [
     "IngestionDocument",
     "IngestionFairness",
     "IngestionJob",
+    "Measurement",
     "ModelOutage",
     "Original",
     "QualityRun",
+    "RecordedError",
     "Reembedding",
+    "ScheduledTaskRun",
     "SearchRecord",
+    "SlowOperation",
     "SourceType",
     "Usage",
+    "WorkerHeartbeat",
 ]

@@ -4,7 +4,7 @@ import datetime
 import enum
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 # Bounded, because a question is embedded while the client waits.
@@ -92,11 +92,13 @@ class SearchScope:
     Attributes:
         source_ids: Sources that the caller may query. All of them use the same embedding model.
         model_id: Primary key of that embedding model.
+        organization_ids: The organisations of the sources, for measurements only.
     """
 
     source_ids: tuple[uuid.UUID, ...]
     model_id: uuid.UUID
     filters: Filters = Filters()
+    organization_ids: tuple[uuid.UUID, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,13 @@ def on_starting(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Check again in each worker: the database may not have answered when the server started."""
+    """Check again in each worker, because the database may not have answered before, and store measurements."""
     if message := _check_database():
         raise AppImportError(message)
+    # Needs the settings, which are not loaded when this module is imported.
+    from rag.services.measurements import recording
+
+    recording.store_in_background()
 
 
 def post_request(worker: Any, request: Any, environ: Any, response: Any) -> None:

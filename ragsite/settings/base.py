@@ -73,7 +73,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "libraries": {"operations": "rag.admin.operations.filters"},
         },
     }
 ]
@@ -180,8 +181,11 @@ LOGGING = {
             ],
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
+        "recorded_errors": {"class": "rag.services.measurements.error_log.Handler"},
+    },
+    "root": {"handlers": ["stderr", "recorded_errors"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         # django_structlog logs requests, with the request id.
         "django.server": {"handlers": [], "propagate": False},

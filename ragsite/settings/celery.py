@@ -45,6 +45,7 @@ _NIGHTLY = {
     "rag.delete_expired_history": crontab(hour=3, minute=30),
     "rag.delete_expired_sign_ins": crontab(hour=3, minute=40),
     "rag.delete_expired_audit_events": crontab(hour=3, minute=50),
+    "rag.delete_expired_measurements": crontab(hour=3, minute=15),
     "rag.measure_all_quality": crontab(hour=3, minute=0),
 }
 _BACKGROUND = (

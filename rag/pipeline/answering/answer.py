@@ -25,6 +25,7 @@ from rag.types import (
     Retrieval,
     SearchScope,
 )
+from ragsite.observability import measurements
 
 from .citations import extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
@@ -59,7 +60,8 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
     retrieval = find_passages(question, scopes)
     if not retrieval.passages:
         raise NoResults
-    context, grounding = assess(question, retrieval, options)
+    with measurements.measure("query_stage", "ground"):
+        context, grounding = assess(question, retrieval, options)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not contain the answer.", gaps=list(grounding.gaps))
     if len(grounding.relevant) < len(context.passages):
@@ -69,7 +71,8 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         answer = _refuse(grounding, NOT_GROUNDED, closest=_describe_closest(question.text, retrieval.passages[0]))
         yield answer.text
     else:
-        answer = yield from _generate_answer(question, context, grounding, options)
+        with measurements.measure("query_stage", "generate"):
+            answer = yield from _generate_answer(question, context, grounding, options)
     return AnswerResult(retrieval, context, grounding, answer)
 
 

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
+from ragsite.observability import measurements
 
 from .candidates import find_candidates, retrieval_mode
 from .deduplicate import deduplicate
@@ -33,9 +34,11 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     """
     limit = max(question.top_k, MAX_RERANKED) if question.rerank else question.top_k
     removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
-    queries = embed_query(question, scopes)
+    with measurements.measure("query_stage", "embed"):
+        queries = embed_query(question, scopes)
     for _ in range(_MAX_ATTEMPTS):
-        with transaction.atomic():  # so that the caller's identity is set once for all queries
+        # One transaction, so that the caller's identity is set once for all queries.
+        with measurements.measure("query_stage", "search"), transaction.atomic():
             hits, warnings, trace = find_candidates(question, queries)
             passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
             if question.rerank:
@@ -44,7 +47,8 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
             break
     trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
     if question.rerank and passages:  # outside of the transaction: a reranker may be a remote service
-        passages, rerank_warnings = rerank(question, passages)
+        with measurements.measure("query_stage", "rerank"):
+            passages, rerank_warnings = rerank(question, passages)
         warnings += rerank_warnings
     return Retrieval(
         passages=_with_ranks(add_standout_scores(passages, question.top_k)),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.conf import settings
 
 from rag.errors import ProviderFailed
+from ragsite.observability import measurements
 
 
 class ConcurrencyLimiter:
@@ -34,7 +35,8 @@ class ConcurrencyLimiter:
                 )
             self._count += 1
         try:
-            yield
+            with measurements.measure("model", model):
+                yield
         finally:
             with self._lock:
                 self._count -= 1

@@ -15,6 +15,7 @@ import httpx2
 from rag.errors import RerankFailed
 from rag.providers.http import bounded
 from rag.types import Passage
+from ragsite.observability import measurements
 
 _MAX_CHARACTERS = 8_000
 # Maximum number of texts that TEI accepts in one request, unless its operator allows more.
@@ -45,7 +46,8 @@ class CohereReranker:
         texts = [f"{passage.title}\n{passage.text}"[:_MAX_CHARACTERS].strip() or "-" for passage in passages]
         deadline = time.monotonic() + self._timeout
         try:
-            scores = [score for request in self._requests(query, texts) for score in self._send(request, deadline)]
+            with measurements.measure("model", self.name):
+                scores = [score for request in self._requests(query, texts) for score in self._send(request, deadline)]
             return _to_probabilities(scores)
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise RerankFailed(f"{self.name} did not answer in time.", is_timeout=True) from error

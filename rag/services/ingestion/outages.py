@@ -11,7 +11,8 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from rag.models import ModelOutage
+from rag import queue
+from rag.models import IngestionDocument, ModelOutage
 from rag.providers import backoff
 
 logger = structlog.get_logger(__name__)
@@ -82,3 +83,20 @@ def release_probe(document_id: uuid.UUID) -> None:
 def delete_stale_outages(now: datetime.datetime) -> None:
     """Delete outages whose pause ended long ago without another try. Whether the model answers now is unknown."""
     ModelOutage.objects.filter(until__lt=now - max_outage_duration()).delete()
+
+
+def retry_waiting_documents() -> int:
+    """End the pauses of all documents and models, so that the sweep gives the documents to workers at once.
+
+    Returns:
+        The number of documents that waited.
+    """
+    now = timezone.now()
+    waiting = IngestionDocument.objects.filter(state=IngestionDocument.State.QUEUED)
+    with transaction.atomic():
+        paused_models = ModelOutage.objects.filter(until__gt=now)
+        held_back = waiting.filter(due_at=None, source__embedding_model__in=paused_models.values("model")).count()
+        paused_models.update(until=now, probe=None)
+        postponed = waiting.filter(due_at__gt=now).update(due_at=now)
+        queue.send("rag.sweep_ingestion")
+    return held_back + postponed

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from rag.errors import EmbeddingFailed, ModelChanged, RagError, StorageFailed
 from rag.models import IngestionDocument
+from rag.services.measurements import documents as measured_documents
 from rag.types import IndexOutcome
 
 from . import outages
@@ -64,6 +65,7 @@ def record_success(
             "AS done (id, outcome, document_id, chunk_count, timings) WHERE document.id = done.id",
             [State.DONE, timezone.now(), *([*column] for column in zip(*values, strict=True))],
         )
+    transaction.on_commit(lambda: measured_documents.record_done(documents, timings))
 
 
 def record_error(document: IngestionDocument, error: RagError, *, is_to_blame: bool = False) -> None:
@@ -136,3 +138,4 @@ def record_failure(document: IngestionDocument, code: str, message: str) -> None
             due_at=None,
             finished_at=timezone.now(),
         )
+        measured_documents.record_failed(document)

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,6 +17,7 @@ from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import confidence
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
+from rag.services.measurements.queries import MeasuredQuery
 from rag.services.sources import lookup
 from rag.services.sources.scopes import build_scopes
 from rag.types import (
@@ -60,7 +62,10 @@ def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
         UnknownSource: If a source of `data_sources` is not visible to the caller.
         RagError: If the retrieval pipeline fails.
     """
-    return retrieval.find_passages(question, _scopes(question, selection))
+    query = MeasuredQuery()
+    with query.measured():
+        query.scopes = _scopes(question, selection)
+        return retrieval.find_passages(question, query.scopes)
 
 
 def search(question: Question, selection: SourceSelection) -> Retrieval:
@@ -85,7 +90,18 @@ def ask(question: Question, selection: SourceSelection, options: AnswerOptions) 
         AccessEnded: If the caller lost access while the answer was streamed.
         RagError: If the query pipeline fails.
     """
-    return access_watch.watch_access(answering.ask(question, _scopes(question, selection), options), selection.caller)
+    query = MeasuredQuery(_scopes(question, selection))
+    return _measure_answer(
+        query, access_watch.watch_access(answering.ask(question, query.scopes, options), selection.caller)
+    )
+
+
+def _measure_answer(query: MeasuredQuery, events: AnswerEvents[AnswerResult]) -> AnswerEvents[AnswerResult]:
+    """Pass the events on, and record the whole answer when it ends."""
+    with query.measured(), closing(events):
+        result = yield from events
+        query.is_grounded = bool(result.answer.citations)
+        return result
 
 
 def answer_if_confident(

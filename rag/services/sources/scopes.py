@@ -26,13 +26,18 @@ def build_scopes(sources: DataSourceQuerySet, question: Question) -> list[Search
     """
     rows = list(
         sources.order_by("embedding_model_id", "pk").values_list(
-            "pk", "embedding_model_id", "embedding_model__name", "second_model_id", "second_model_ready_at"
+            "pk",
+            "embedding_model_id",
+            "embedding_model__name",
+            "second_model_id",
+            "second_model_ready_at",
+            "organization_id",
         )
     )
     in_english = not rows or is_english(question.text)
     groups: dict[tuple[uuid.UUID, Filters], list[uuid.UUID]] = defaultdict(list)
     missing: list[uuid.UUID] = []
-    for pk, model_id, model_name, second_id, ready_at in rows:
+    for pk, model_id, model_name, second_id, ready_at, _ in rows:
         is_english_only = model_name in ENGLISH_MODELS and bool(settings.RAG_MULTILINGUAL_MODEL)
         if not (is_english_only and second_id and ready_at):
             groups[model_id, question.filters].append(pk)
@@ -46,8 +51,9 @@ def build_scopes(sources: DataSourceQuerySet, question: Question) -> list[Search
                 groups[second_id, foreign].append(pk)
     if missing and not in_english:
         second_model.request(missing)
+    organization_ids = tuple({row[-1] for row in rows})
     return [
-        SearchScope(source_ids=tuple(source_ids), model_id=model_id, filters=filters)
+        SearchScope(source_ids=tuple(source_ids), model_id=model_id, filters=filters, organization_ids=organization_ids)
         for (model_id, filters), source_ids in groups.items()
     ]
 

@@ -1,0 +1,3 @@
+from . import page
+
+__all__ = ["page"]

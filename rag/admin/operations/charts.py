@@ -1,0 +1,77 @@
+"""Bar charts over time, drawn as SVG by the template."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_WIDTH, _HEIGHT, _GAP = 480, 96, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar: its rectangle, and what is shown when it is pointed at."""
+
+    x: str
+    y: str
+    width: str
+    height: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A bar chart.
+
+    Attributes:
+        summary: The chart in a sentence, for those who do not see it.
+    """
+
+    title: str
+    summary: str
+    bars: tuple[Bar, ...]
+    first: datetime.datetime
+    last: datetime.datetime
+    highest: str
+    width: int = _WIDTH
+    height: int = _HEIGHT
+
+
+def build_chart(
+    title: str, points: Sequence[tuple[datetime.datetime, float | None]], *, unit: str = "", hours: bool = True
+) -> Chart | None:
+    """Return the coordinates of the chart; None if no point has a value.
+
+    Args:
+        title: What is counted.
+        points: Start of a period → value; None if nothing was measured in it.
+        unit: What follows a value.
+        hours: Whether a period is an hour; otherwise it is a day.
+    """
+    values = [value for _, value in points if value is not None]
+    if not any(values):
+        return None
+    highest, step = max(values), _WIDTH / len(points)
+    time_format = "%H:%M" if hours else "%Y-%m-%d"
+
+    def text_of(value: float) -> str:
+        return f"{value:,.0f}{unit}" if value >= 10 or value == int(value) else f"{value:,.2f}{unit}"
+
+    bars = []
+    for index, (start, value) in enumerate(points):
+        height = _HEIGHT * (value or 0) / highest
+        label = text_of(value) if value is not None else "nothing measured"
+        bars.append(
+            Bar(
+                x=f"{step * index + _GAP / 2:.1f}",
+                y=f"{_HEIGHT - height:.1f}",
+                width=f"{max(1.0, step - _GAP):.1f}",
+                height=f"{height:.1f}",
+                text=f"{start:{time_format}}: {label}",
+            )
+        )
+    peak = next(start for start, value in points if value == highest)
+    last = points[-1][1]
+    summary = f"{title}: at most {text_of(highest)}, at {peak:{time_format}} UTC"
+    if last is not None:
+        summary += f"; now {text_of(last)}"
+    return Chart(title, summary, tuple(bars), points[0][0], points[-1][0], text_of(highest))

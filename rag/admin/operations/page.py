@@ -1,0 +1,90 @@
+"""The page "Operations": whether the installation is healthy, and what to do if it is not. For superusers."""
+
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+
+from accounts.sign_in.admin_site import Site
+from rag.models import Condition
+from rag.services.ingestion import outages
+from rag.services.measurements import figures
+from rag.services.operations.overview import Level, Overview, get_overview
+
+from .charts import build_chart
+
+_HEADLINES = {
+    Level.OK: "Everything works. There is nothing to do.",
+    Level.WARNING: "The system works, but needs your attention.",
+    Level.CRITICAL: "Something is down.",
+}
+# Condition of a document → what an operator does about it.
+_ADVICE = {
+    Condition.QUEUED: "Nothing: a worker will take them.",
+    Condition.STARVED: "Start a worker.",
+    Condition.RUNNING: "Nothing: a worker processes them.",
+    Condition.LOST: "Nothing: the scheduler gives them to another worker within seconds.",
+    Condition.WAITING: "Their model did not answer. They are tried again by themselves, or now with the button below.",
+}
+
+
+@method_decorator(never_cache, name="dispatch")
+class Page(View):
+    """The page, and its part that is loaded again every few seconds (`?part`)."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if not request.user.is_superuser:  # it concerns all organisations
+            raise PermissionDenied
+        return super().dispatch(request, *args, **kwargs)
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        context = _context(get_overview())
+        if "part" in request.GET:
+            return TemplateResponse(request, "admin/operations/part.html", context)
+        context |= {**admin.site.each_context(request), "title": "Operations"}
+        return TemplateResponse(request, "admin/operations/page.html", context)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        count = outages.retry_waiting_documents()
+        messages.success(request, f"Documents that are tried again now: {count:,}.")
+        return HttpResponseRedirect(reverse("admin:operations"))
+
+
+def _context(overview: Overview) -> dict[str, Any]:
+    conditions = [
+        {"name": condition.value, "count": overview.conditions.get(condition, 0), "advice": advice}
+        for condition, advice in _ADVICE.items()
+    ]
+    queries, documents = overview.queries_by_hour, overview.documents_by_hour
+    charts = [
+        build_chart("Questions per hour", [(at, summary.count) for at, summary in queries]),
+        build_chart("Median time of a question", [(at, summary.p50) for at, summary in queries], unit=" ms"),
+        build_chart("Documents per hour", [(at, summary.count) for at, summary in documents]),
+        build_chart("Failed documents per hour", [(at, summary.failures) for at, summary in documents]),
+    ]
+    return {
+        "overview": overview,
+        "level": overview.level.name.lower(),
+        "headline": _HEADLINES[overview.level],
+        "conditions": conditions,
+        "open_documents": sum(overview.conditions.values()),
+        "stages": [
+            ("Questions", _named(overview.operations, "query"), overview.query_stages),
+            ("Documents", _named(overview.operations, "document"), overview.document_stages),
+        ],
+        "charts": [chart for chart in charts if chart],
+    }
+
+
+def _named(summaries: Any, name: str) -> figures.Summary:
+    """Return the summary with this name; an empty one if nothing was measured."""
+    return next((summary for summary in summaries if summary.name == name), figures.Summary(name))
+
+
+cast(Site, admin.site).register_page(r"^operations/?$", Page.as_view(), "operations")

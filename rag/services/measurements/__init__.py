@@ -1,0 +1,1 @@
+"""Stores and reads what the processes measure: durations, failures, slow operations, errors."""

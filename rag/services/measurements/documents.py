@@ -1,0 +1,28 @@
+"""Measures the documents that workers process."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+
+from django.utils import timezone
+
+from rag.models import IngestionDocument
+from ragsite.observability import measurements
+from ragsite.observability.measurements import Slow
+
+
+def record_done(documents: Iterable[IngestionDocument], timings: Mapping[uuid.UUID, Mapping[str, int]]) -> None:
+    """Record documents that are indexed or unchanged, with the milliseconds of their stages."""
+    for document in documents:
+        stages = {stage: float(milliseconds) for stage, milliseconds in timings.get(document.pk, {}).items()}
+        organization, total = document.job.source.organization_id, sum(stages.values())
+        measurements.record("operation", "document", total, organizations=(organization,))
+        for stage, milliseconds in stages.items():
+            measurements.record("document_stage", stage, milliseconds)
+        if stages:
+            measurements.record_slow(Slow(timezone.now(), "document", total, stages, organization, document.pk, ""))
+
+
+def record_failed(document: IngestionDocument) -> None:
+    """Record a document that has failed. How long it took is not known."""
+    organization = document.job.source.organization_id
+    measurements.record("operation", "document", 0.0, failed=True, organizations=(organization,))

@@ -1,0 +1,41 @@
+"""Keeps the errors of the log for the page "Operations", without their messages, which may quote a text."""
+
+import datetime
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+from ragsite.observability import measurements
+from ragsite.observability.measurements import Error
+
+
+class Handler(logging.Handler):
+    """Records what is logged as an error: a logging handler of the root logger."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        entry: dict[str, Any] = record.msg if isinstance(record.msg, dict) else {}
+        context = structlog.contextvars.get_contextvars()
+        measurements.record_error(
+            Error(
+                at=datetime.datetime.fromtimestamp(record.created, datetime.UTC),
+                # Our own events are constants. The messages of libraries are sentences, which may hold anything.
+                event=str(entry.get("event") or record.name)[:200],
+                exception=_class_name(record, entry)[:200],
+                request_id=str(entry.get("request_id") or context.get("request_id") or "")[:100],
+                task=str(entry.get("task") or context.get("task") or "")[:200],
+            )
+        )
+
+
+def _class_name(record: logging.LogRecord, entry: dict[str, Any]) -> str:
+    """Return the name of the class of the logged exception; empty without one."""
+    info = entry.get("exc_info") or record.exc_info
+    if info is True:  # "the exception that is being handled"
+        info = sys.exc_info()
+    exception = info[1] if isinstance(info, tuple) else info
+    return type(exception).__name__ if isinstance(exception, BaseException) else ""

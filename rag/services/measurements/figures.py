@@ -1,0 +1,106 @@
+"""Reads the measurements: rates, failures and percentiles, in total and over time."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from rag.models import Measurement
+from ragsite.observability.measurements import BOUNDS_MS, EVERYBODY
+
+HOUR, DAY = datetime.timedelta(hours=1), datetime.timedelta(days=1)
+_EMPTY = (0,) * (len(BOUNDS_MS) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Measurements of one kind of work, added up.
+
+    Attributes:
+        histogram: How many durations fell below each of BOUNDS_MS, and above the last one.
+    """
+
+    name: str
+    count: int = 0
+    failures: int = 0
+    milliseconds: float = 0.0
+    histogram: Sequence[int] = _EMPTY
+
+    @property
+    def p50(self) -> float | None:
+        return percentile(self.histogram, 0.5)
+
+    @property
+    def p95(self) -> float | None:
+        return percentile(self.histogram, 0.95)
+
+    @property
+    def failure_share(self) -> float | None:
+        """The share that failed, 0 to 1; None without measurements."""
+        return self.failures / self.count if self.count else None
+
+
+def percentile(histogram: Sequence[int], share: float) -> float | None:
+    """Estimate a percentile in milliseconds: exact to its bucket, interpolated within; None without measurements.
+
+    A duration above the last bound counts as that bound.
+    """
+    rank, passed = share * sum(histogram), 0
+    if not rank:
+        return None
+    for low, high, count in zip((0, *BOUNDS_MS), (*BOUNDS_MS, BOUNDS_MS[-1]), histogram, strict=True):
+        if passed + count >= rank:
+            return low + (high - low) * (rank - passed) / count
+        passed += count
+    return float(BOUNDS_MS[-1])
+
+
+def summarize(
+    kind: str, *, since: datetime.timedelta = HOUR, organizations: Collection[uuid.UUID] = (EVERYBODY,)
+) -> list[Summary]:
+    """Return the measurements of one kind since then, by name.
+
+    Args:
+        kind: The kind, as in ragsite.observability.measurements.
+        since: How far to look back.
+        organizations: Of which organisations; the whole installation by default.
+    """
+    rows = defaultdict(list)
+    for row in _rows(kind, since, organizations):
+        rows[row.name].append(row)
+    return [_add(name, rows[name]) for name in sorted(rows)]
+
+
+def summarize_by_hour(
+    kind: str, name: str, *, hours: int = 24, organizations: Collection[uuid.UUID] = (EVERYBODY,)
+) -> list[tuple[datetime.datetime, Summary]]:
+    """Return the start of each of the last hours, oldest first, with its measurements."""
+    first = timezone.now().replace(minute=0, second=0, microsecond=0) - (hours - 1) * HOUR
+    rows = defaultdict(list)
+    for row in _rows(kind, timezone.now() - first, organizations):
+        if row.name == name:
+            rows[row.period.replace(minute=0)].append(row)
+    starts = [first + hour * HOUR for hour in range(hours)]
+    return [(start, _add(name, rows[start])) for start in starts]
+
+
+def _rows(kind: str, since: datetime.timedelta, organizations: Collection[uuid.UUID]) -> Iterable[Measurement]:
+    """Return the rows of at most one day and a few hundred names, so that their number does not grow with the data."""
+    return Measurement.objects.filter(
+        organization__in=list(organizations), period__gte=timezone.now() - since, kind=kind
+    ).only("name", "period", "count", "failures", "milliseconds", "histogram")
+
+
+def _add(name: str, rows: Sequence[Measurement]) -> Summary:
+    if not rows:
+        return Summary(name)
+    return Summary(
+        name,
+        sum(row.count for row in rows),
+        sum(row.failures for row in rows),
+        sum(row.milliseconds for row in rows),
+        tuple(sum(column) for column in zip(*(row.histogram for row in rows), strict=True)),
+    )

@@ -1,0 +1,60 @@
+"""Measures questions: how long they take, whether they fail, whether their answers are grounded."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+
+from django.utils import timezone
+
+from rag.errors import ErrorKind, RagError
+from rag.types import SearchScope
+from ragsite.http.request_id import request_id
+from ragsite.observability import measurements
+
+
+class MeasuredQuery:
+    """A question in progress.
+
+    Attributes:
+        scopes: What it searches, as soon as that is known.
+        is_grounded: Whether its answer has citations; None for a search, or before the answer is complete.
+    """
+
+    def __init__(self, scopes: Sequence[SearchScope] = ()) -> None:
+        self.scopes = scopes
+        self.is_grounded: bool | None = None
+
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        """Record how long the block takes. The time of an answer includes the time in which its client reads it."""
+        started, stages, failed = time.perf_counter(), measurements.start_operation(), True
+        try:
+            yield
+            failed = False
+        except RagError as error:
+            failed = error.kind == ErrorKind.UNAVAILABLE  # other errors are the caller's
+            raise
+        except GeneratorExit:  # the client left
+            failed = False
+            raise
+        finally:
+            measurements.end_operation()
+            self._record((time.perf_counter() - started) * 1000, stages, failed=failed)
+
+    def _record(self, milliseconds: float, stages: dict[str, float], *, failed: bool) -> None:
+        organizations = tuple(dict.fromkeys(key for scope in self.scopes for key in scope.organization_ids))
+        measurements.record("operation", "query", milliseconds, failed=failed, organizations=organizations)
+        if self.is_grounded is not None:
+            is_refused = not self.is_grounded
+            measurements.record("operation", "answer", milliseconds, failed=is_refused, organizations=organizations)
+        measurements.record_slow(
+            measurements.Slow(
+                at=timezone.now(),
+                kind="query",
+                milliseconds=milliseconds,
+                stages=stages,
+                organization=organizations[0] if len(organizations) == 1 else None,
+                document=None,
+                request_id=request_id(),
+            )
+        )

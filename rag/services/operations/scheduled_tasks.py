@@ -1,0 +1,68 @@
+"""When each scheduled task ran last, and when it is due."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from rag.models import ScheduledTaskRun
+
+# A task is late if it has not started this long after it was due: the scheduler looks every few seconds, and a run may
+# wait behind another one.
+_GRACE = datetime.timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledTask:
+    """A task of the schedule.
+
+    Attributes:
+        started_at: When its latest run started; None before the first one.
+        seconds: How long that run took.
+        error: The class of the exception that ended it; empty if it succeeded.
+        due_at: When it runs next.
+    """
+
+    name: str
+    started_at: datetime.datetime | None
+    seconds: float | None
+    error: str
+    due_at: datetime.datetime
+    is_late: bool
+
+
+def record_run(name: str, *, started_at: datetime.datetime, error: str = "") -> None:
+    """Store that a run of the task has ended, if the task is scheduled."""
+    if name in _schedules():
+        values = {"started_at": started_at, "finished_at": timezone.now(), "error": error[:200]}
+        ScheduledTaskRun.objects.update_or_create(name=name, defaults=values)
+
+
+def list_scheduled_tasks() -> list[ScheduledTask]:
+    """Return all scheduled tasks, the most frequent first."""
+    runs = ScheduledTaskRun.objects.in_bulk()
+    return [_describe(name, schedule, runs.get(name)) for name, schedule in _schedules().items()]
+
+
+def _schedules() -> Mapping[str, Any]:
+    return {entry["task"]: entry["schedule"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+
+
+def _describe(name: str, schedule: Any, run: ScheduledTaskRun | None) -> ScheduledTask:
+    due_at = _next_run(schedule, run.started_at if run else timezone.now())
+    if run is None:
+        return ScheduledTask(name, None, None, "", due_at, is_late=False)
+    seconds = (run.finished_at - run.started_at).total_seconds()
+    return ScheduledTask(name, run.started_at, seconds, run.error, due_at, is_late=timezone.now() > due_at + _GRACE)
+
+
+def _next_run(schedule: Any, after: datetime.datetime) -> datetime.datetime:
+    """Return when the task is due after this time. A schedule is a number of seconds or Celery's crontab."""
+    if isinstance(schedule, int | float):
+        return after + datetime.timedelta(seconds=schedule)
+    last, pause, _ = schedule.remaining_delta(after)
+    due_at: datetime.datetime = last + pause
+    return due_at

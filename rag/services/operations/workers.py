@@ -1,0 +1,118 @@
+"""Heartbeats of the Celery workers, as rows: they can be read while the broker is down."""
+
+import dataclasses
+import datetime
+import threading
+from collections.abc import Callable, Sequence
+
+import structlog
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from rag.models import WorkerHeartbeat
+
+logger = structlog.get_logger(__name__)
+
+BEAT_SECONDS = 5
+# A worker that has missed several beats does not run any more, or cannot reach the database.
+LOST_AFTER_SECONDS = 30
+_MAX_LISTED = 100
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunningTask:
+    """A task that a worker runs, and for how long it has run."""
+
+    name: str
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WorkerState:
+    """A worker as its latest heartbeat describes it.
+
+    Attributes:
+        beat_age: Seconds since that heartbeat.
+    """
+
+    name: str
+    queues: Sequence[str]
+    slots: int
+    running: Sequence[RunningTask]
+    beat_age: float
+    uptime: float
+
+    @property
+    def is_online(self) -> bool:
+        return self.beat_age <= LOST_AFTER_SECONDS
+
+
+class Reporter:
+    """Writes the heartbeat of this worker process until it stops."""
+
+    def __init__(
+        self, *, name: str, queues: Sequence[str], slots: int, list_running: Callable[[], list[tuple[str, float]]]
+    ) -> None:
+        """Prepare the heartbeat.
+
+        Args:
+            name: The worker's name.
+            queues: The queues that it takes tasks from.
+            slots: How many tasks it runs at the same time.
+            list_running: Returns the names of the present tasks and when they started, in seconds since 1970.
+        """
+        self._name, self._queues, self._slots, self._list_running = name[:200], list(queues), slots, list_running
+        self._started_at = timezone.now()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and delete the heartbeat, so that the worker is not reported as lost."""
+        self._stop.set()
+        self._thread.join(BEAT_SECONDS)
+        try:
+            WorkerHeartbeat.objects.filter(name=self._name).delete()
+        except DatabaseError as error:
+            logger.warning("heartbeat_not_deleted", reason=type(error).__name__)
+
+    def beat(self) -> None:
+        """Write the heartbeat."""
+        running = [{"name": name, "started": started} for name, started in self._list_running()]
+        values = {
+            "queues": self._queues,
+            "slots": self._slots,
+            "running": running,
+            "started_at": self._started_at,
+            "beat_at": timezone.now(),
+        }
+        WorkerHeartbeat.objects.update_or_create(name=self._name, defaults=values)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.beat()
+            except DatabaseError as error:
+                logger.warning("heartbeat_not_written", reason=type(error).__name__)
+            finally:
+                connection.close()  # a process that is forked meanwhile must not inherit it
+            self._stop.wait(BEAT_SECONDS)
+
+
+def list_workers() -> list[WorkerState]:
+    """Return the workers by name, those that died in the last day included."""
+    now = timezone.now()
+    rows = WorkerHeartbeat.objects.filter(beat_at__gte=now - datetime.timedelta(days=1)).order_by("name")[:_MAX_LISTED]
+    return [
+        WorkerState(
+            name=row.name,
+            queues=row.queues,
+            slots=row.slots,
+            running=[RunningTask(task["name"], max(0.0, now.timestamp() - task["started"])) for task in row.running],
+            beat_age=max(0.0, (now - row.beat_at).total_seconds()),
+            uptime=(now - row.started_at).total_seconds(),
+        )
+        for row in rows
+    ]

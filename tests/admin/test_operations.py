@@ -1,0 +1,147 @@
+"""The page "Operations": who may open it, what it says in good times and in bad ones."""
+
+import datetime
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from rag.models import (
+    EmbeddingModel,
+    IngestionDocument,
+    ModelOutage,
+    RecordedError,
+    ScheduledTaskRun,
+    SlowOperation,
+    WorkerHeartbeat,
+)
+from rag.services.ingestion import inputs
+from rag.services.jobs import submit
+from rag.services.operations import workers
+from rag.types import Submission
+from tests.support.factories import World
+
+PAGE = "/admin/operations"
+
+
+@pytest.fixture
+def operator(world: World, client: Client) -> Client:
+    owner = world.users["owner"]
+    owner.is_staff = owner.is_superuser = True
+    owner.save()
+    client.force_login(owner)
+    return client
+
+
+def start_worker(*queues: str, running: list[tuple[str, float]] | None = None) -> None:
+    workers.Reporter(name=f"{queues[0]}@host", queues=queues, slots=2, list_running=lambda: list(running or [])).beat()
+
+
+def start_all_workers() -> None:
+    for queue in ("ingestion", "maintenance", "background"):
+        start_worker(queue)
+
+
+def read(client: Client) -> str:
+    response = client.get(PAGE, {"part": ""})
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def submit_document(world: World) -> IngestionDocument:
+    options = inputs.default_chunking_options()
+    submission = Submission(path="plan.txt", title="Plan", text="Confidential zebras.")
+    submit.submit_job(source=world.source(), submissions=[submission], options=options, actor=world.users["editor"])
+    return IngestionDocument.objects.get()
+
+
+def test_only_superusers_open_it(world: World, client: Client) -> None:
+    assert client.get(PAGE).status_code == 302, "to the sign-in"
+    owner = world.users["owner"]
+    owner.is_staff = True
+    owner.save()
+    client.force_login(owner)
+    for parameters in ({}, {"part": ""}):
+        assert client.get(PAGE, parameters).status_code == 403, "it shows what other organisations do"
+    assert client.post(PAGE).status_code == 403
+
+
+def test_a_healthy_system_needs_nothing(operator: Client) -> None:
+    start_all_workers()
+    page = read(operator)
+    assert "Everything works. There is nothing to do." in page
+    assert "ingestion@host" in page
+    whole = operator.get(PAGE).content.decode()
+    assert "<h1>Operations</h1>" in whole
+    assert "style=" not in whole, "the content security policy forbids inline styles"
+
+
+def test_a_missing_worker_is_named_with_what_to_do(operator: Client) -> None:
+    start_worker("ingestion", running=[("rag.ingest_documents", timezone.now().timestamp() - 90)])
+    page = read(operator)
+    assert "Something is down." in page
+    assert "No worker serves: maintenance, background. </strong>" in page.replace(".</strong>", ". </strong>")
+    assert "1 of 2" in page
+    assert "rag.ingest_documents for 1 min 30 s" in page
+
+
+def test_a_worker_that_died_is_lost(operator: Client) -> None:
+    start_all_workers()
+    long_ago = timezone.now() - datetime.timedelta(minutes=5)
+    WorkerHeartbeat.objects.filter(name="ingestion@host").update(beat_at=long_ago)
+    page = read(operator)
+    assert "No worker serves: ingestion." in page
+    assert "Workers died or lost the database: ingestion@host." in page
+    assert "5 min 0 s ago" in page
+
+
+def test_redis_that_does_not_answer(operator: Client, settings: Any) -> None:
+    """Both a server that refuses connections and one that accepts them and says nothing."""
+    start_all_workers()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        for listens in (False, True):
+            if listens:
+                silent.listen()
+            settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
+            page = read(operator)
+            assert "Redis does not answer, so no documents are ingested." in page
+            assert "Questions are still answered" in page
+            assert "ingestion@host" in page, "everything else is still shown"
+
+
+def test_documents_are_shown_by_condition_and_waiting_ones_can_be_retried(
+    operator: Client, world: World, django_capture_on_commit_callbacks: Callable[..., Any]
+) -> None:
+    start_all_workers()
+    document = submit_document(world)
+    now = timezone.now()
+    ModelOutage.objects.create(
+        model=EmbeddingModel.objects.default(), since=now, until=now + datetime.timedelta(hours=1)
+    )
+    page = read(operator)
+    assert 'condition=waiting">waiting</a></th><td>1</td>' in page
+    assert "does not answer; its documents wait." in page
+    assert "Confidential" not in page
+    assert operator.post(PAGE).status_code == 302
+    assert not IngestionDocument.objects.with_condition().filter(pk=document.pk, retry_at__gt=timezone.now()).exists()
+
+
+def test_errors_slow_work_and_the_schedule_are_listed(operator: Client) -> None:
+    start_all_workers()
+    now = timezone.now()
+    RecordedError.objects.create(at=now, event="ingestion_crashed", exception="ValueError", request_id="req-1")
+    SlowOperation.objects.create(
+        at=now, kind="query", milliseconds=2500, stages={"generate": 2300.0}, request_id="req-2"
+    )
+    late = now - datetime.timedelta(hours=1)
+    ScheduledTaskRun.objects.create(name="rag.sweep_ingestion", started_at=late, finished_at=late)
+    page = read(operator)
+    for text in ("ingestion_crashed", "ValueError", "req-1", "req-2", "generate 2 s"):
+        assert text in page
+    assert "Scheduled tasks are late: rag.sweep_ingestion." in page
+    assert "needs your attention" in page

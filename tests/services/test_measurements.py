@@ -1,0 +1,137 @@
+"""What processes measure is stored, added up over processes, and shows no text."""
+
+import logging
+import threading
+import uuid
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from django.core.serializers import serialize
+
+from orgs.access.caller import Caller
+from rag.errors import EmbeddingFailed
+from rag.models import Measurement, RecordedError, SlowOperation
+from rag.providers import registry
+from rag.services.ingestion import inputs, processing
+from rag.services.jobs import submit
+from rag.services.measurements import figures, recording
+from rag.services.search import queries
+from rag.types import AnswerOptions, Mode, Question, Submission
+from ragsite.observability import measurements
+from tests.support.factories import World, ingest_text
+
+
+@pytest.fixture(autouse=True)
+def nothing_measured() -> Iterator[None]:
+    measurements.take()
+    yield
+    measurements.take()
+
+
+def summary(kind: str, name: str, *organizations: uuid.UUID) -> figures.Summary:
+    summaries = figures.summarize(kind, organizations=organizations or (measurements.EVERYBODY,))
+    return next((entry for entry in summaries if entry.name == name), figures.Summary(name))
+
+
+@pytest.mark.django_db
+def test_sums_of_several_processes_are_added() -> None:
+    for milliseconds in (3, 40, 40, 9_000):
+        measurements.record("operation", "query", milliseconds, failed=milliseconds > 5_000)
+        recording.store_measurements()
+    stored = summary("operation", "query")
+    assert (stored.count, stored.failures, stored.milliseconds) == (4, 1, 9_083)
+    assert 25 <= (stored.p50 or 0) <= 50
+    assert 5_000 < (stored.p95 or 0) <= 10_000
+    totals = Measurement.objects.get(period=recording.ALL_TIME)
+    assert (totals.count, sum(totals.histogram)) == (4, 4)
+
+
+@pytest.mark.django_db
+def test_nothing_is_lost_while_others_measure() -> None:
+    """Threads of a web process measure while another one stores."""
+
+    def work() -> None:
+        for _ in range(500):
+            measurements.record("operation", "query", 1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        recording.store_measurements()
+    recording.store_measurements()
+    assert summary("operation", "query").count == 2_000
+
+
+def test_a_question_is_measured_with_its_stages_and_without_its_text(world: World) -> None:
+    ingest_text(world.source(), "zebra.txt", "Zebras have stripes. The stripes of zebras confuse flies.")
+    selection = queries.SourceSelection(Caller(world.users["member"]))
+    question = Question(text="What do the stripes of zebras confuse?", top_k=5, rerank=True)
+    measurements.take()
+    queries.run_to_completion(queries.ask(question, selection, AnswerOptions(max_tokens=1000)))
+    recording.store_measurements()
+    for stage in ("embed", "search", "rerank", "ground", "generate"):
+        assert summary("query_stage", stage).count == 1, stage
+    assert summary("operation", "query", world.home.pk).count == 1
+    assert summary("operation", "answer", world.home.pk).failures == 0, "it is grounded"
+    assert summary("operation", "query", world.abroad.pk).count == 0
+    slow = SlowOperation.objects.get(kind="query")
+    assert set(slow.stages) == {"embed", "search", "rerank", "ground", "generate"}
+    stored = serialize("json", [*Measurement.objects.all(), *SlowOperation.objects.all()])
+    assert "zebra" not in stored.lower()
+
+
+def test_a_question_fails_if_the_model_does_and_not_if_the_caller_errs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    selection = queries.SourceSelection(Caller(world.users["foreigner"]))
+    assert queries.search(Question(text="zebras", top_k=5), selection) is queries.NO_RESULTS
+    recording.store_measurements()
+    assert (summary("operation", "query").count, summary("operation", "query").failures) == (1, 0)
+    world.source()
+
+    def refuse(*_: object) -> None:
+        raise EmbeddingFailed("The model is down.")
+
+    monkeypatch.setattr(registry, "embedder", refuse)
+    selection = queries.SourceSelection(Caller(world.users["member"]))
+    with pytest.raises(EmbeddingFailed):
+        queries.retrieve(Question(text="zebras", top_k=5, mode=Mode.DENSE), selection)
+    recording.store_measurements()
+    assert (summary("operation", "query").count, summary("operation", "query").failures) == (2, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_documents_are_measured_by_outcome_and_stage(live_world: World) -> None:
+    submissions = [
+        Submission(path="a.txt", title="a", text="Zebras."),
+        Submission(path="b.pdf", title="b", text="Not a PDF.", content_type="application/pdf"),
+    ]
+    source, options = live_world.source(), inputs.default_chunking_options()
+    submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
+    measurements.take()
+    processing.process_next(count=2)
+    recording.store_measurements()
+    documents = summary("operation", "document", live_world.home.pk)
+    assert documents.count == 2
+    assert summary("document_stage", "parsing").count >= 1
+    assert SlowOperation.objects.filter(kind="document", organization=live_world.home.pk).exists()
+
+
+@pytest.mark.django_db
+def test_errors_of_the_log_are_kept_without_their_messages() -> None:
+    structlog.contextvars.bind_contextvars(request_id="req-7")
+    try:
+        try:
+            raise ValueError("the text of a question")
+        except ValueError:
+            structlog.get_logger("tests").exception("answer_crashed")
+        logging.getLogger("library").error("cannot read %s", "the text of a question")
+    finally:
+        structlog.contextvars.unbind_contextvars("request_id")
+    recording.store_measurements()
+    first, second = RecordedError.objects.order_by("id")
+    assert (first.event, first.exception, first.request_id) == ("answer_crashed", "ValueError", "req-7")
+    assert (second.event, second.exception) == ("library", "")
+    assert "question" not in serialize("json", [first, second])
