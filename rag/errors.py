@@ -15,6 +15,7 @@ class ErrorKind(enum.Enum):
     UNPROCESSABLE = "unprocessable"
     CONFLICT = "conflict"  # the state of the object does not allow it
     FULL = "full"  # a quota is used up
+    LIMITED = "limited"  # the caller has too many requests in progress
     UNAVAILABLE = "unavailable"  # a component does not answer; another try may help
 
 
@@ -174,6 +175,15 @@ class NotGrounded(RagError):
     """Strict mode: an answer was generated, but the passages do not support it."""
 
     kind, code = ErrorKind.UNPROCESSABLE, "NOT_GROUNDED"
+
+
+class TooManyLongRequests(RagError):
+    """The account has as many long requests in progress as it may (rag.providers.http.long_requests)."""
+
+    kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
+    default_message = (
+        "Too many of your requests wait for a model or stream an answer. Wait until one ends, then try again."
+    )
 
 
 class ProviderFailed(RagError):

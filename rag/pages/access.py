@@ -23,6 +23,7 @@ EVENT_STREAM = "text/event-stream"
 _TITLES = {
     ErrorKind.FORBIDDEN: "You may not do this",
     ErrorKind.NOT_FOUND: "There is no such page",
+    ErrorKind.LIMITED: "Too many requests",
     ErrorKind.UNAVAILABLE: "This is not available at the moment",
 }
 

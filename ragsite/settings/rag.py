@@ -45,8 +45,11 @@ RAG_EMBEDDING_MAX_RETRIES = env.int("RAG_EMBEDDING_MAX_RETRIES", default=2)
 # other cores remain for questions.
 RAG_MAX_DOCUMENT_EMBEDDINGS = env.int("RAG_MAX_DOCUMENT_EMBEDDINGS", default=max(1, (os.cpu_count() or 1) // 2))
 
-# Concurrent calls of remote language models per web process, and as many of remote embedding models. Some of its 24
-# threads remain for quick requests. Besides, as many documents of waiting clients may wait for the local model.
+# How many requests of a web process may stream an answer or wait for a model, of all kinds together. The other threads
+# of its 24 (ragsite.run.web) remain for short requests. One account gets at most half of these places.
+RAG_MAX_LONG_REQUESTS = env.int("RAG_MAX_LONG_REQUESTS", default=16)
+# Concurrent calls of remote language models per web process, and as many of remote embedding models. Besides, as many
+# documents of waiting clients may wait for the local model.
 RAG_MAX_MODEL_CALLS = env.int("RAG_MAX_MODEL_CALLS", default=10)
 # Hosts, addresses and networks (10.0.0.0/8) in private ranges that endpoints of embedding models may use. Endpoints
 # that are set in the environment may use any address.

@@ -4,11 +4,17 @@ import contextlib
 import http.client
 import json
 import socket
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.conf import settings
 
 from ragsite.run.web import THREADS
+from tests.support.factories import World
+from tests.support.provider_server import ProviderServer
 from tests.support.web import Web
 
 V3 = {"error", "message", "details"}
@@ -45,6 +51,22 @@ def send(port: int, request: bytes, **options: str) -> tuple[int, dict[str, str]
 CLOSE = b"Connection: close\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n"
+
+
+@pytest.fixture(scope="module")
+def chat_model() -> Iterator[ProviderServer]:
+    """The language model of the web server. It pauses after the first token of each answer."""
+    with ProviderServer().running() as server, pytest.MonkeyPatch.context() as environment:
+        for name, value in (("LLM_MODEL", "m"), ("LLM_BASE_URL", server.base_url), ("LLM_API_KEY", "secret")):
+            environment.setenv(name, value)
+        server.goes_on = threading.Event()
+        yield server
+        server.goes_on.set()
+
+
+@pytest.fixture(scope="module")
+def web_server(chat_model: ProviderServer, web_server: Web) -> Web:
+    return web_server
 
 
 @pytest.fixture
@@ -99,6 +121,35 @@ def test_an_address_has_a_limit_of_requests_in_progress(web: Web) -> None:
             status, headers, refusal = send(web.port, request, address="127.0.0.2")
             assert (status, set(json.loads(refusal)), "retry-after" in headers) == (429, keys, True)
         assert send(web.port, HEALTH)[0] == 200, "another address"
+
+
+def test_streams_of_one_account_do_not_block_others(web: Web, live_world: World) -> None:
+    """More streams than threads: half of the places are taken, the others are refused at once."""
+    content = json.dumps({"messages": [{"role": "user", "content": "Two words"}], "stream": True}).encode()
+
+    def request(user: str) -> bytes:
+        key = live_world.key(user).secret.encode()
+        headers = b"X-API-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d" % (key, len(content))
+        return POST % (b"/api/chat", headers) + content
+
+    with contextlib.ExitStack() as clients:
+
+        def open_stream(first: bytes) -> tuple[int, str | None]:
+            """Read the start of the response; a stream stays open."""
+            response = http.client.HTTPResponse(clients.enter_context(connect(web.port, first)))
+            response.begin()
+            if response.status == 200:
+                assert response.readline() == b"event: sources\n"
+            return response.status, response.getheader("Retry-After")
+
+        first = request("member")
+        assert open_stream(first) == (200, None)  # loads everything
+        with ThreadPoolExecutor(THREADS) as executor:
+            opened = Counter(executor.map(open_stream, [first] * THREADS))
+        places = settings.RAG_MAX_LONG_REQUESTS // 2
+        assert opened == {(200, None): places - 1, (429, "2"): THREADS - places + 1}
+        assert send(web.port, HEALTH)[0] == 200
+        assert open_stream(request("editor")) == (200, None)
 
 
 def test_expect_100_continue_is_answered(web: Web) -> None:

@@ -26,6 +26,7 @@ HTTP_STATUSES = {
     ErrorKind.TOO_LARGE: 413,
     ErrorKind.UNSUPPORTED: 415,
     ErrorKind.UNPROCESSABLE: 422,
+    ErrorKind.LIMITED: 429,
     ErrorKind.UNAVAILABLE: 503,
     ErrorKind.FULL: 507,
 }
@@ -76,7 +77,7 @@ def render_error(
             exc_info=cause if isinstance(cause, OperationalError) else None,
         )
     details["request_id"] = request_id()
-    headers = {"Retry-After": str(wait)} if status == 503 and (wait := _retry_after(exception)) else {}
+    headers = {"Retry-After": str(wait)} if status in (429, 503) and (wait := _retry_after(exception)) else {}
     return Response(format_error(status, exception.message, details, exception), status=status, headers=headers)
 
 

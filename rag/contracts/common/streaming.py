@@ -1,6 +1,7 @@
 """Streamed answers as server-sent events (WHATWG HTML, 9.2): `sources`, `token`…, `done` with the whole body; or
 `error`. A contract may have another format (`stream_as`)."""
 
+import contextlib
 from collections.abc import Callable, Generator, Iterator
 from typing import Annotated, Protocol, TypedDict, TypeVar
 
@@ -10,6 +11,7 @@ from django.http import StreamingHttpResponse
 from rest_framework.exceptions import APIException
 from rest_framework.renderers import JSONRenderer
 
+from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import AnswerEvents, Result, Retrieval
 
 from .errors import ErrorHandler
@@ -70,13 +72,34 @@ def stream(
 def stream_as(
     event_format: EventFormat[Result], events: AnswerEvents[Result], *, on_error: ErrorHandler
 ) -> StreamingHttpResponse:
-    """Stream an answer as `stream` does, in another format."""
-    first = next(events)
-    content = _stream_events(first, events, event_format, on_error)
+    """Stream an answer as `stream` does, in another format.
+
+    Raises:
+        TooManyLongRequests: If the account has too many streams, or requests that wait for a model.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.callback(events.close)  # stops the language model if the client has disconnected
+        stack.enter_context(LONG_REQUESTS.place())
+        first = next(events)
+        content = _Stream(_stream_events(first, events, event_format, on_error), stack.pop_all())
     response = StreamingHttpResponse(content, content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"  # stops nginx from buffering
     return response
+
+
+class _Stream:
+    """The content of a response. Django closes it, also if the client left before the first event was sent."""
+
+    def __init__(self, content: Generator[bytes, None, None], resources: contextlib.ExitStack) -> None:
+        self._content, self._resources = content, resources
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._content
+
+    def close(self) -> None:
+        self._content.close()
+        self._resources.close()
 
 
 class _NamedEvents(EventFormat[Result]):
@@ -102,7 +125,7 @@ def _stream_events(
     events: AnswerEvents[Result],
     event_format: EventFormat[Result],
     on_error: ErrorHandler,
-) -> Iterator[bytes]:
+) -> Generator[bytes, None, None]:
     connection.close()  # do not hold a database connection while the language model generates
     try:
         yield _render_event(first, event_format)
@@ -111,7 +134,7 @@ def _stream_events(
     except Exception as error:
         yield event_format.render_error(_error_body(error, on_error))
     finally:
-        events.close()  # stops the language model if the client has disconnected
+        events.close()
         connection.close()
 
 

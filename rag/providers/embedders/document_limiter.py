@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
+from rag.providers.http.long_requests import LONG_REQUESTS
 
 from .machine_slots import MachineSlots
 
@@ -64,7 +65,13 @@ class DocumentLimiter:
 
         Raises:
             EmbeddingFailed: If the organisation has no place left.
+            TooManyLongRequests: If the account has too many long requests in progress.
         """
+        with LONG_REQUESTS.place(), self._admitted(organization_id, size):
+            yield
+
+    @contextlib.contextmanager
+    def _admitted(self, organization_id: uuid.UUID, size: int) -> Iterator[None]:
         with self._condition:
             free = settings.RAG_MAX_MODEL_CALLS - self._in_progress.total()
             if self._in_progress[organization_id] >= free:

@@ -9,6 +9,8 @@ from django.conf import settings
 from rag.errors import ProviderFailed
 from ragsite.observability import measurements
 
+from .long_requests import LONG_REQUESTS
+
 
 class ConcurrencyLimiter:
     """Counts the calls of one kind of model that are in progress."""
@@ -27,7 +29,13 @@ class ConcurrencyLimiter:
 
         Raises:
             ProviderFailed: If RAG_MAX_MODEL_CALLS calls are in progress already; its class is `failure`.
+            TooManyLongRequests: If the account has too many long requests in progress.
         """
+        with LONG_REQUESTS.place(), self._counted(model, failure):
+            yield
+
+    @contextlib.contextmanager
+    def _counted(self, model: str, failure: type[ProviderFailed]) -> Iterator[None]:
         with self._lock:
             if self._count >= settings.RAG_MAX_MODEL_CALLS:
                 raise failure(

@@ -71,3 +71,28 @@ def test_the_last_event_has_the_validated_answer(
     assert (name, body["warnings"]) == ("done", [warning])
     assert body["answer"] != reply
     assert (body["confidence"] == 0) is (warning != "CITATIONS_DROPPED")
+
+
+def test_an_account_has_a_limit_of_long_requests(
+    api: Callable[..., Client], member: Client, live_world: World, settings: Any
+) -> None:
+    """Beyond it, 429 with Retry-After in the format of the contract; others are served."""
+    settings.RAG_MAX_LONG_REQUESTS = 2
+    other = api().with_headers(X_API_Key=live_world.key("editor").secret)
+    v3, completion = {"error", "message", "details"}, {"model": "ragsite", "stream": True}
+    refusals: list[tuple[str, Any, set[str]]] = [
+        ("/api/rag/query", BODIES["/api/rag/query"], v3),
+        ("/api/rag/answer", BODIES["/api/rag/answer"], v3 | {"status"}),
+        ("/api/chat", BODIES["/api/chat"], v3),
+        ("/v1/chat/completions", {**completion, "messages": BODIES["/api/chat"]["messages"]}, {"error"}),
+        ("/agent/respond", {"query": QUESTION}, {"error"}),
+    ]
+    running = member.events("/api/chat", BODIES["/api/chat"])
+    next(running)
+    for path, body, keys in refusals:
+        refused = member.post(path, body)
+        assert (refused.status, set(refused.body), refused.headers["retry-after"]) == (429, keys, "2"), path
+    events = other.events("/api/chat", BODIES["/api/chat"])
+    assert next(events)[0] == "sources"
+    events.close()
+    running.close()
