@@ -32,6 +32,7 @@ _PARTS_WITHOUT_WORKER = {
     "60 wait for a model",
     "expensive requests",
     "hostile connections",
+    "hostile and expensive",
 }
 
 

@@ -52,7 +52,6 @@ class Outcome:
 
 def send_expensive_requests(port: int, sender: Person, searcher: Person, outcome: Outcome) -> None:
     """Send all documents at once; search until each has an answer; then send a short document."""
-    calls = [_document(sender, number) for number in range(_REQUESTS)]
     for number in range(_IDLE_SEARCHES):
         outcome.idle_searches.append(_search(port, searcher, f"idle {number}", outcome))
     is_finished = threading.Event()
@@ -63,17 +62,24 @@ def send_expensive_requests(port: int, sender: Person, searcher: Person, outcome
             outcome.searches.append(_search(port, searcher, f"busy {number}", outcome))
             number += 1
 
-    with ThreadPoolExecutor(_REQUESTS + 1) as executor:
+    with ThreadPoolExecutor(1) as executor:
         searches = executor.submit(search)
-        futures = [executor.submit(_send_document, port, sender, call, outcome) for call in calls]
         try:
-            for future in futures:
-                future.result()
+            send_documents(port, sender, outcome)
         finally:
             is_finished.set()
         searches.result()
     if (status := _send_document(port, sender, _document(sender, _REQUESTS, text="Short."), Outcome())) != 200:
         outcome.broken[f"a short document afterwards: {status}"] += 1
+
+
+def send_documents(port: int, sender: Person, outcome: Outcome) -> None:
+    """Send all documents at once, and wait until each has an answer."""
+    calls = [_document(sender, number) for number in range(_REQUESTS)]
+    with ThreadPoolExecutor(_REQUESTS) as executor:
+        futures = [executor.submit(_send_document, port, sender, call, outcome) for call in calls]
+        for future in futures:
+            future.result()
 
 
 def _document(person: Person, number: int, *, text: str = "") -> Call:
@@ -97,7 +103,7 @@ def _send_document(port: int, person: Person, call: Call, outcome: Outcome) -> i
     except (AssertionError, OSError, http.client.HTTPException) as error:
         outcome.broken[f"{call.operation}: {type(error).__name__} {str(error)[:100]}"] += 1
         return 0
-    if status not in (200, 413, 503) or (status == 503 and "retry-after" not in headers):
+    if status not in (200, 413, 429, 503) or (status in (429, 503) and "retry-after" not in headers):
         outcome.broken[f"{call.operation}: {status} {content[:200]!r}"] += 1
     outcome.answers[status] += 1
     return status

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from .expensive import describe
@@ -97,17 +98,29 @@ def _connect(port: int, first: bytes) -> socket.socket:
 
 
 def search_meanwhile(
-    port: int, count: int, hostile: Person, searcher: Person, large_file: str, *, memory: Callable[[], int]
+    port: int,
+    count: int,
+    hostile: Person,
+    searcher: Person,
+    large_file: str,
+    *,
+    memory: Callable[[], int],
+    attack: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Search before, while and after the connections are held. `memory` measures the server in bytes."""
+    """Search before, while and after the connections are held. `memory` measures the server in bytes.
+
+    `attack` runs at the same time, and the connections are held at least until it ends.
+    """
     outcome = Outcome()
     outcome.before = [_search(port, searcher, f"before {number}", outcome) for number in range(50)]
     bytes_before = memory()
-    with connections(port, count, hostile, large_file):
+    with connections(port, count, hostile, large_file), ThreadPoolExecutor(1) as executor:
         ends_at = time.monotonic() + _BUSY_SECONDS
-        while time.monotonic() < ends_at:
+        attacking = executor.submit(attack)
+        while time.monotonic() < ends_at or not attacking.done():
             outcome.meanwhile.append(_search(port, searcher, f"meanwhile {len(outcome.meanwhile)}", outcome))
             time.sleep(0.02)
+        attacking.result()
         outcome.growth_bytes = memory() - bytes_before
     outcome.recovery = _search(port, searcher, "afterwards", outcome)
     return outcome

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from .expensive import Outcome, percentile, send_expensive_requests
+from .expensive import Outcome, percentile, send_documents, send_expensive_requests
 from .faults import FAULTS
 from .flood import flood
 from .hostile import search_meanwhile
@@ -72,6 +72,7 @@ def run(product: Product, *, part_names: Sequence[str], seconds: float) -> list[
         "oversized": lambda: run_oversized(product, people[0]),
         "expensive requests": lambda: run_expensive(product, people[0], people[1]),
         "hostile connections": lambda: run_hostile(product, people[0], people[1]),
+        "hostile and expensive": lambda: run_hostile(product, people[0], people[1], author=people[2]),
     }
     rows = []
     for name in part_names or parts:
@@ -214,24 +215,36 @@ def run_expensive(product: Product, sender: Person, searcher: Person) -> Row:
     return row
 
 
-def run_hostile(product: Product, hostile: Person, searcher: Person) -> Row:
-    """ABUSE_CONNECTIONS hostile connections of one address, with the searches of another one beside them."""
-    count = int(os.environ.get("ABUSE_CONNECTIONS", "500"))
+def run_hostile(product: Product, hostile: Person, searcher: Person, *, author: Person | None = None) -> Row:
+    """ABUSE_CONNECTIONS hostile connections of one address, with the searches of another one beside them.
+
+    Args:
+        author: Sends documents that cost seconds of CPU each, at the same time.
+    """
+    count, documents = int(os.environ.get("ABUSE_CONNECTIONS", "500")), Outcome()
+
+    def attack() -> None:
+        if author:
+            send_documents(product.port, author, documents)
+
     large_file = product.folder / "static" / "large.bin"
     large_file.parent.mkdir(parents=True, exist_ok=True)
     large_file.write_bytes(bytes(4_000_000))
     product.stop_web()
     product.start_web()  # which finds the file
+    attack()  # so that each process has loaded what documents need, and the growth below is that of another attack
+    documents.answers.clear()
     product.language_model.stall.clear()  # streams are held
     try:
         outcome = search_meanwhile(
-            product.port, count, hostile, searcher, "/static/large.bin", memory=product.web_memory
+            *(product.port, count, hostile, searcher, "/static/large.bin"), memory=product.web_memory, attack=attack
         )
     finally:
         product.language_model.stall.set()
     row = Row(f"{count} hostile connections", len(outcome.before) + len(outcome.meanwhile) + 1)
-    row.broken.update(outcome.broken)
     row.success = row.requests - sum(outcome.broken.values())
+    row.broken.update(outcome.broken)
+    row.broken.update(documents.broken)
     if percentile(outcome.meanwhile, 99) > _MAX_SEARCH_SECONDS:
         row.broken["99 % of the searches took longer than a second"] += 1
     if outcome.recovery > _MAX_RECOVERY_SECONDS:
@@ -239,6 +252,9 @@ def run_hostile(product: Product, hostile: Person, searcher: Person) -> Row:
     if outcome.growth_bytes > _MAX_GROWTH_BYTES:
         row.broken[f"the web processes grew by {outcome.growth_bytes / 2**20:.0f} MB"] += 1
     row.notes = outcome.describe()
+    if author:
+        row.name += " and expensive documents"
+        row.notes += f"; documents: {dict(documents.answers)}"
     return row
 
 

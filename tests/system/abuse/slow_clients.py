@@ -10,6 +10,10 @@ from collections.abc import Iterator
 _SECONDS_BETWEEN_SENDS = 0.5
 
 
+# The server limits the requests in progress of one address; the short requests beside them come from another one.
+_ADDRESS = "127.0.0.2"
+
+
 class SlowClients:
     """Connections that one thread keeps busy. `closed` counts those that the server has ended."""
 
@@ -23,7 +27,7 @@ class SlowClients:
     def open(self, first: bytes, repeated: bytes, count: int) -> None:
         """Open connections. Each sends `first` at once, and then `repeated` every half second unless it is empty."""
         for _ in range(count):
-            client = socket.create_connection(("127.0.0.1", self._port), timeout=10)
+            client = socket.create_connection(("127.0.0.1", self._port), timeout=10, source_address=(_ADDRESS, 0))
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.sendall(first)
             client.setblocking(False)
