@@ -63,7 +63,7 @@ class ProviderServer:
                 first, rest = content.split(b"\n\n", 1)
                 self.wfile.write(first + b"\n\n")
                 self.connection.settimeout(0.02)
-                for _ in range(500):
+                for _ in range(3000):
                     if goes_on.is_set():
                         self.connection.settimeout(None)
                         self.wfile.write(rest)
