@@ -1,4 +1,4 @@
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.conf import settings
 from django.contrib.admin import apps as admin_apps
 from django.db.models.signals import post_migrate
@@ -30,3 +30,5 @@ class AccountsConfig(AppConfig):
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
         audit_registry.register()
         post_migrate.connect(prepare_roles, sender=self)
+        # The heading of its page in the admin: what it is for, not the name of the library.
+        apps.get_app_config("axes").verbose_name = "Sign-in protection"

@@ -1,8 +1,10 @@
 """API keys in the admin, for users with `members.manage`."""
 
 from django.contrib import admin, messages
+from django.contrib.admin import helpers
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from orgs.api_keys import service
@@ -49,9 +51,20 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
         return ", ".join(f"{name}: {len(values)}" for name, values in lists if values is not None) or "—"
 
     @admin.action(description="Revoke the selected keys", permissions=["view"])
-    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
-        number = service.revoke(keys)
-        messages.success(request, f"Revoked: {number}. There is no way back.")
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> TemplateResponse | None:
+        """Ask first: there is no way back, and a client that uses the key stops working at once."""
+        if "confirmed" in request.POST:
+            number = service.revoke(keys)
+            messages.success(request, f"Revoked: {number}. There is no way back.")
+            return None
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Revoke API keys?",
+            "opts": self.opts,
+            "keys": keys.select_related("user", "organization"),
+            "selected": helpers.ACTION_CHECKBOX_NAME,
+        }
+        return TemplateResponse(request, "admin/orgs/apikey/revoke.html", context)
 
     @admin.action(description="Expire the selected keys in 24 hours", permissions=["view"])
     def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:

@@ -47,7 +47,14 @@ class TeamAdmin(OrganizationRowsAdmin):
 
 
 class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Refuses roles and teams of other organisations."""
+    """Offers only roles and teams of the membership's organisation, and refuses others."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.organization_id:  # a new membership's organisation is chosen in the same form
+            for name in {"roles", "teams"} & self.fields.keys():
+                field: Any = self.fields[name]
+                field.queryset = field.queryset.filter(organization=self.instance.organization_id)
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
@@ -63,11 +70,13 @@ class MembershipAdmin(OrganizationRowsAdmin, GuardedAdmin):
     list_display = ("user", "organization", "role_names", "team_names", "is_active")
     list_filter = ("organization", "is_active", "roles", "teams")
     search_fields = ("user__email", "user__name")
-    filter_horizontal = ("roles", "teams")
     list_select_related = ("user", "organization")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         return super().get_queryset(request).prefetch_related("roles", "teams")
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return super().formfield_for_manytomany(db_field, request, widget=forms.CheckboxSelectMultiple, **kwargs)
 
     @admin.display(description="roles")
     def role_names(self, membership: Membership) -> str:

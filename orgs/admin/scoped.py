@@ -12,6 +12,8 @@ from accounts.models import User
 from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization, Role, Team
 
+from .permitted_links import limit_links
+
 
 def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
     """The organisations in which the user of this request has the permission. A superuser has it in all."""
@@ -81,6 +83,10 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
             return super().changelist_view(request, extra_context)
         except (DataError, ValidationError, ValueError, OverflowError):  # the URL has unknown filters
             return HttpResponseRedirect(f"{request.path}?e=1")
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        context["adminform"] = limit_links(context["adminform"], request)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Show how many related rows are deleted, not which: the user may not be allowed to see their names."""

@@ -129,6 +129,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = RAG_MAX_BODY_BYTES
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
+FORMAT_MODULE_PATH = ["ragsite.settings.formats"]
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"

@@ -90,6 +90,13 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
             form.add_error(kind, message)
 
 
+def _label_widgets(widget: Any, name: str) -> None:
+    """Name the fields of a row for screen readers: only the column has a heading."""
+    widget.attrs["aria-label"] = name
+    for part, end in zip(getattr(widget, "widgets", ()), ("date", "time"), strict=False):
+        part.attrs["aria-label"] = f"{name}: {end}"
+
+
 class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscriptable at runtime
     model = Grant
     formset = GrantFormSet
@@ -107,8 +114,12 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Leave out the links that Django adds to related rows: with them the table is wider than the page."""
         if db_field.is_relation:
-            return self.formfield_for_foreignkey(db_field, request, **kwargs)
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
+            field = self.formfield_for_foreignkey(db_field, request, **kwargs)
+        else:
+            field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field:
+            _label_widgets(field.widget, str(db_field.verbose_name))
+        return field
 
     @admin.display(description="granted")
     def granted(self, grant: Grant) -> str:

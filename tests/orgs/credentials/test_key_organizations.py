@@ -94,5 +94,5 @@ def test_administrators_see_and_revoke_the_keys_of_their_organisation(world: Wor
         admin = InProcess()
         admin.force_login(User.objects.get(pk=world.users[name].pk))
         assert (key.prefix in admin.get(page).content.decode()) == is_administrator, name
-        admin.post(page, {"action": "revoke", "_selected_action": [str(key.pk)]})
+        admin.post(page, {"action": "revoke", "confirmed": "yes", "_selected_action": [str(key.pk)]})
         assert ApiKey.objects.get(pk=key.pk).state == ("revoked" if is_administrator else "active")

@@ -1,0 +1,90 @@
+"""Follows every link that an account sees, in process."""
+
+from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+from django.test import Client
+from django.urls import Resolver404, resolve
+
+# Of links that differ only in an id, so many are followed; of links that filter or sort a list, one.
+_ALIKE = 2
+_MAX_PARAMETERS = 1  # a list with two filters is as one with each of them
+_NOT_FOLLOWED = {"o", "p", "_facets", "all"}  # the order and the pages of a list
+_MAX_PAGES = 150
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.blank: list[str] = []
+        self._open: str | None = None
+        self._text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"] or "")
+            self._open, self._text = values["href"], values.get("aria-label") or values.get("title") or ""
+        elif self._open and tag == "img":
+            self._text += values.get("alt") or ""
+
+    def handle_data(self, data: str) -> None:
+        self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self._open:
+            if not self._text.strip():
+                self.blank.append(self._open)
+            self._open = None
+
+
+def kind_of(url: str) -> tuple[str, ...]:
+    """What links that differ only in ids and values have in common: the view and the names of the parameters."""
+    parts = urlsplit(url)
+    try:
+        name = resolve(parts.path).view_name
+    except Resolver404:
+        name = parts.path
+    return (name, *sorted({key for key, _ in parse_qsl(parts.query, keep_blank_values=True)}))
+
+
+def _is_dull(kind: tuple[str, ...]) -> bool:
+    parameters = kind[1:]
+    return len(parameters) > _MAX_PARAMETERS or not _NOT_FOLLOWED.isdisjoint(parameters)
+
+
+def crawl(client: Client, *starts: str) -> tuple[dict[str, str], list[str]]:
+    """Returns an address of each kind of page, and what is wrong: bad replies and links without a text."""
+    seen: dict[tuple[str, ...], set[str]] = {}
+    pages: dict[str, str] = {}
+    wrong: list[str] = []
+    queue = [(start, "") for start in starts]
+    count = 0
+    while queue and count < _MAX_PAGES:
+        url, origin = queue.pop(0)
+        url = url.partition("#")[0]
+        kind = kind_of(url)
+        alike = seen.setdefault(kind, set())
+        if url in alike or len(alike) >= (_ALIKE if len(kind) == 1 else 1) or _is_dull(kind):
+            continue
+        alike.add(url)
+        count += 1
+        reply = client.get(url)
+        if reply.status_code >= 400:
+            wrong.append(f"{reply.status_code} {url} (linked from {origin})")
+            continue
+        if reply.status_code >= 300:
+            queue.append((urljoin(url, reply.headers["Location"]), url))
+            continue
+        if not reply.headers.get("Content-Type", "").startswith("text/html") or getattr(reply, "streaming", False):
+            reply.close()
+            continue
+        pages.setdefault(kind_of(url)[0], url)
+        parser = _Links()
+        parser.feed(reply.content.decode())
+        wrong += [f"link without a text on {url}: {link}" for link in parser.blank]
+        links = [urljoin(url, link) for link in parser.links if not link.startswith(("#", "mailto:", "javascript:"))]
+        wrong += [f"{url} links to another machine: {link}" for link in links if urlsplit(link).netloc]
+        queue += [(link, url) for link in links if not urlsplit(link).netloc]
+    return pages, wrong
