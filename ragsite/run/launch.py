@@ -69,8 +69,7 @@ def _start(children: Children) -> None:
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "localhost,127.0.0.1,::1")
     _write_environment()
     _step("database schema and static files")
-    _manage("migrate", "--verbosity=0")
-    _manage("collectstatic", "--noinput", "--verbosity=0")
+    _run("-m", "ragsite.run.prepare")
     _step("workers and web server")
     children.start("worker", processes.worker(), log=LOGS / "worker.log")
     children.start("background", processes.background(), log=LOGS / "background.log")
@@ -79,19 +78,19 @@ def _start(children: Children) -> None:
     has_demo = _has_demo()
     if has_demo:
         _step("demo data (up to a minute the first time)")
-        for line in _manage("demo", f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0").splitlines():
+        for line in _run("manage.py", "demo", f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0").splitlines():
             _step(line)
     _wait_until_ready(children)
     print(_greeting(has_demo, time.monotonic() - started), flush=True)
 
 
-def _manage(*arguments: str) -> str:
-    """Run a management command and return what it printed."""
-    result = subprocess.run([sys.executable, "manage.py", *arguments], capture_output=True, text=True)
+def _run(*arguments: str) -> str:
+    """Run Python with these arguments and return what it printed."""
+    result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
     if result.returncode:
         lines = (result.stderr.strip() or result.stdout.strip() or "no reason given").splitlines()
         reason = re.sub(r"^\?: \(\w+\.\w+\) ", "", lines[-1])  # the id of a failed system check
-        _exit(f"`manage.py {arguments[0]}` failed: {reason}")
+        _exit(f"`python {' '.join(arguments[:2])}` failed: {reason}")
     return result.stdout
 
 
