@@ -1,5 +1,7 @@
 """Re-embeddings: moving a data source from one embedding model to another."""
 
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -10,6 +12,15 @@ from ragsite.postgres.models import UUIDModel
 from .embedding_models import EmbeddingModel
 from .evaluation.golden_questions import QualityRun
 from .sources import DataSource, SourceContentQuerySet
+
+
+class ReembeddingQuerySet(SourceContentQuerySet):
+    def unfinished(self) -> Self:
+        """Return the re-embeddings that are in progress, that wait for a decision, or whose vectors are being removed.
+
+        A source has at most one of them.
+        """
+        return self.filter(Q(state__in=Reembedding.OPEN_STATES) | Q(clearing__isnull=False))
 
 
 class Reembedding(TrackedModelMixin, UUIDModel):
@@ -53,7 +64,7 @@ class Reembedding(TrackedModelMixin, UUIDModel):
     switched_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    objects = SourceContentQuerySet.as_manager()
+    objects = ReembeddingQuerySet.as_manager()
 
     # In progress, or waiting for a decision. Rows that are `clearing` are in progress as well.
     OPEN_STATES = (State.BUILDING, State.READY, State.FAILED)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import structlog
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from rag.errors import ProviderFailed, RagError
 from rag.models import DataSource, IngestionDocument
@@ -77,7 +77,7 @@ def _run_step(
     try:
         step(works)
     except Exception as error:
-        if len(works) > 1 and _may_be_caused_by_one(error):
+        if len(works) > 1 and _may_be_caused_by_one_document(error):
             _run_step_for_each(works, step, held_leases)
             return
         for work in works:
@@ -128,11 +128,11 @@ def _may_be_caused_by_model(error: Exception) -> bool:
     return isinstance(error, ProviderFailed) and error.may_be_request_fault
 
 
-def _may_be_caused_by_one(error: Exception) -> bool:
-    """Return False if every document would meet the same error, as with a model or a database that is down."""
+def _may_be_caused_by_one_document(error: Exception) -> bool:
+    """Return False if the database or the model is temporarily unavailable: that affects the whole batch."""
     if isinstance(error, ProviderFailed):
         return not error.is_retryable or error.may_be_request_fault
-    return not isinstance(error, DatabaseError | InterfaceError)
+    return not isinstance(error, OperationalError | InterfaceError)
 
 
 def _progress_reporter(works: Sequence[ParsedWork]) -> Callable[[int], None]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -28,10 +28,10 @@ GRACE_PERIOD = datetime.timedelta(minutes=5)
 
 
 def get_current(source: DataSource) -> Reembedding | None:
-    """Return the source's re-embedding that is open or still has old vectors, to roll back to or to remove."""
+    """Return the source's re-embedding that is unfinished or still has old vectors, to roll back to or to remove."""
     reembeddings = source.reembeddings.select_related("from_model", "to_model", "old_quality", "new_quality", "source")
     reembeddings = reembeddings.select_related("source__embedding_model", "started_by", "clearing")
-    return reembeddings.filter(_is_open()).first() or reembeddings.filter(state=State.SWITCHED).first()
+    return reembeddings.unfinished().first() or reembeddings.filter(state=State.SWITCHED).first()
 
 
 def start(
@@ -177,7 +177,7 @@ def drop(reembedding: Reembedding) -> None:
         raise _invalid("There are no old vectors to drop.")
     with transaction.atomic():
         source = _lock(reembedding.source)
-        if source.reembeddings.filter(_is_open()).exists():
+        if source.reembeddings.unfinished().exists():
             raise _invalid("Another re-embedding of this source is open: cancel it first.")
         values = {"state": State.DROPPED, "clearing": reembedding.from_model, "position": None, "outages": 0}
         switched = source.reembeddings.filter(pk=reembedding.pk, state=State.SWITCHED)
@@ -239,17 +239,13 @@ def check_quality_gate(reembedding: Reembedding) -> str:
 
 def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
     """Create the re-embedding and notify a worker, inside the caller's transaction, which has locked the source."""
-    if source.reembeddings.filter(_is_open()).exists():
+    if source.reembeddings.unfinished().exists():
         raise _invalid("Another re-embedding of this source is open, or its vectors are still being removed.")
     reembedding = Reembedding.objects.create(
         source=source, from_model=source.embedding_model, to_model=model, started_by=by, **values
     )
     _notify_worker()
     return reembedding
-
-
-def _is_open() -> Q:
-    return Q(state__in=Reembedding.OPEN_STATES) | Q(clearing__isnull=False)
 
 
 def _lock(source: DataSource) -> DataSource:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 
 from accounts.models import User
 from orgs.access.caller import Caller
@@ -11,7 +10,7 @@ from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission, Visibility
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
-from rag.models import Action, DataSource, Document, EmbeddingModel, Grant, Reembedding
+from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 from rag.services.jobs import lifecycle
 
 from . import lookup
@@ -47,8 +46,8 @@ def update_source(
     """Change the settings of a source. Settings that are None keep their value.
 
     The source's row is locked, so that concurrent changes are made one after the other. The embedding model can only
-    change while the source has no documents, open jobs or re-embedding. The caller must still be able to manage the
-    source after the change, unless they have transferred it; otherwise nothing is changed.
+    change while the source has no documents, unfinished jobs or unfinished re-embedding. The caller must still be able
+    to manage the source after the change, unless they have transferred it; otherwise nothing is changed.
 
     Args:
         caller: The caller, whose permissions apply.
@@ -127,15 +126,26 @@ def _transfer(source: DataSource, email: str) -> None:
 
 
 def _require_empty(source: DataSource) -> None:
-    """Raise InvalidRequest if the source has documents, open jobs or a re-embedding. The caller has locked its row."""
-    reembeddings = source.reembeddings.filter(Q(state__in=Reembedding.OPEN_STATES) | Q(clearing__isnull=False))
-    documents = Document.objects.live().filter(source=source)
-    if documents.exists() or lifecycle.unfinished_jobs().filter(source=source).exists() or reembeddings.exists():
-        raise InvalidRequest(
+    """Check that nothing of the source has vectors of its embedding model. The calling code has locked its row.
+
+    Raises:
+        InvalidRequest: If the source has documents, unfinished jobs or an unfinished re-embedding.
+    """
+    if Document.objects.live().filter(source=source).exists():
+        message = (
             "The source has documents, whose vectors come from its embedding model. To change the model, use Re-embed "
-            "on the source's page in the admin, or manage.py reembed.",
-            field="embeddingModel",
+            "on the source's page in the admin, or manage.py reembed."
         )
+    elif lifecycle.unfinished_jobs().filter(source=source).exists():
+        message = "The source has an unfinished job. To change the embedding model, wait for the job or cancel it."
+    elif source.reembeddings.unfinished().exists():
+        message = (
+            "A re-embedding of the source is not finished, or its vectors are still being removed. To change the "
+            "embedding model, wait for it, or cancel it on the source's page in the admin."
+        )
+    else:
+        return
+    raise InvalidRequest(message, field="embeddingModel")
 
 
 def get_model(name: str | None) -> EmbeddingModel | None:

@@ -9,6 +9,7 @@ from rag.services.ingestion import inputs, leases, processing
 from rag.services.jobs.lifecycle import cancel_job
 from rag.services.jobs.submit import submit_job
 from rag.types import Submission
+from ragsite.postgres import identity
 from tests.support.factories import World, process_queue
 
 State = IngestionDocument.State
@@ -62,3 +63,12 @@ def test_documents_of_a_batch_that_fit_the_quota_are_stored(world: World) -> Non
     process_queue()
     assert Document.objects.count() == 2
     assert list(job.documents.filter(state=State.FAILED).values_list("error_code", flat=True)) == ["INDEX_FULL"]
+
+
+def test_a_document_that_the_database_refuses_does_not_fail_the_batch(world: World) -> None:
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:  # undone with the test's transaction
+        cursor.execute("ALTER TABLE rag_document ADD CHECK (path <> 'refused')")
+    job = submit(world, world.source(), {"a": "Alpha.", "refused": "Beta.", "c": "Gamma."})
+    process_queue()
+    assert sorted(Document.objects.values_list("path", flat=True)) == ["a", "c"]
+    assert job.documents.get(state=State.FAILED).path == "refused"
