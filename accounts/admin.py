@@ -96,7 +96,11 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable
 
 @admin.register(AccessAttempt)
 class FailedSignInAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Lists failed sign-ins that still count, and the resulting lockouts. Deleting a row releases its lockout."""
+    """Lists failed sign-ins that still count, and the resulting lockouts.
+
+    Deleting the row of an account and an address releases the account's lockout there. The lockout of an address for
+    all accounts is released by deleting all rows of the address.
+    """
 
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "is_locked")
     search_fields = ("username", "ip_address")

@@ -110,8 +110,9 @@ class Answer:
         confidence: How likely the answer is supported, 0…1.
         model: The language model's name, "extractive" for quoted sentences, empty if nothing was generated.
         citations_dropped: How many citations the language model wrote that were removed, because no passage has that
-            number or the passage does not support the statement.
-        unsupported_sentences: The sentences that lost all their citations that way. They are not part of `text`.
+            number or the passage does not support the sentence.
+        unsupported_sentences: The sentences that were removed because none of the passages that they cite supports
+            them.
     """
 
     text: str

@@ -27,7 +27,7 @@ _NAMESPACES = {
 _TEXT = f"{{{_NAMESPACES['text']}}}"
 _DRAW = f"{{{_NAMESPACES['draw']}}}"
 _SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n", f"{_TEXT}s": " "}
-_CLASS = "presentation:class"
+_PRESENTATION_CLASS = f"{{{_NAMESPACES['presentation']}}}class"
 _IGNORED_CLASSES = ("date-time", "footer", "header", "page-number")
 _DAMAGED = "The OpenDocument file is damaged or cut off. Open it, save it again and send that."
 
@@ -76,35 +76,36 @@ def _xml(content: bytes) -> etree._Element:
 def _parse(document: etree._Element, meta: etree._Element | None) -> ParsedDocument:
     composer = Composer()
     for number, page in enumerate(_find(document, ".//office:presentation/draw:page"), 1):
-        titles = [_words(frame) for frame in _find(page, f"./draw:*[@{_CLASS}='title']")]
+        titles = [_single_line_text(frame) for frame in _find(page, "./draw:*[@presentation:class='title']")]
         composer.add_page(number)
         composer.add_heading(1, " ".join(titles) or f"Slide {number}")
         for shape in page:
-            if not str(shape.tag).startswith(_DRAW):
-                continue
-            if not _find(shape, f"self::*[@{_CLASS}='title']"):
+            if str(shape.tag).startswith(_DRAW) and shape.get(_PRESENTATION_CLASS) != "title":
                 _add_shape(composer, shape)
-        if notes := " ".join(
-            _words(frame) for frame in _find(page, f"./presentation:notes//draw:frame[@{_CLASS}='notes']")
-        ).strip():
+        frames = _find(page, "./presentation:notes//draw:frame[@presentation:class='notes']")
+        if notes := " ".join(_single_line_text(frame) for frame in frames).strip():
             composer.add_paragraph(f"Notes: {notes}")
     return composer.build(title="".join(_find(document if meta is None else meta, ".//dc:title/text()")[:1]))
 
 
 def _add_shape(composer: Composer, shape: etree._Element) -> None:
-    """Add the description, tables and paragraphs of a shape. Dates, footers and page numbers are skipped."""
-    if _find(shape, f"self::*[{' or '.join(f'@{_CLASS}={name!r}' for name in _IGNORED_CLASSES)}]"):
+    """Add the descriptions of a shape's pictures, then its tables, then its other paragraphs.
+
+    Dates, headers, footers and page numbers are skipped.
+    """
+    if shape.get(_PRESENTATION_CLASS) in _IGNORED_CLASSES:
         return
     for description in _find(shape, ".//svg:desc/text()"):
         composer.add_paragraph(f"[Picture: {' '.join(description.split())}]")
     for table in _find(shape, ".//table:table"):
         rows = _find(table, ".//table:table-row")
-        composer.add_table([[_words(cell) for cell in _find(row, "./table:table-cell")] for row in rows])
+        composer.add_table([[_single_line_text(cell) for cell in _find(row, "./table:table-cell")] for row in rows])
     outside_tables = _find(shape, ".//text:p[not(ancestor::table:table)] | .//text:h[not(ancestor::table:table)]")
     composer.add_paragraph("\n\n".join(text for paragraph in outside_tables if (text := _text(paragraph).strip())))
 
 
-def _words(element: etree._Element) -> str:
+def _single_line_text(element: etree._Element) -> str:
+    """Return the text of an element's paragraphs and headings, with single spaces for all white space."""
     return " ".join(" ".join(_text(part) for part in _find(element, ".//text:p | .//text:h")).split())
 
 

@@ -30,7 +30,8 @@ class CitedAnswer:
         citations: The citations, one for each statement and passage, in the order of the answer.
         dropped: How many citations were dropped: no passage has that number, or the passage does not support the
             statement.
-        unsupported_sentences: The sentences that lost all their citations.
+        unsupported_sentences: The sentences whose cited passages all fail to support them. They are removed from `text`
+            if their citations follow them.
     """
 
     text: str
