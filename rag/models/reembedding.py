@@ -79,5 +79,12 @@ class Reembedding(TrackedModelMixin, UUIDModel):
             ),
         )
 
+        indexes = (
+            # Searches that began before a switch (rag/migrations/sql/scopes.sql).
+            models.Index(
+                fields=["from_model", "switched_at"], condition=Q(state="switched"), name="reembedding_switched"
+            ),
+        )
+
     def __str__(self) -> str:
         return f"{self.from_model} → {self.to_model} ({self.state})"

@@ -1,5 +1,8 @@
 """Data sources, the grants to them, and the access rule."""
 
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any, ClassVar, Self
@@ -35,6 +38,30 @@ class SourceType(models.TextChoices):
     WEB = "web"
 
 
+@dataclass(frozen=True, slots=True)
+class QueryableSources:
+    """The data sources that a caller may query.
+
+    Attributes:
+        organizations: Organisations whose public sources the caller may query, all of them.
+        others: The other sources.
+    """
+
+    organizations: frozenset[uuid.UUID]
+    others: "DataSourceQuerySet"
+
+    def within(self, organization_id: uuid.UUID) -> "QueryableSources":
+        """Return those of this organisation."""
+        return QueryableSources(
+            self.organizations & {organization_id}, self.others.filter(organization=organization_id)
+        )
+
+    @property
+    def public(self) -> "DataSourceQuerySet":
+        """The public sources of the organisations."""
+        return DataSource.objects.public_in(self.organizations)
+
+
 class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
     """Queries of data sources, restricted by the access rule."""
 
@@ -55,11 +82,23 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
         Anonymous, deactivated and foreign users see nothing. The scopes and sources of an API key restrict what its
         user sees. The rules use subqueries instead of joins, so that no row is returned twice.
         """
-        user = caller.user
-        if user.pk is None or not user.is_active:
-            return self.none()
+        return self._visible_with(effective_permissions(caller), caller.user, action)
+
+    def public_in(self, organization_ids: Iterable[uuid.UUID]) -> Self:
+        """Return the public sources of these organisations, in no particular order."""
+        public = self.filter(organization__in=organization_ids, visibility=Visibility.PUBLIC, deleted_at=None)
+        return public.order_by()
+
+    def queryable_by(self, caller: Caller) -> "QueryableSources":
+        """Return what `visible_to` returns for QUERY, in a form that does not list public sources."""
         permissions = effective_permissions(caller)
-        if not permissions.allows(action):
+        visible = self._visible_with(permissions, caller.user, Action.QUERY)
+        if permissions.sources is not None or not permissions.allows(Action.QUERY):
+            return QueryableSources(frozenset(), visible)
+        return QueryableSources(permissions.organizations, visible.exclude(visibility=Visibility.PUBLIC))
+
+    def _visible_with(self, permissions: EffectivePermissions, user: AnyUser, action: Action) -> Self:
+        if user.pk is None or not user.is_active or not permissions.allows(action):
             return self.none()
         condition = reduce(or_, (rule(user, permissions) for rule in _RULES[action]))
         sources = self.filter(condition, deleted_at=None)
@@ -149,9 +188,19 @@ class DataSource(TrackedModelMixin, UUIDModel):
         )
         indexes = (
             models.Index(
-                fields=["organization", "embedding_model"],
+                fields=["organization", "embedding_model", "second_model_ready_at"],
                 condition=Q(deleted_at=None, visibility=Visibility.PUBLIC),
                 name="source_public",
+            ),
+            models.Index(
+                fields=["organization", "second_model"],
+                condition=Q(deleted_at=None, visibility=Visibility.PUBLIC, second_model_ready_at__isnull=False),
+                name="source_second_model",
+            ),
+            models.Index(
+                fields=["organization"],
+                condition=Q(deleted_at=None) & ~Q(visibility=Visibility.PUBLIC),
+                name="source_not_public",
             ),
         )
 

@@ -73,6 +73,7 @@ class Question:
             failure is only a warning.
         mode: The retrieval mode; None for the configured one (RAG_RETRIEVAL_MODE).
         deduplicate: Return only the best of several copies of a passage. Has no effect in dense mode.
+        names_sources: Whether the result names the sources that were searched, which takes time if they are many.
     """
 
     text: str
@@ -83,21 +84,39 @@ class Question:
     rerank_model: str = ""
     mode: Mode | None = None
     deduplicate: bool = False
+    names_sources: bool = False
+
+
+class ModelUse(enum.StrEnum):
+    """Which public sources of an organisation are searched with an embedding model."""
+
+    OWN = "own"  # those whose embedding model it is
+    OWN_WITHOUT_SECOND = "own_without_second"  # those of them that have no complete vectors of a second model
+    SECOND = "second"  # those with complete vectors of it as their second model
+    OWN_OR_SECOND = "own_or_second"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
     """The chunks that a search may read: those of the given sources that match the filters.
 
+    Public sources are given by their organisations, so that the size of a scope does not depend on their number.
+
     Attributes:
         source_ids: Sources that the caller may query. All of them use the same embedding model.
         model_id: Primary key of that embedding model.
-        organization_ids: The organisations of the sources, for measurements only.
+        public_in: Organisations whose public sources the caller may query. Those that use the model in the way
+            of `model_use` are in the scope.
+        second_of: Primary keys of the models of sources that may have the model as their second one.
+        organization_ids: The organisations of all sources, for measurements only.
     """
 
     source_ids: tuple[uuid.UUID, ...]
     model_id: uuid.UUID
     filters: Filters = Filters()
+    public_in: tuple[uuid.UUID, ...] = ()
+    model_use: ModelUse = ModelUse.OWN
+    second_of: tuple[uuid.UUID, ...] = ()
     organization_ids: tuple[uuid.UUID, ...] = field(default=(), compare=False)
 
 
@@ -212,7 +231,7 @@ class Retrieval:
     Attributes:
         passages: The passages, best first, at most `top_k`.
         total_found: The number of candidates before the cut to `top_k`.
-        source_ids: The sources that were searched.
+        source_ids: The sources that were searched. Public ones only if the question asks for the names.
         warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED).
         trace: The chunks that remained after each step.
     """

@@ -18,12 +18,13 @@ from hypothesis import Phase, given, settings
 from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.caller import Caller
+from orgs.models import Organization
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.search.conversations import Conversation, ConversationMessage
 from rag.models.search.history import HistoryUsage, SearchRecord
-from rag.models.sources import DataSourceQuerySet, SourceContentQuerySet
+from rag.models.sources import DataSourceQuerySet, QueryableSources, SourceContentQuerySet
 from ragsite.postgres import identity, logins
 from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import oracle, proof
@@ -64,6 +65,9 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
                     by_policy = set(visible_by_policy(action.value))
                 assert by_queryset == by_oracle == by_policy, (person, key, action)
                 proof.count("decisions on which queryset, policy and oracle agree", len(world.sources))
+            compact = DataSource.objects.queryable_by(caller)
+            listed = [*compact.public.values_list("pk", flat=True), *compact.others.values_list("pk", flat=True)]
+            assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
         proof.count("worlds")
 
 
@@ -192,8 +196,15 @@ def find_leaks(world: World, secrets: dict[str, str]) -> list[str]:
     return leaks
 
 
+def all_sources() -> QueryableSources:
+    return QueryableSources(
+        frozenset(Organization.objects.values_list("pk", flat=True)), DataSource.objects.exclude(visibility="public")
+    )
+
+
 def disable_queryset_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DataSourceQuerySet, "visible_to", lambda self, user, action: self.filter(deleted_at=None))
+    monkeypatch.setattr(DataSourceQuerySet, "queryable_by", lambda self, user: all_sources())
     for queryset in (SourceContentQuerySet, JobContentQuerySet, IngestionDocumentQuerySet):
         monkeypatch.setattr(queryset, "visible_to", lambda self, user, action: self.all())
 

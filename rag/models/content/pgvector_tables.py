@@ -9,6 +9,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from pgvector.django import HalfVectorField, SparseVectorField
 
+from orgs.models import Organization
 from rag.models.embedding_models import EmbeddingModel
 from rag.models.sources import DataSource, SourceContentQuerySet
 
@@ -164,3 +165,39 @@ class SourceConfig(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source_id}: {self.config}"
+
+
+class OrganizationTotal(models.Model):
+    """A sum over the sources of an organisation that have this visibility and are not deleted.
+
+    The database itself keeps it (rag/migrations/sql/organization_statistics.sql).
+    """
+
+    organization = models.ForeignKey(
+        Organization, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    visibility = models.CharField(max_length=8)
+    chunks = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class OrganizationTerm(OrganizationTotal):
+    """The sum over `SourceTerm`; no row for 0."""
+
+    pk = models.CompositePrimaryKey("organization_id", "visibility", "term")
+    term = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.organization_id}, {self.visibility}: {self.term}"
+
+
+class OrganizationConfig(OrganizationTotal):
+    """The sum over `SourceConfig`; no row for 0."""
+
+    pk = models.CompositePrimaryKey("organization_id", "visibility", "config")
+    config = models.CharField(max_length=20)
+
+    def __str__(self) -> str:
+        return f"{self.organization_id}, {self.visibility}: {self.config}"

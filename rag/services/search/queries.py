@@ -11,8 +11,8 @@ from django.db import transaction
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import NoAccessibleSources
-from rag.models import Action
-from rag.models.sources import DataSourceQuerySet
+from rag.models import Action, DataSource
+from rag.models.sources import QueryableSources
 from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import confidence
 from rag.pipeline.retrieval import retrieve as retrieval
@@ -142,11 +142,18 @@ def _scopes(question: Question, selection: SourceSelection) -> list[SearchScope]
     return scopes
 
 
-def _selected_sources(selection: SourceSelection) -> DataSourceQuerySet:
-    sources = lookup.visible_sources(selection.caller, Action.QUERY, organization=selection.organization)
-    if selection.data_sources:
-        source_ids = lookup.get_source_ids(sources, dict.fromkeys(selection.data_sources))
-        sources = sources.filter(pk__in=source_ids)
-    if selection.organization_id:
-        sources = sources.filter(organization=selection.organization_id)
-    return sources.filter(slug=selection.slug) if selection.slug else sources
+def _selected_sources(selection: SourceSelection) -> QueryableSources:
+    caller = selection.caller
+    if selection.data_sources or selection.slug:
+        sources = lookup.visible_sources(caller, Action.QUERY, organization=selection.organization)
+        if selection.data_sources:
+            source_ids = lookup.get_source_ids(sources, dict.fromkeys(selection.data_sources))
+            sources = sources.filter(pk__in=source_ids)
+        if selection.organization_id:
+            sources = sources.filter(organization=selection.organization_id)
+        return QueryableSources(frozenset(), sources.filter(slug=selection.slug) if selection.slug else sources)
+    queryable = DataSource.objects.queryable_by(caller)
+    for organization_id in (selection.organization and selection.organization.pk, selection.organization_id):
+        if organization_id:
+            queryable = queryable.within(organization_id)
+    return queryable

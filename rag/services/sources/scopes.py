@@ -5,15 +5,22 @@ import uuid
 from collections import defaultdict
 
 from django.conf import settings
+from django.db.models import Exists, OuterRef
 
+from rag.models import EmbeddingModel
 from rag.models.embedding_models import ENGLISH_MODELS
-from rag.models.sources import DataSourceQuerySet
+from rag.models.sources import DataSourceQuerySet, QueryableSources
 from rag.services.reembedding import second_model
 from rag.text.question_language import FOREIGN_LANGUAGES, is_english, is_foreign
-from rag.types import Filters, Question, SearchScope
+from rag.types import Filters, ModelUse, Question, SearchScope
+
+# The key of a scope: its embedding model and its filters.
+_Key = tuple[uuid.UUID, Filters]
+# For how many public sources a question requests vectors of the multilingual model. Later questions request the others.
+_MAX_REQUESTED = 1_000
 
 
-def build_scopes(sources: DataSourceQuerySet, question: Question) -> list[SearchScope]:
+def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Question) -> list[SearchScope]:
     """Group sources into scopes by embedding model, because vectors of two models cannot be compared.
 
     A source with vectors of the multilingual model is searched with it if the question is not English. An English
@@ -24,38 +31,95 @@ def build_scopes(sources: DataSourceQuerySet, question: Question) -> list[Search
         sources: Sources that the caller may query.
         question: The question, whose filters apply to every scope.
     """
-    rows = list(
-        sources.order_by("embedding_model_id", "pk").values_list(
-            "pk",
-            "embedding_model_id",
-            "embedding_model__name",
-            "second_model_id",
-            "second_model_ready_at",
-            "organization_id",
-        )
-    )
-    in_english = not rows or is_english(question.text)
-    groups: dict[tuple[uuid.UUID, Filters], list[uuid.UUID]] = defaultdict(list)
-    missing: list[uuid.UUID] = []
-    for pk, model_id, model_name, second_id, ready_at, _ in rows:
-        is_english_only = model_name in ENGLISH_MODELS and bool(settings.RAG_MULTILINGUAL_MODEL)
-        if not (is_english_only and second_id and ready_at):
-            groups[model_id, question.filters].append(pk)
-            if is_english_only and second_id is None:
-                missing.append(pk)
-        elif not in_english:
-            groups[second_id, question.filters].append(pk)
-        else:
-            groups[model_id, question.filters].append(pk)
-            if foreign := _only_foreign(question.filters):
-                groups[second_id, foreign].append(pk)
-    if missing and not in_english:
+    if isinstance(sources, DataSourceQuerySet):
+        sources = QueryableSources(frozenset(), sources)
+    builder = _Builder(question)
+    missing = builder.add_listed(sources.others)
+    if sources.organizations:
+        missing += builder.add_public(sources)
+    if missing:
         second_model.request(missing)
-    organization_ids = tuple({row[-1] for row in rows})
-    return [
-        SearchScope(source_ids=tuple(source_ids), model_id=model_id, filters=filters, organization_ids=organization_ids)
-        for (model_id, filters), source_ids in groups.items()
-    ]
+    return builder.scopes(sources)
+
+
+class _Builder:
+    """Collects the sources of each scope."""
+
+    def __init__(self, question: Question) -> None:
+        self._filters = question.filters
+        self._in_english = is_english(question.text)
+        # The filters with which vectors of the second model are searched; None for no search.
+        self._second_filters = _only_foreign(question.filters) if self._in_english else question.filters
+        self._listed: dict[_Key, list[uuid.UUID]] = defaultdict(list)
+        self._uses: dict[_Key, ModelUse] = {}
+        self._second_of: tuple[uuid.UUID, ...] = ()
+        self._organization_ids = set[uuid.UUID]()
+
+    def add_listed(self, sources: DataSourceQuerySet) -> list[uuid.UUID]:
+        """Add sources one by one. Returns those without the vectors that the question needs."""
+        missing = []
+        columns = ("pk", "organization_id", "embedding_model_id", "embedding_model__name", "second_model_id")
+        rows = sources.order_by("pk").values_list(*columns, "second_model_ready_at")
+        for pk, organization_id, model_id, model_name, second_id, ready_at in rows:
+            self._organization_ids.add(organization_id)
+            has_second = _is_english_only(model_name) and second_id is not None and ready_at is not None
+            if self._in_english or not has_second:
+                self._listed[model_id, self._filters].append(pk)
+            if has_second and self._second_filters:
+                self._listed[second_id, self._second_filters].append(pk)
+            if not self._in_english and _is_english_only(model_name) and second_id is None:
+                missing.append(pk)
+        return missing
+
+    def add_public(self, sources: QueryableSources) -> list[uuid.UUID]:
+        """Add the public sources of organisations. Returns some of those without the vectors that the question needs.
+
+        Only whether a model has such sources is read, by an index, and not how many.
+        """
+        public = sources.public
+        with_model = public.filter(embedding_model=OuterRef("pk"))
+        english_names = [name for name in ENGLISH_MODELS if _is_english_only(name)]
+        of_english = public.filter(embedding_model__name__in=english_names)
+        second = of_english.filter(second_model=OuterRef("pk"), second_model_ready_at__isnull=False)
+        models = EmbeddingModel.objects.order_by().values_list(
+            "pk",
+            "name",
+            Exists(with_model.filter(second_model_ready_at=None)),
+            Exists(with_model.filter(second_model_ready_at__isnull=False)),
+            Exists(second),
+        )
+        self._second_of = tuple(model_id for model_id, name, *_ in models if name in english_names)
+        for model_id, name, has_without, has_with, is_second in models:
+            key = (model_id, self._filters)
+            if not self._in_english and name in english_names:
+                if has_without:
+                    self._uses[key] = ModelUse.OWN_WITHOUT_SECOND
+            elif has_without or has_with:
+                self._uses[key] = ModelUse.OWN
+            if is_second and self._second_filters:
+                key = (model_id, self._second_filters)
+                self._uses[key] = ModelUse.OWN_OR_SECOND if key in self._uses else ModelUse.SECOND
+        if self._in_english or not english_names:
+            return []
+        return list(of_english.filter(second_model=None).values_list("pk", flat=True)[:_MAX_REQUESTED])
+
+    def scopes(self, sources: QueryableSources) -> list[SearchScope]:
+        """Return the scopes. The question's own filters come before those of the second model."""
+        keys = sorted({*self._listed, *self._uses}, key=lambda key: (key[1] != self._filters, key[0]))
+        if self._uses:
+            self._organization_ids |= sources.organizations
+        return [self._scope(key, tuple(sorted(sources.organizations))) for key in keys]
+
+    def _scope(self, key: _Key, public_in: tuple[uuid.UUID, ...]) -> SearchScope:
+        listed, organization_ids = tuple(self._listed.get(key, ())), tuple(sorted(self._organization_ids))
+        scope = SearchScope(listed, model_id=key[0], filters=key[1], organization_ids=organization_ids)
+        if key not in self._uses:
+            return scope
+        return dataclasses.replace(scope, public_in=public_in, model_use=self._uses[key], second_of=self._second_of)
+
+
+def _is_english_only(model_name: str) -> bool:
+    return model_name in ENGLISH_MODELS and bool(settings.RAG_MULTILINGUAL_MODEL)
 
 
 def _only_foreign(filters: Filters) -> Filters | None:

@@ -59,7 +59,7 @@ def scope(*sources: DataSource, **filters: Any) -> SearchScope:
 
 
 def search(question: str, within: SearchScope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
-    query = lexical.build_query(question, within.source_ids)
+    query = lexical.build_query(question, [within])
     chunk_ids = lexical.search(query, within, k, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
     scores = lexical.score(query, chunk_ids)
     return [(chunk_id, scores[chunk_id].score) for chunk_id in chunk_ids]
@@ -134,7 +134,7 @@ def test_other_sources_do_not_influence_a_search(world: World) -> None:
     question = "zebra running lion wordc"
 
     def query_and_results() -> tuple[Any, ...]:
-        query = lexical.build_query(question, [visible.pk])
+        query = lexical.build_query(question, [scope(visible)])
         return (
             query,
             lexical.search(query, scope(visible), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS),
@@ -147,7 +147,7 @@ def test_other_sources_do_not_influence_a_search(world: World) -> None:
     assert query_and_results() == before
     assert not set(
         lexical.search(
-            lexical.build_query(question, [visible.pk, secret.pk]),
+            lexical.build_query(question, [scope(visible, secret)]),
             scope(visible),
             10,
             exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS,
@@ -176,7 +176,7 @@ def test_deleted_chunks_leave_no_statistics(world: World) -> None:
     terms.delete(list(Chunk.objects.values_list("pk", flat=True)))
     assert not ChunkTerms.objects.exists()
     assert not SourceTerm.objects.exists()
-    assert lexical.build_query("zebra", [document.source_id]).chunk_count == 0
+    assert lexical.build_query("zebra", [scope(document.source)]).chunk_count == 0
     assert search("zebra", scope(document.source)) == []
 
 
@@ -208,7 +208,7 @@ def test_a_query_finds_texts_of_every_language_in_its_scope(world: World) -> Non
     source = world.source()
     write_document(source, ["He was running there."], lang="en")
     write_document(source, ["Das Running ist ein Sport."], lang="de")
-    query = lexical.build_query("running", [source.pk])
+    query = lexical.build_query("running", [scope(source)])
     assert len(lexical.search(query, scope(source), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)) == 2
     assert [(word.chunk_count, word.terms) for word in query.words] == [
         (2, frozenset({hash_stem("run"), hash_stem("running")}))
@@ -232,12 +232,12 @@ def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World
     source = world.source()
     write_document(source, ["zebra lion", "lion", "lion worda"])
     complete, partial, _ = Chunk.objects.order_by("position").values_list("pk", flat=True)
-    query = lexical.build_query("the zebras, lions", [source.pk])
+    query = lexical.build_query("the zebras, lions", [scope(source)])
     zebra, lion = math.log(1 + 2.5 / 1.5), math.log(1 + 0.5 / 3.5)
     scores = lexical.score(query, [complete, partial])
     assert scores[complete].coverage == pytest.approx(1.0)
     assert scores[partial].coverage == pytest.approx(lion / (zebra + lion))
-    only_stop_words = lexical.build_query("the", [source.pk])
+    only_stop_words = lexical.build_query("the", [scope(source)])
     assert lexical.score(only_stop_words, [complete])[complete] == lexical.LexicalScore(0.0, 0.0)
 
 

@@ -33,7 +33,7 @@ def test_chunks_of_a_hidden_source_are_not_found(
 ) -> None:
     """The table of terms has no policy, and the index of tags is read with another role: RLS of chunks still holds."""
     scope = SearchScope((source.pk,), source.embedding_model_id, Filters(tags=tags))
-    query = lexical.build_query("cellar", [source.pk])
+    query = lexical.build_query("cellar", [scope])
     vector = embed_question("cellar", model=source.embedding_model)
     with identity.run_as(reader(world, user)):
         assert len(lexical.search(query, scope, 10, exact_limit=EXACT_LIMIT)) == count

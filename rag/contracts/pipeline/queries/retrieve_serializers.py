@@ -79,6 +79,7 @@ def build_question(values: dict[str, Any]) -> Question:
         top_k=values["topK"],
         filters=filters,
         rerank=values["rerank"],
+        names_sources=True,
         rerank_model=values.get("rerankModel", "") if values["rerank"] else "",
         mode=Mode(values["mode"]) if "mode" in values else None,
         deduplicate=True,

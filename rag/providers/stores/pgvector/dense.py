@@ -7,13 +7,18 @@ from django.db import connection
 from pgvector import HalfVector
 
 from rag.providers.base import Vectors
-from rag.types import Filters, SearchScope
+from rag.types import SearchScope
 
-from .filter_sql import SqlValue, filter_arguments
+from .filter_sql import SCOPE, SqlValue, filter_arguments, scope_values
 from .vectors import table_name
 
+# The scope and its filters, the last arguments of each function.
+_ARGUMENTS = f"{SCOPE}{', %s' * 7}"
 
-def search(vector: Vectors, scope: SearchScope, limit: int, *, exact_limit: int) -> dict[uuid.UUID, float]:
+
+def search(
+    vector: Vectors, scope: SearchScope, limit: int, *, exact_limit: int, chunk_count: int | None = None
+) -> dict[uuid.UUID, float]:
     """Find the nearest chunks of the scope.
 
     The application, not the planner, chooses between exact and approximate search.
@@ -23,13 +28,16 @@ def search(vector: Vectors, scope: SearchScope, limit: int, *, exact_limit: int)
         scope: The scope to search.
         limit: The number of chunks. Fewer are returned only if the scope has fewer.
         exact_limit: The chunks of a scope with at most this many chunks are compared one by one.
+        chunk_count: The number of chunks in the scope; None if it is not known.
 
     Returns:
         Chunk id → cosine, nearest first.
     """
     literal = HalfVector(vector).to_text()
     arguments = _arguments(scope)
-    if _is_large(len(vector), scope, arguments, exact_limit):
+    if chunk_count is None:
+        chunk_count = _count(len(vector), arguments, exact_limit + 1)
+    if chunk_count > exact_limit:
         nearest = _call("rag_nearest_by_index", len(vector), literal, limit, arguments)
         if len(nearest) == limit:
             return nearest
@@ -49,31 +57,23 @@ def cosines(vector: Vectors, model_id: uuid.UUID, chunk_ids: Sequence[uuid.UUID]
         return {chunk_id: 1.0 - distance for chunk_id, distance in cursor.fetchall()}
 
 
-def _is_large(dimensions: int, scope: SearchScope, arguments: Sequence[SqlValue], exact_limit: int) -> bool:
-    """Return whether the scope has more chunks than are compared one by one.
-
-    Without filters the number is read from the term statistics: counting 20,000 rows takes as long as half a search.
-    """
+def _count(dimensions: int, arguments: Sequence[SqlValue], maximum: int) -> int:
+    """Return the number of chunks in the scope, at most this number."""
     with connection.cursor() as cursor:
-        if scope.filters == Filters():
-            count = "SELECT coalesce(sum(chunks), 0) FROM rag_count_configs(%s)"
-            cursor.execute(count, [list(scope.source_ids)])
-        else:
-            values = [dimensions, exact_limit + 1, *arguments]
-            cursor.execute(f"SELECT rag_count_vectors({', '.join(['%s'] * len(values))})", values)
-        return bool(cursor.fetchone()[0] > exact_limit)
+        cursor.execute(f"SELECT rag_count_vectors(%s, %s, {_ARGUMENTS})", [dimensions, maximum, *arguments])
+        return int(cursor.fetchone()[0])
 
 
 def _call(
     function: str, dimensions: int, vector: str, limit: int, arguments: Sequence[SqlValue]
 ) -> dict[uuid.UUID, float]:
-    """Search with a function of rag/migrations/sql/vectors.sql, which checks the caller's access once more."""
-    values = [dimensions, vector, limit, *arguments]
+    """Search with a function of rag/migrations/sql/scopes.sql, which checks the caller's access once more."""
+    query = f"SELECT chunk_id, distance FROM {function}(%s, %s, %s, {_ARGUMENTS})"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT chunk_id, distance FROM {function}({', '.join(['%s'] * len(values))})", values)
+        cursor.execute(query, [dimensions, vector, limit, *arguments])
         return {chunk_id: 1.0 - distance for chunk_id, distance in cursor.fetchall()}
 
 
 def _arguments(scope: SearchScope) -> list[SqlValue]:
-    """Return the arguments of the functions from `model` on; None for a filter that does not restrict."""
-    return [scope.model_id, list(scope.source_ids), *filter_arguments(scope)]
+    """Return the arguments of the functions from the scope on; None for a filter that does not restrict."""
+    return [*scope_values(scope), *filter_arguments(scope)]

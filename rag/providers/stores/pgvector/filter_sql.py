@@ -5,15 +5,22 @@ import uuid
 
 from django.db import connection
 
-from rag.models import Document
 from rag.types import SearchScope
-from ragsite.postgres import identity
 
 # A value of a SQL statement.
 SqlValue = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[str] | list[int] | None
 
+# A scope as the SQL functions that search expect it (rag/migrations/sql/scopes.sql), with the values of `scope_values`.
+SCOPE = "ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[])::rag_scope"
+
 # Maximum number of documents to look up one by one. More take longer than reading a table of 100,000 chunks.
 _MAX_TAGGED_DOCUMENTS = 2_000
+
+
+def scope_values(scope: SearchScope) -> list[SqlValue]:
+    """Return the values of `SCOPE`."""
+    organizations, second_of, sources = map(list, (scope.public_in, scope.second_of, scope.source_ids))
+    return [scope.model_id, organizations, scope.model_use.value, second_of, sources]
 
 
 def filter_arguments(scope: SearchScope) -> list[SqlValue]:
@@ -34,11 +41,7 @@ def documents_with_tags(scope: SearchScope) -> list[uuid.UUID] | None:
     if not tags:
         return None
     limit = _MAX_TAGGED_DOCUMENTS + 1
-    if identity.current().user is None:  # a worker
-        documents = Document.objects.filter(source__in=scope.source_ids, tags__overlap=tags).order_by()
-        ids = list(documents.values_list("pk", flat=True)[:limit])
-    else:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT rag_tagged_documents(%s, %s, %s)", [list(scope.source_ids), tags, limit])
-            ids = cursor.fetchone()[0]
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT rag_tagged_documents({SCOPE}, %s, %s)", [*scope_values(scope), tags, limit])
+        ids = cursor.fetchone()[0]
     return ids if len(ids) <= _MAX_TAGGED_DOCUMENTS else None

@@ -12,7 +12,7 @@ from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.text import languages
 from rag.types import Filters, SearchScope
 
-from .filter_sql import filter_arguments
+from .filter_sql import SCOPE, SqlValue, filter_arguments, scope_values
 from .stemming import split_words_and_parts, stemmer
 
 # Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
@@ -66,13 +66,14 @@ class LexicalScore:
     coverage: float
 
 
-def build_query(text: str, source_ids: Sequence[uuid.UUID]) -> LexicalQuery:
-    """Stem the query's words, without stop words, and compute their IDF in these sources and no others.
+def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
+    """Stem the query's words, without stop words, and compute their IDF in the scopes' sources and no others.
 
     The query is stemmed with every text search configuration in scope. A word's document frequency is the sum over its
     stems, capped at the number of chunks; its IDF follows from that.
     """
-    configs = _config_counts(source_ids)
+    sources = _all_sources(scopes)
+    configs = _config_counts(sources)
     words = split_words_and_parts(text)
     terms_by_config = {config: stemmer.terms_of_words(words, config) for config in configs}
     query_terms = terms_by_config[_query_config(text, configs)] if configs else {}
@@ -81,7 +82,7 @@ def build_query(text: str, source_ids: Sequence[uuid.UUID]) -> LexicalQuery:
         for word in words
         if query_terms.get(word) is not None
     )
-    chunks_by_term = _chunks_with_terms(source_ids, sorted({term for terms in counts for term in terms}))
+    chunks_by_term = _chunks_with_terms(sources, sorted({term for terms in counts for term in terms}))
     total = sum(configs.values())
     query_words = []
     for terms, count in sorted(counts.items(), key=lambda item: sorted(item[0])):
@@ -110,10 +111,10 @@ def search(query: LexicalQuery, scope: SearchScope, limit: int, *, exact_limit: 
     # `distance` is the negative inner product, that is the negative BM25 score.
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT chunk_id, distance FROM rag_search_terms(%s::sparsevec{', %s' * 11})",
+            f"SELECT chunk_id, distance FROM rag_search_terms(%s::sparsevec, {SCOPE}{', %s' * 10})",
             [
                 _vector(query),
-                list(scope.source_ids),
+                *scope_values(scope),
                 required_terms,
                 limit,
                 scope.filters != Filters(),
@@ -148,10 +149,17 @@ def _matched_idf(query: LexicalQuery, terms: Sequence[int]) -> float:
     return sum(word.idf for word in query.words if not word.terms.isdisjoint(terms))
 
 
-def _config_counts(source_ids: Sequence[uuid.UUID]) -> dict[str, int]:
+def _all_sources(scopes: Sequence[SearchScope]) -> list[SqlValue]:
+    """Return the organisations and the other sources of all scopes, without duplicates."""
+    organization_ids = dict.fromkeys(key for scope in scopes for key in scope.public_in)
+    source_ids = dict.fromkeys(key for scope in scopes for key in scope.source_ids)
+    return [list(organization_ids), list(source_ids)]
+
+
+def _config_counts(sources: Sequence[SqlValue]) -> dict[str, int]:
     """Return text search configuration → number of the sources' chunks that it has stemmed."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT config, chunks FROM rag_count_configs(%s)", [list(source_ids)])
+        cursor.execute("SELECT config, chunks FROM rag_count_configs(%s::uuid[], %s::uuid[])", sources)
         return {config: int(chunks) for config, chunks in cursor.fetchall()}
 
 
@@ -167,9 +175,10 @@ def _query_config(text: str, configs: dict[str, int]) -> str:
     return min(configs, key=lambda config: (-configs[config], config))
 
 
-def _chunks_with_terms(source_ids: Sequence[uuid.UUID], terms: Sequence[int]) -> dict[int, int]:
+def _chunks_with_terms(sources: Sequence[SqlValue], terms: Sequence[int]) -> dict[int, int]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT term, chunks FROM rag_count_terms(%s, %s)", [list(source_ids), list(terms)])
+        query = "SELECT term, chunks FROM rag_count_terms(%s::uuid[], %s::uuid[], %s::int[])"
+        cursor.execute(query, [*sources, list(terms)])
         return {term: int(chunks) for term, chunks in cursor.fetchall()}
 
 

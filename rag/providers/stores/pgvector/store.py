@@ -21,7 +21,7 @@ from rag.providers.stores.base import (
     StoredChunk,
     VectorIndex,
 )
-from rag.types import Mode
+from rag.types import Filters, Mode
 from rag.types.token_vectors import TokenSignatures
 
 from . import dense, hnsw, lexical, term_statistics, terms, token_signatures, vectors
@@ -73,10 +73,14 @@ class PgVectorStore:
     # --- Searching
 
     def search(self, text: str, queries: Sequence[ScopeQuery], *, mode: Mode, limit: int) -> list[Candidates]:
-        source_ids = list(dict.fromkeys(source_id for query in queries for source_id in query.scope.source_ids))
         with _translated_errors():
-            lexical_query = lexical.build_query(text, source_ids)
-            results = [self._search_scope(query, lexical_query, mode, limit) for query in queries]
+            lexical_query = lexical.build_query(text, [query.scope for query in queries])
+            # Every source is in a scope without filters. If there is one such scope, its size is known.
+            unfiltered = [query.scope for query in queries if query.scope.filters == Filters()]
+            sizes = {unfiltered[0]: lexical_query.chunk_count} if len(unfiltered) == 1 else {}
+            results = [
+                self._search_scope(query, lexical_query, mode, limit, sizes.get(query.scope)) for query in queries
+            ]
             scores = lexical.score(lexical_query, [chunk_id for cosines, *_ in results for chunk_id in cosines])
         return [
             Candidates(
@@ -91,13 +95,13 @@ class PgVectorStore:
         ]
 
     def _search_scope(
-        self, query: ScopeQuery, lexical_query: lexical.LexicalQuery, mode: Mode, limit: int
+        self, query: ScopeQuery, lexical_query: lexical.LexicalQuery, mode: Mode, limit: int, size: int | None
     ) -> tuple[dict[uuid.UUID, float], list[uuid.UUID], list[uuid.UUID]]:
         """Return the cosine of each candidate, the ids found by vector, and the ids found by words."""
         scope, vector = query.scope, query.vector
         nearest: dict[uuid.UUID, float] = {}
         if vector is not None and mode != Mode.LEXICAL:
-            nearest = dense.search(vector, scope, limit, exact_limit=self._exact_limit)
+            nearest = dense.search(vector, scope, limit, exact_limit=self._exact_limit, chunk_count=size)
         lexical_ids: list[uuid.UUID] = []
         if mode != Mode.DENSE:
             lexical_ids = lexical.search(lexical_query, scope, limit, exact_limit=self._exact_limit)
@@ -169,7 +173,7 @@ class PgVectorStore:
         return term_statistics.count_wrong(source_id)
 
     def repair_statistics(self, source_id: uuid.UUID) -> None:
-        terms.lock(source_id)
+        terms.lock([source_id])
         term_statistics.repair(source_id)
 
     def vector_indexes(self) -> list[VectorIndex]:

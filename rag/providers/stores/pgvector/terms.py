@@ -4,7 +4,7 @@ import itertools
 import struct
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from django.db import connection
@@ -15,7 +15,6 @@ from rag.models.content.pgvector_tables import TERM_DIMENSIONS, ChunkTerms, Sour
 from rag.providers.stores.binary_copy import copy_with_rls
 from rag.text import languages
 from rag.text.embedded_text import embedded_text
-from ragsite.postgres.locks import advisory_xact_locks
 
 from .filter_sql import SqlValue
 from .stemming import stemmer
@@ -60,7 +59,7 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
         document_id: languages.text_search_config(lang or "english") for document_id, _, lang in sources_and_langs
     }
     added = _add_missing({key: configs[key] for key in configs.keys() - set(rebuild)}, limit)
-    _lock(set(source_ids))
+    lock(set(source_ids))
     _delete(
         "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
         "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
@@ -74,7 +73,7 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
 def delete(chunk_ids: Sequence[uuid.UUID]) -> None:
     """Delete the terms of chunks that the caller is about to delete. Call it once per transaction."""
     source_ids = ChunkTerms.objects.filter(pk__in=list(chunk_ids)).values_list("source_id", flat=True)
-    _lock(set(source_ids))
+    lock(set(source_ids))
     _delete("chunk_id = ANY(%s)", [list(chunk_ids)])
 
 
@@ -96,13 +95,13 @@ def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
     return [term for term, _ in counts], [count * (_K1 + 1) / (count + length_norm) for _, count in counts]
 
 
-def lock(source_id: uuid.UUID) -> None:
-    """Lock the source's statistics: other writers of them wait until the transaction ends."""
-    _lock({source_id})
-
-
-def _lock(source_ids: set[uuid.UUID]) -> None:
-    advisory_xact_locks(f"terms/{source_id}" for source_id in source_ids)
+def lock(source_ids: Iterable[uuid.UUID]) -> None:
+    """Lock the statistics of the sources' organisations: other writers of them wait until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT rag_lock_statistics(ARRAY(SELECT organization_id FROM rag_datasource WHERE id = ANY(%s)))",
+            [list(source_ids)],
+        )
 
 
 def _delete(where: str, values: Sequence[SqlValue]) -> None:
