@@ -71,8 +71,9 @@ def measured() -> Iterator[tuple[str, list[str]]]:
         for folder in dict.fromkeys((chosen_folder(), OWN)):
             for name in sets.names(folder, sets.CHUNKING):
                 labelled = sets.chunking(folder, name)
+                texts = {text.id: text.text for text in labelled.texts}
                 questions = [
-                    LabelledQuestion(text, [(about, span.start, span.end) for span in spans], is_any=False)
+                    LabelledQuestion(text, [trimmed(about, span, texts[about]) for span in spans], is_any=False)
                     for text, about, spans in labelled.questions
                 ]
                 yield name, _figures(questions, library.shelve(folder, sets.CHUNKING, name, labelled.texts, pool))
@@ -82,6 +83,13 @@ def measured() -> Iterator[tuple[str, list[str]]]:
                 dataset = sets.retrieval(chosen_folder(), name)
                 shelf = library.shelve(chosen_folder(), sets.RETRIEVAL, name, dataset.texts, pool)
                 yield name, _figures(list(_answered(places, dataset.questions)), shelf)
+
+
+def trimmed(document: str, span: Any, text: str) -> Span:
+    """The span without white space at its ends, which no quote has."""
+    marked = text[span.start : span.end]
+    start = span.start + len(marked) - len(marked.lstrip())
+    return document, start, max(start, span.start + len(marked.rstrip()))
 
 
 def _answered(places: Path, questions: dict[str, str]) -> Iterator[LabelledQuestion]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from . import languages
+from .words import is_function_word
 
 
 class UnitKind(enum.Enum):
@@ -48,7 +49,8 @@ class _Line:
 
 _FENCE = re.compile(r"```|~~~")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+")
-_HEADING = re.compile(r"#{1,6}\s")
+# Markdown's headings, and those of wikis: `== Title ==`.
+_HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
 _ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
 _ROW = re.compile(r"\||[^|]*\|[^|]*\||[^\t]*\S\t+\S")
 _CODE = re.compile(
@@ -69,8 +71,9 @@ _SENTENCE_END = re.compile(
 )
 _FOOTNOTES = re.compile(r"(?:\[\d{1,3}\])+$")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _ABBREVIATIONS = re.compile(
-    r"(?:dr|mr|mrs|ms|prof|st|no|nos|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
+    r"(?:dr|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
     r"|rev|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
     r"|bijv|blz)",
     re.IGNORECASE,
@@ -128,13 +131,23 @@ def _classify_lines(text: str) -> list[_Line | None]:
 
 
 def _starts_in_code(lines: list[str]) -> bool:
-    """Return whether a part of a text begins within a code block: its first fence ends one."""
+    """Return whether a part of a text begins within a code block: whether its fences look better as ends and starts."""
     fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
-    if len(fences) % 2 == 0:
-        return False
-    first = fences[0]
-    before, after = lines[max(0, first - 1) : first], lines[first + 1 : first + 2]
-    return lines[first] in ("```", "~~~") and any(before) and not any(after)
+    evidence = [_opening_evidence(lines, number) for number in fences]
+    return sum(evidence[1::2]) > sum(evidence[::2])
+
+
+def _opening_evidence(lines: list[str], number: int) -> int:
+    """Return a positive number if a fence looks like the start of a code block, a negative one if like its end."""
+    if lines[number] not in ("```", "~~~"):  # it names a language
+        return 3
+    before, after = lines[max(0, number - 1) : number], lines[number + 1 : number + 2]
+    evidence = 0
+    if after:
+        evidence += 1 if after[0] else -1
+    if before:
+        evidence += -1 if before[0] else 1
+    return evidence
 
 
 def _kind(line: str, is_code: bool) -> UnitKind:
@@ -142,6 +155,8 @@ def _kind(line: str, is_code: bool) -> UnitKind:
         return UnitKind.RULE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE
+    if line.startswith("=") and _HEADING.match(line):
+        return UnitKind.HEADING
     if _ROW.match(line):
         return UnitKind.ROW
     return UnitKind.ITEM if _ITEM.match(line) else UnitKind.SENTENCE
@@ -216,4 +231,10 @@ def _is_inside_sentence(text: str, mark: re.Match[str], end: int, is_english: bo
     word = match.group()
     if word.isdigit():  # ordinals such as the German "am 3. Oktober"
         return not is_english and len(word) <= 2
+    if _INITIALS.fullmatch(word):  # "the U.S. Arsenal", but not "in the U.S. They left"
+        return not _is_function_word(following)
     return bool(_ABBREVIATIONS.fullmatch(word)) or (len(word) == 1 and word.isupper())
+
+
+def _is_function_word(following: str) -> bool:
+    return bool(following) and is_function_word(following.split()[0].lower())

@@ -13,7 +13,7 @@ from benchmarks.eval.runner.answers import figures
     ("answer", "fault"),
     [
         ("Tea is served at five. [1]", ""),
-        ("- drink: tea — price: 5 [1]", ""),
+        ("- tea — price: 5 [1]", ""),
         ("Start the kettle:\n```\nkettle --start \\\n  --cups 2\n```\n[1]", ""),
         ("You need:\n- a passport\n- two photographs [1]", ""),
         ("", "empty"),

@@ -36,6 +36,8 @@ def test_units_cover_the_text_once_and_in_order(text: str) -> None:
         ("It costs approx. five euros, e.g. for a day.", ["It costs approx. five euros, e.g. for a day."]),
         ("It was built in 1889.[3][4] It is of iron.[5]", ["It was built in 1889.", "It is of iron."]),
         ('"Really?" she asked. "Yes."', ['"Really?" she asked.', '"Yes."']),
+        ("She read Roe v. Wade. It is long.", ["She read Roe v. Wade.", "It is long."]),
+        ("The U.S. Arsenal is in the U.S. They left.", ["The U.S. Arsenal is in the U.S.", "They left."]),
         ("这是茶。那是咖啡。", ["这是茶。", "那是咖啡。"]),
     ],
 )
@@ -85,3 +87,18 @@ def test_code_without_fences_is_detected() -> None:
         (UnitKind.CODE, "def price(cups):"),
         (UnitKind.CODE, "return cups * 5. + tax(cups)"),
     ]
+
+
+def test_a_part_of_a_text_may_begin_within_a_code_block() -> None:
+    kinds = [unit.kind for unit in split_units("```\n\nTea is hot.\n\nBoil water with:\n\n```\nkettle on now\n")]
+    assert kinds == [UnitKind.RULE, UnitKind.SENTENCE, UnitKind.SENTENCE, UnitKind.RULE, UnitKind.CODE]
+    kinds = [unit.kind for unit in split_units("kettle on now\n```\n\nTea is hot.\n\n```sh\nkettle off now\n```")]
+    assert kinds == [UnitKind.CODE, UnitKind.RULE, UnitKind.SENTENCE, UnitKind.RULE, UnitKind.CODE, UnitKind.RULE]
+    kinds = [unit.kind for unit in split_units("Run:\n```\nkettle on now\n```\nThen wait.")]
+    assert kinds == [UnitKind.SENTENCE, UnitKind.RULE, UnitKind.CODE, UnitKind.RULE, UnitKind.SENTENCE]
+
+
+def test_headings_of_wikis_are_headings() -> None:
+    assert [unit.kind for unit in split_units("== Tea ==\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]
+    assert [unit.kind for unit in split_units("= = Green tea = =\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]
+    assert [unit.kind for unit in split_units("Tea\n=====")] == [UnitKind.SENTENCE, UnitKind.RULE]

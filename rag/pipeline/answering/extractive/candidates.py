@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag.text.words import content_words, is_function_word, stem, stems_among
+from rag.text.words import stem, stems_among
 
-from .structure import LEAD_IN_ENDINGS, PassageStructure
+from .parts import LEAD_IN_ENDINGS
+from .structure import PassageStructure
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +24,6 @@ class QuoteCandidate:
     index: int
     stems: frozenset[str]
     heading_stems: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class SectionHeading:
-    """A heading within a passage, or a question on a line of its own.
-
-    Attributes:
-        passage_number: The passage's number in the prompt, from 1.
-        index: The heading's index in the passage's structure.
-        stems: The stems of the heading's content words.
-    """
-
-    passage_number: int
-    index: int
-    stems: frozenset[str]
 
 
 def find_candidates(structures: Sequence[PassageStructure], question_words: Iterable[str]) -> list[QuoteCandidate]:
@@ -77,17 +63,3 @@ def _candidates(number: int, structure: PassageStructure, question_words: Sequen
         elif text.endswith(LEAD_IN_ENDINGS):
             lead_in = stems
     return candidates
-
-
-def find_headings(structures: Sequence[PassageStructure]) -> list[SectionHeading]:
-    """Return the headings and questions within the passages that have a text below them."""
-    headings = []
-    for number, structure in enumerate(structures, start=1):
-        lang = structure.passage.lang
-        for index in range(len(structure.parts)):
-            if structure.is_heading(index) and structure.section_start(index, 1):
-                words = content_words(structure.text(index), lang)
-                heading_stems = {stem(word, lang) for word in words}  # "Making coffee" is about coffee
-                content_stems = {item for item in heading_stems if not is_function_word(item, lang)}
-                headings.append(SectionHeading(number, index, frozenset(content_stems or heading_stems)))
-    return headings

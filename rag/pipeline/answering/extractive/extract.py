@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from rag.text.words import content_words, query_language
 from rag.types import Passage
 
-from .question_type import asks_for_number
+from .question_type import analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
 from .selection import select_parts
@@ -29,10 +28,8 @@ def extract_quotes(
         Quotes in reading order. Each can be understood without its passage.
     """
     structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
-    question_words = content_words(query, query_language(query, [passage.lang for passage in passages[:MAX_PASSAGES]]))
-    selected = select_parts(
-        structures, question_words, similarity or SentenceSimilarity(), is_number_expected=asks_for_number(query)
-    )
+    question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
+    selected = select_parts(structures, question, similarity or SentenceSimilarity())
     return [
         quote
         for number, structure in enumerate(structures, start=1)

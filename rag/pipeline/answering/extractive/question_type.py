@@ -1,6 +1,10 @@
 """What a question asks for."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.text.words import content_words, query_language, split_words
 
 # By the words with which such questions begin, in English, German, French and Spanish.
 _NUMBER_QUESTION = re.compile(
@@ -15,3 +19,30 @@ _NUMBER_QUESTION = re.compile(
 def asks_for_number(question: str) -> bool:
     """Return whether a question asks for a number, an amount, a price or a time."""
     return bool(_NUMBER_QUESTION.search(question[:500]))
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedQuestion:
+    """A question as the selection of quotes sees it.
+
+    Attributes:
+        words: The content words, and all numbers.
+        is_number_expected: Whether the question asks for a number, an amount or a time.
+    """
+
+    words: tuple[str, ...]
+    is_number_expected: bool
+
+
+def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
+    """Analyse a question.
+
+    Args:
+        question: The question.
+        langs: The languages of the passages, as documents declare them.
+    """
+    lang = query_language(question, langs)
+    numbers = (word for word in split_words(question, lang) if word.isdigit())  # "exit code 3"
+    return AnalysedQuestion(
+        tuple(dict.fromkeys([*content_words(question, lang), *numbers])), is_number_expected=asks_for_number(question)
+    )

@@ -9,13 +9,12 @@ from rag.text import citation_markers
 from rag.text.units import UnitKind
 from rag.types import Citation, Passage
 
-from .structure import PassageStructure, split_cells
+from .parts import split_cells
+from .structure import MAX_QUOTE_CHARACTERS, PassageStructure
 
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]
 
-# A very long sentence is cut between two words; a row or a code block is not.
-MAX_QUOTE_CHARACTERS = 600
 # A link within the documents leads nowhere in an answer.
 _RELATIVE_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?!https?://)[^()\s]{0,300}\)")
 _HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
@@ -157,14 +156,18 @@ def _dedent(structure: PassageStructure, index: int) -> str:
 
 
 def _render_row(structure: PassageStructure, index: int) -> str:
-    """Return a row as `- name of the column: cell — name: cell`."""
+    """Return a row as `- first cell — name of the column: cell — name: cell`.
+
+    The first cell is usually what the row is about and needs no name, unless it is a number.
+    """
     cells, names = split_cells(structure.text(index)), structure.header_cells(index)
-    pairs = [
-        f"{names[column]}: {cell}" if column < len(names) and names[column] else cell
-        for column, cell in enumerate(cells)
-        if cell
-    ]
-    return "- " + _RELATIVE_LINK.sub(r"\1", " — ".join(pairs))
+    shown = []
+    for column, cell in enumerate(cells):
+        name = names[column] if column < len(names) else ""
+        is_subject = column == 0 and any(character.isalpha() for character in cell)
+        if cell:
+            shown.append(f"{name}: {cell}" if name and not is_subject else cell)
+    return "- " + _RELATIVE_LINK.sub(r"\1", " — ".join(shown))
 
 
 def _quote_end(structure: PassageStructure, index: int) -> int:

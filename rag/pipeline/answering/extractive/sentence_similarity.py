@@ -60,6 +60,24 @@ class SentenceSimilarity:
                     best_similarities.append(chunk.similarities[first:last].max(axis=0))
         return float(np.max(best_similarities, axis=0).mean()) if best_similarities else None
 
+    def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
+        """Return how alike the question and these characters of a document are, about -1…1.
+
+        A part that says more than the question, or less, is less alike.
+
+        Returns:
+            The mean of two MaxSims: of the question's tokens to those of the range, and the other way round; None if
+            no token signatures are stored for the range.
+        """
+        scores = []
+        for chunk in self._chunks:
+            if chunk.document_id == document_id:
+                first, last = bisect_left(chunk.starts, start), bisect_right(chunk.ends, end)
+                if first < last:
+                    similarities = chunk.similarities[first:last]
+                    scores.append(float(similarities.max(axis=0).mean() + similarities.max(axis=1).mean()) / 2)
+        return max(scores, default=None)
+
 
 def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
     """Compare the question with the stored token signatures of the best passages.
@@ -117,11 +135,12 @@ def _compare_chunk(chunk: Passage, signatures: TokenSignatures, question_vectors
     # Another number of rows means another text: the title or the prefix has changed since it was embedded.
     if not token_rows or len(signatures) != 1 + max(row for _, _, row in token_rows):
         return None
+    within = [tokens for tokens in token_rows if tokens[0] >= 0]  # not those of the headings above
     return _ChunkTokens(
         chunk.document_id,
-        starts=[chunk.start + start for start, _, _ in token_rows],
-        ends=[chunk.start + end for _, end, _ in token_rows],
-        similarities=token_similarities(question_vectors, signatures)[[row for _, _, row in token_rows]],
+        starts=[chunk.start + start for start, _, _ in within],
+        ends=[chunk.start + end for _, end, _ in within],
+        similarities=token_similarities(question_vectors, signatures)[[row for _, _, row in within]],
     )
 
 

@@ -2,46 +2,22 @@
 
 import functools
 import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
 from rag.text.dependent_sentences import depends_on_predecessor
-from rag.text.units import TextUnit, UnitKind, split_units
+from rag.text.units import UnitKind
 from rag.text.words import stems
 from rag.types import Passage
 
-QUESTION_ENDINGS = ("?", "？", "؟")
-LEAD_IN_ENDINGS = (":", "：")
-_SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *LEAD_IN_ENDINGS)
-_ITEM_START = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
-_CODE_BORDER = re.compile(r"(?:```|~~~)")
-# A line of its own without a full stop is a heading in a plain text if it is this short.
-_MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 60, 8
-_BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
+from .parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, Part, split_cells, split_parts
+
+_TITLE = re.compile(r"# |= [^=]")
 # A sentence is preceded by at most so many others that it needs.
 _MAX_PREDECESSORS = 2
+# A very long sentence is cut between two words; a row or a code block is not.
+MAX_QUOTE_CHARACTERS = 600
 # A whole list, table or code block follows its lead-in if it is this long. Of a longer one the beginning follows.
 _MAX_BLOCK_CHARACTERS, _MAX_BLOCK_PARTS = 1_200, 10
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A sentence, list item, table row, code block or heading of a passage.
-
-    Attributes:
-        start: Character offset in the passage's text.
-        end: Character offset of the part's end in the passage's text, exclusive.
-        block: The number of the block. Parts of the same paragraph, list or table have the same number.
-        is_whole: Whether the passage has all of the part. Its first or last part may be cut.
-    """
-
-    kind: UnitKind
-    start: int
-    end: int
-    block: int
-    is_whole: bool = True
 
 
 class PassageStructure:
@@ -49,9 +25,7 @@ class PassageStructure:
 
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
-        units = split_units(passage.text, passage.lang)
-        self.parts = _mark_cut(passage.text, _mark_titles(passage.text, _join_units(passage.text, units)))
-        self._headers = _find_headers(units)
+        self.parts, self._headers = split_parts(passage.text, passage.lang)
         # The indexes of the first and the last part of each block.
         self._first = {part.block: index for index, part in reversed(list(enumerate(self.parts)))}
         self._last = {part.block: index for index, part in enumerate(self.parts)}
@@ -65,6 +39,20 @@ class PassageStructure:
         """Return the text of a part."""
         part = self.parts[index]
         return self.passage.text[part.start : part.end]
+
+    def length(self, index: int) -> int:
+        """Return how many characters of a part are quoted."""
+        part = self.parts[index]
+        is_cut = part.kind not in (UnitKind.ROW, UnitKind.CODE)
+        return min(MAX_QUOTE_CHARACTERS, part.end - part.start) if is_cut else part.end - part.start
+
+    def next_sentence(self, index: int) -> int | None:
+        """Return the sentence after a sentence in the same paragraph, if it can be quoted."""
+        following = index + 1
+        if following >= len(self.parts) or self.parts[index].kind is not UnitKind.SENTENCE:
+            return None
+        is_same = self.parts[following].block == self.parts[index].block
+        return following if is_same and self.is_answer(following) and not self.is_heading(following) else None
 
     def is_answer(self, index: int) -> bool:
         """Return whether a part can be quoted: not a heading, a question, a table's header or a cut part."""
@@ -90,16 +78,27 @@ class PassageStructure:
         is_alone = self._first[part.block] == self._last[part.block]
         return is_alone and part.kind is UnitKind.SENTENCE and self.text(index).endswith(QUESTION_ENDINGS)
 
+    def is_title(self, index: int) -> bool:
+        """Return whether a heading is the title of a document: of the first level, or its first words."""
+        return bool(_TITLE.match(self.text(index))) or (index == 0 and self.passage.start == 0)
+
     def section_start(self, heading: int, max_characters: int) -> list[int]:
-        """Return the parts of the first block below a heading, as many as fit but at least one; empty if none."""
+        """Return the parts below a heading, as many whole blocks as fit; of the first block as much as fits.
+
+        Returns:
+            The indexes of the parts in reading order; empty if no part below the heading can be quoted.
+        """
         first = heading + 1
         if first >= len(self.parts) or self.is_heading(first) or not self.is_answer(first):
             return []
         selected: list[int] = []
         for index in range(first, len(self.parts)):
             part = self.parts[index]
-            is_too_long = part.end - self.parts[first].start > max_characters
-            if part.block != self.parts[first].block or not part.is_whole or (selected and is_too_long):
+            if self.is_heading(index) or not part.is_whole:
+                break
+            is_first_block = part.block == self.parts[first].block
+            end = part.end if is_first_block else self.parts[self._last[part.block]].end
+            if selected and end - self.parts[first].start > max_characters:
                 break
             if not self._is_header(part):
                 selected.append(index)
@@ -157,9 +156,11 @@ class PassageStructure:
     def _following_block(self, index: int) -> set[int]:
         """Return the parts of the list, table or code that a lead-in introduces, or as many as are quoted."""
         first = index + 1
-        if not self.text(index).endswith(LEAD_IN_ENDINGS) or first >= len(self.parts):
+        if first >= len(self.parts) or self.parts[first].kind not in (UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE):
             return set()
-        if self.parts[first].kind not in (UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE):
+        # A sentence that goes on in the code need not have a colon: "This location is".
+        is_unfinished = self.parts[first].kind is UnitKind.CODE and not self.text(index).endswith(SENTENCE_ENDINGS)
+        if not is_unfinished and not self.text(index).endswith(LEAD_IN_ENDINGS):
             return set()
         following: list[int] = []
         for number in range(first, len(self.parts)):
@@ -175,83 +176,3 @@ class PassageStructure:
 
     def _length(self, indexes: Sequence[int]) -> int:
         return sum(self.parts[index].end - self.parts[index].start for index in indexes)
-
-
-def split_cells(row: str) -> list[str]:
-    """Return the cells of a table's row, separated by bars or tabs."""
-    if "|" not in row:
-        return [cell.strip() for cell in row.split("\t")]
-    inner = row.strip().removeprefix("|")
-    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
-
-
-def _join_units(text: str, units: Sequence[TextUnit]) -> list[Part]:
-    """Join the sentences of an item and the lines of a code block; leave out rules."""
-    parts: list[Part] = []
-    for number, unit in enumerate(units):
-        if unit.kind is UnitKind.RULE:
-            continue
-        previous = parts[-1] if parts and parts[-1].block == unit.block else None
-        is_same_item = unit.kind is UnitKind.ITEM and not _ITEM_START.match(text, unit.start)
-        is_same_code = unit.kind is UnitKind.CODE and previous is not None and previous.kind is UnitKind.CODE
-        if previous and (is_same_item or is_same_code):
-            parts[-1] = Part(previous.kind, previous.start, unit.end, previous.block, previous.is_whole)
-        elif unit.kind is UnitKind.CODE and number and units[number - 1].kind is UnitKind.CODE:  # after empty lines
-            parts[-1] = Part(UnitKind.CODE, parts[-1].start, unit.end, parts[-1].block, parts[-1].is_whole)
-        else:
-            parts.append(Part(unit.kind, unit.start, unit.end, unit.block))
-    return parts
-
-
-def _mark_titles(text: str, parts: Sequence[Part]) -> list[Part]:
-    """Return the parts, with the titles of plain texts as headings: short lines without a full stop above others."""
-    sizes = Counter(part.block for part in parts)
-    marked = []
-    for index, part in enumerate(parts):
-        is_last = index + 1 == len(parts)
-        line = text[part.start : part.end]
-        is_title = (
-            part.kind is UnitKind.SENTENCE
-            and sizes[part.block] == 1
-            and not is_last
-            and (bool(_BOLD_LINE.fullmatch(line)) or _is_title(line))
-        )
-        marked.append(Part(UnitKind.HEADING, part.start, part.end, part.block) if is_title else part)
-    return marked
-
-
-def _is_title(line: str) -> bool:
-    is_short = len(line) <= _MAX_TITLE_CHARACTERS and len(line.split()) <= _MAX_TITLE_WORDS and "\n" not in line
-    return is_short and line[0].isupper() and line[-1].isalnum() and ":" not in line
-
-
-def _mark_cut(text: str, parts: list[Part]) -> list[Part]:
-    """Mark the first and last part as cut where a sentence or a code block has no beginning or no end."""
-    for index in {0, len(parts) - 1} if parts else set():
-        part = parts[index]
-        line = text[part.start : part.end]
-        is_cut = False
-        if part.kind is UnitKind.CODE:
-            borders = len(_CODE_BORDER.findall(text[: part.start])), len(_CODE_BORDER.findall(text[part.end :]))
-            is_cut = (borders[0] + borders[1]) % 2 == 1
-        elif part.kind in (UnitKind.SENTENCE, UnitKind.ITEM):
-            starts_within = index == 0 and part.kind is UnitKind.SENTENCE and not _begins_sentence(line)
-            ends_within = index == len(parts) - 1 and len(line) > _MAX_TITLE_CHARACTERS
-            is_cut = starts_within or (ends_within and not line.endswith(_SENTENCE_ENDINGS) and line[-1] in ",;-–")
-        if is_cut:
-            parts[index] = Part(part.kind, part.start, part.end, part.block, is_whole=False)
-    return parts
-
-
-def _begins_sentence(text: str) -> bool:
-    return not text[0].islower() and text[0] not in ",;.)]}|"
-
-
-def _find_headers(units: Sequence[TextUnit]) -> dict[int, TextUnit]:
-    """Return the header of each table by its block: the row above a rule, or the first of rows separated by tabs."""
-    headers: dict[int, TextUnit] = {}
-    for unit, following in pairwise(units):
-        if unit.kind is UnitKind.ROW and following.kind is UnitKind.RULE and following.block == unit.block:
-            headers.setdefault(unit.block, unit)
-    return headers

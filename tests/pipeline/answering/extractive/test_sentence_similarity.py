@@ -56,6 +56,26 @@ def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) ->
     assert similarity.score(passage.chunk_id, start, passage.end) is None
 
 
+def test_a_range_that_says_more_than_the_question_is_less_alike(passages: tuple[Passage, ...]) -> None:
+    (passage,) = passages
+    similarity = compare_sentences("Keys are kept in a box", passages, passages)
+    start = passage.start + passage.text.index("Keys")
+    same = similarity.score_both_ways(passage.document_id, start, start + len("Keys are kept in a box."))
+    longer = similarity.score_both_ways(passage.document_id, start, passage.end)
+    assert same is not None
+    assert longer is not None
+    assert longer < same
+    assert similarity.score_both_ways(passage.document_id, passage.end + 1, passage.end + 9) is None
+
+
+def test_the_title_is_not_part_of_the_text_before_a_passage(passages: tuple[Passage, ...]) -> None:
+    (passage,) = passages
+    later = dataclasses.replace(passage, start=passage.start + 100, end=passage.end + 100)
+    similarity = compare_sentences(QUESTION, [later], [later])
+    assert similarity.score(passage.document_id, later.start, later.end) is not None
+    assert similarity.score(passage.document_id, later.start - 50, later.start) is None
+
+
 def test_similarities_are_computed_from_signs() -> None:
     random = np.random.default_rng(0)
     question = random.normal(size=(3, 384)).astype(np.float32)

@@ -1,0 +1,122 @@
+"""Splits a passage into parts: joins the units that belong together, and marks titles and cut parts."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rag.text.units import TextUnit, UnitKind, split_units
+
+QUESTION_ENDINGS = ("?", "？", "؟")
+LEAD_IN_ENDINGS = (":", "：")
+SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *LEAD_IN_ENDINGS)
+_ITEM_START = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+_CODE_BORDER = re.compile(r"(?:```|~~~)")
+# A line of its own without a full stop is a heading in a plain text if it is this short.
+_MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 60, 8
+_BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence, list item, table row, code block or heading of a passage.
+
+    Attributes:
+        start: Character offset in the passage's text.
+        end: Character offset of the part's end in the passage's text, exclusive.
+        block: The number of the block. Parts of the same paragraph, list or table have the same number.
+        is_whole: Whether the passage has all of the part. Its first or last part may be cut.
+    """
+
+    kind: UnitKind
+    start: int
+    end: int
+    block: int
+    is_whole: bool = True
+
+
+def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
+    """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
+    units = split_units(text, lang)
+    return _mark_cut(text, _mark_titles(text, _join_units(text, units))), _find_headers(units)
+
+
+def split_cells(row: str) -> list[str]:
+    """Return the cells of a table's row, separated by bars or tabs."""
+    if "|" not in row:
+        return [cell.strip() for cell in row.split("\t")]
+    inner = row.strip().removeprefix("|")
+    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
+
+
+def _join_units(text: str, units: Sequence[TextUnit]) -> list[Part]:
+    """Join the sentences of an item and the lines of a code block; leave out rules."""
+    parts: list[Part] = []
+    for number, unit in enumerate(units):
+        if unit.kind is UnitKind.RULE:
+            continue
+        previous = parts[-1] if parts and parts[-1].block == unit.block else None
+        is_same_item = unit.kind is UnitKind.ITEM and not _ITEM_START.match(text, unit.start)
+        is_same_code = unit.kind is UnitKind.CODE and previous is not None and previous.kind is UnitKind.CODE
+        if previous and (is_same_item or is_same_code):
+            parts[-1] = Part(previous.kind, previous.start, unit.end, previous.block, previous.is_whole)
+        elif unit.kind is UnitKind.CODE and number and units[number - 1].kind is UnitKind.CODE:  # after empty lines
+            parts[-1] = Part(UnitKind.CODE, parts[-1].start, unit.end, parts[-1].block, parts[-1].is_whole)
+        else:
+            parts.append(Part(unit.kind, unit.start, unit.end, unit.block))
+    return parts
+
+
+def _mark_titles(text: str, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts, with the titles of plain texts as headings: short lines without a full stop above others."""
+    sizes = Counter(part.block for part in parts)
+    marked = []
+    for index, part in enumerate(parts):
+        is_last = index + 1 == len(parts)
+        line = text[part.start : part.end]
+        is_title = (
+            part.kind is UnitKind.SENTENCE
+            and sizes[part.block] == 1
+            and not is_last
+            and (bool(_BOLD_LINE.fullmatch(line)) or _is_title(line))
+        )
+        marked.append(Part(UnitKind.HEADING, part.start, part.end, part.block) if is_title else part)
+    return marked
+
+
+def _is_title(line: str) -> bool:
+    is_short = len(line) <= _MAX_TITLE_CHARACTERS and len(line.split()) <= _MAX_TITLE_WORDS and "\n" not in line
+    return is_short and line[0].isupper() and line[-1].isalnum() and ":" not in line
+
+
+def _mark_cut(text: str, parts: list[Part]) -> list[Part]:
+    """Mark the first and last part as cut where a sentence or a code block has no beginning or no end."""
+    for index in {0, len(parts) - 1} if parts else set():
+        part = parts[index]
+        line = text[part.start : part.end]
+        is_cut = False
+        if part.kind is UnitKind.CODE:
+            borders = len(_CODE_BORDER.findall(text[: part.start])), len(_CODE_BORDER.findall(text[part.end :]))
+            is_cut = (borders[0] + borders[1]) % 2 == 1
+        elif part.kind in (UnitKind.SENTENCE, UnitKind.ITEM):
+            starts_within = index == 0 and part.kind is UnitKind.SENTENCE and not _begins_sentence(line)
+            ends_within = index == len(parts) - 1 and len(line) > _MAX_TITLE_CHARACTERS
+            is_cut = starts_within or (ends_within and not line.endswith(SENTENCE_ENDINGS) and line[-1] in ",;-–")
+        if is_cut:
+            parts[index] = Part(part.kind, part.start, part.end, part.block, is_whole=False)
+    return parts
+
+
+def _begins_sentence(text: str) -> bool:
+    return not text[0].islower() and text[0] not in ",;.)]}|"
+
+
+def _find_headers(units: Sequence[TextUnit]) -> dict[int, TextUnit]:
+    """Return the header of each table by its block: the row above a rule, or the first of rows separated by tabs."""
+    headers: dict[int, TextUnit] = {}
+    for unit, following in pairwise(units):
+        if unit.kind is UnitKind.ROW and following.kind is UnitKind.RULE and following.block == unit.block:
+            headers.setdefault(unit.block, unit)
+    return headers

@@ -1,0 +1,81 @@
+"""Scores the parts of passages as answers to a question."""
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from .candidates import QuoteCandidate
+from .section_headings import SectionHeading, section_match
+from .sentence_similarity import SentenceSimilarity
+from .structure import PassageStructure
+
+# Weight of a word in the headings above a part, relative to one in the part.
+_HEADING_WEIGHT = 0.5
+# Bonus for a part with a number if the question asks for one, in standard deviations.
+_NUMBER_BONUS = 0.7
+# Weight of the match of a part's section with the question, in standard deviations.
+_SECTION_WEIGHT = 1.0
+_ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
+
+
+def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
+    """Return the inverse document frequency of each stem of the question, with candidates as documents."""
+    frequencies = Counter(stem for candidate in candidates for stem in candidate.stems | candidate.heading_stems)
+    return {stem: math.log(1 + len(candidates) / frequency) for stem, frequency in frequencies.items()}
+
+
+def score_candidates(
+    candidates: Sequence[QuoteCandidate],
+    structures: Sequence[PassageStructure],
+    weights: Mapping[str, float],
+    similarity: SentenceSimilarity,
+    headings: Sequence[SectionHeading],
+    *,
+    is_number_expected: bool,
+) -> list[float]:
+    """Return the score of each candidate: the sum of the standard scores of its words and its similarity, and bonuses.
+
+    Unknown similarities count as average.
+    """
+    word_scores = [
+        total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
+        for candidate in candidates
+    ]
+    similarities = [_similarity(candidate, structures, similarity) for candidate in candidates]
+    known = [value for value in similarities if value is not None]
+    average = sum(known) / len(known) if known else 0.0
+    similarity_scores = [average if value is None else value for value in similarities]
+    bonuses = [
+        _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
+        + (_NUMBER_BONUS if is_number_expected and _has_number(structures, candidate) else 0.0)
+        for candidate in candidates
+    ]
+    columns = _standardize(word_scores), _standardize(similarity_scores), bonuses
+    return [sum(scores) for scores in zip(*columns, strict=True)]
+
+
+def _has_number(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> bool:
+    text = structures[candidate.passage_number - 1].text(candidate.index)
+    return any(character.isdigit() for character in _ITEM_NUMBER.sub("", text))
+
+
+def _similarity(
+    candidate: QuoteCandidate, structures: Sequence[PassageStructure], similarity: SentenceSimilarity
+) -> float | None:
+    structure = structures[candidate.passage_number - 1]
+    passage, part = structure.passage, structure.parts[candidate.index]
+    return similarity.score(passage.document_id, passage.start + part.start, passage.start + part.end)
+
+
+def _standardize(values: Sequence[float]) -> list[float]:
+    """Return standard scores; zeros if all values are equal."""
+    mean, deviation = (statistics.fmean(values), statistics.pstdev(values)) if values else (0.0, 0.0)
+    return [(value - mean) / deviation if deviation > 1e-9 else 0.0 for value in values]
+
+
+def total(weights: Mapping[str, float], stems: frozenset[str]) -> float:
+    """Return the sum of the weights of these stems."""
+    # fsum does not depend on the order of a set, which differs from process to process.
+    return math.fsum(weights[stem] for stem in stems)

@@ -1,0 +1,95 @@
+"""The headings within passages, and how well they match a question."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.text.words import content_words, is_function_word, stem
+
+from .sentence_similarity import SentenceSimilarity
+from .structure import PassageStructure
+
+# Weight of shared words beside the similarity of meaning, which has 1.
+_WORDS_WEIGHT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SectionHeading:
+    """A heading within a passage, or a question on a line of its own.
+
+    Attributes:
+        passage_number: The passage's number in the prompt, from 1.
+        index: The heading's index in the passage's structure.
+        match: How well the heading matches the question, 0…1.
+    """
+
+    passage_number: int
+    index: int
+    match: float
+
+
+def find_headings(
+    structures: Sequence[PassageStructure],
+    question_words: Sequence[str],
+    weights: Mapping[str, float],
+    similarity: SentenceSimilarity,
+) -> list[SectionHeading]:
+    """Return the headings and questions within the passages that have a text below them.
+
+    Args:
+        structures: The structures of the numbered passages.
+        question_words: The words of the question that count.
+        weights: The weights of those stems of the question that the passages have.
+        similarity: The similarity of the passages' parts to the question; it may have no scores.
+    """
+    headings = []
+    for number, structure in enumerate(structures, start=1):
+        for index in range(len(structure.parts)):
+            if structure.is_heading(index) and structure.section_start(index, 1):
+                match = _match(structure, index, _match_words(structure, index, question_words, weights), similarity)
+                headings.append(SectionHeading(number, index, match))
+    return headings
+
+
+def section_match(
+    structures: Sequence[PassageStructure], passage_number: int, index: int, headings: Sequence[SectionHeading]
+) -> float:
+    """Return how well the heading above a part matches the question, 0…1; 0 if the passage has no heading above it."""
+    above = structures[passage_number - 1].heading_index(index)
+    return next((item.match for item in headings if (item.passage_number, item.index) == (passage_number, above)), 0.0)
+
+
+def _match(structure: PassageStructure, index: int, shared: float, similarity: SentenceSimilarity) -> float:
+    """Return how well a heading matches, 0…1: by the words that it shares and, if known, by its meaning."""
+    part, passage = structure.parts[index], structure.passage
+    alike = similarity.score_both_ways(passage.document_id, passage.start + part.start, passage.start + part.end)
+    if alike is None:
+        return shared
+    match = min(1.0, max(0.0, _WORDS_WEIGHT * shared + alike))
+    # A title names what most questions about a document name: it has to have their other words, too.
+    return min(match, shared) if structure.is_title(index) else match
+
+
+def _match_words(
+    structure: PassageStructure, index: int, question_words: Sequence[str], weights: Mapping[str, float]
+) -> float:
+    """Return the harmonic mean of the shares of words that the heading and the question have in common, 0…1.
+
+    Words of the document's title say which document is meant, so the heading need not repeat them.
+    """
+    lang = structure.passage.lang
+    stems = {stem(word, lang) for word in content_words(structure.text(index), lang)}
+    # "Making coffee" is about coffee
+    heading_stems = frozenset(item for item in stems if not is_function_word(item, lang)) or frozenset(stems)
+    question_stems = frozenset(stem(word, lang) for word in question_words)
+    shared = question_stems & heading_stems
+    expected = question_stems - (structure.title_stems - heading_stems) if shared else question_stems
+    # A word that no passage has is as important as the rarest one.
+    unknown_weight = max(weights.values(), default=0.0)
+
+    def total(stems: frozenset[str]) -> float:
+        # fsum does not depend on the order of a set, which differs from process to process.
+        return math.fsum(weights.get(item, unknown_weight) for item in stems)
+
+    both = total(expected) + total(heading_stems)
+    return 2 * total(shared) / both if both else 0.0
