@@ -177,6 +177,12 @@ def test_malformed_requests_are_refused_in_json(web: Web) -> None:
         assert (response[0], set(json.loads(response[2]))) == (status, V3), content[:100]
 
 
+def test_a_refused_method_is_told_which_ones_are_allowed(web: Web) -> None:
+    """RFC 9110, 15.5.6. nginx refuses TRACE itself."""
+    status, headers, body = send(web.port, b"TRACE /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
+    assert (status, set(json.loads(body)), "GET" in headers["allow"]) == (405, V3, True)
+
+
 def test_headers_of_clients_do_not_set_their_address_or_scheme(web: Web) -> None:
     """A key over plain HTTP is refused unless it comes from this machine; a client cannot claim either."""
     forged = b"X-Ragsite-Peer: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.1\r\n"

@@ -60,12 +60,14 @@ def accepts_valid_data(context: Any, response: Any, case: Any) -> bool | None:
         return None
     if response.status_code < 300 or response.status_code in _ACCEPTED_STATUSES or response.status_code >= 500:
         return None
-    if response.status_code == 400 and _has_other_reason(json.loads(response.content).get("details", {})):
+    if response.status_code == 400 and _has_other_reason(json.loads(response.content)):
         return None
     message = f"{response.status_code} for data that the schema allows"
     raise RejectedValidData(operation=case.operation.label, title="Rejected valid data", message=message)
 
 
-def _has_other_reason(details: dict[str, Any]) -> bool:
-    field = str(details.get("field", "")).rsplit(".", 1)[-1].partition("[")[0]
+def _has_other_reason(body: dict[str, Any]) -> bool:
+    error = body.get("error")
+    details = body.get("details") or (error if isinstance(error, dict) else {})
+    field = str(details.get("field") or details.get("param", "")).rsplit(".", 1)[-1].partition("[")[0]
     return field in _DEPENDENT_FIELDS or any(words in str(details.get("message", "")) for words in _MESSAGES)
