@@ -2,7 +2,7 @@
 
 The same chunks are divided among 5, 500 and 5,000 sources. Prints the times of whole searches over HTTP in alternation,
 and the statements of one search of each kind. BENCH_CHUNKS and BENCH_SOURCES change the numbers; BENCH_PROFILE=1 leaves
-out HTTP.
+out HTTP, and BENCH_PRIVATE=0 the organisation with private sources.
 """
 
 import os
@@ -34,7 +34,9 @@ def main() -> None:
     chunks = int(os.environ.get("BENCH_CHUNKS", "20000"))
     counts = [int(count) for count in os.environ.get("BENCH_SOURCES", "5,500,5000").split(",")]
     shelf = library.Library(chunks)
-    readers = [shelf.open_reader(count) for count in counts] + shelf.closed_readers(min(5_000, max(counts)))
+    readers = [shelf.open_reader(count) for count in counts]
+    if os.environ.get("BENCH_PRIVATE", "1") == "1":
+        readers += shelf.closed_readers(min(5_000, max(counts)))
     library.build_index()
     questions = corpus.questions(limit=_QUESTIONS + _WARM_UP)
     print(f"{chunks:,} chunks in each organisation, {os.cpu_count()} cores", flush=True)
