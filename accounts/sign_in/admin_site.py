@@ -34,6 +34,7 @@ class Site(AdminSite):
 
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
+        self._read_figures: Callable[[HttpRequest], dict[str, object]] | None = None
         self._pages: list[tuple[str, Callable[..., HttpResponseBase], str]] = []
 
     def register_page(self, route: str, view: Callable[..., HttpResponseBase], name: str) -> None:
@@ -45,6 +46,15 @@ class Site(AdminSite):
             name: Its name among the admin's URLs.
         """
         self._pages.append((route, view, name))
+
+    def register_figures(self, read_figures: Callable[[HttpRequest], dict[str, object]]) -> None:
+        """Show figures on the home page: `read_figures` returns what its template needs, for the user of a request."""
+        self._read_figures = read_figures
+
+    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+        """The home page. The sign-in form of others needs no figures."""
+        figures = self._read_figures(request) if self._read_figures else {}
+        return super().index(request, {**(extra_context or {}), **figures})
 
     def has_permission(self, request: HttpRequest) -> bool:
         if not super().has_permission(request):

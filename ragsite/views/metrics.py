@@ -4,29 +4,58 @@ The client sends RAG_METRICS_TOKEN as a bearer token. If none is set, nobody may
 this machine during a local start (RAG_LOCAL).
 """
 
+import itertools
 import secrets
 from collections.abc import Iterator
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from rag.contracts.error_responses import error_response
+from rag.services.measurements import figures
 from rag.services.operations import gauges
 from ragsite.http.transport import is_loopback
+from ragsite.observability.measurements import BOUNDS_MS
 from ragsite.postgres import identity
+
+# Part of the metric's name, its label, kinds of measurements (ragsite.observability.measurements).
+_DURATIONS = (
+    ("operation", "operation", ("operation",)),
+    ("stage", "stage", ("query_stage", "document_stage")),
+    ("model_call", "model", ("model",)),
+)
 
 
 class _DatabaseCollector(Collector):
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
+        has_database = False
         for gauge in gauges.collect_gauges():
+            has_database = has_database or gauge.name != "ragsite_up"
             family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
             for label, value in gauge.values.items():
                 family.add_metric([label] if gauge.label else [], value)
             yield family
+        if has_database:
+            yield from _collect_durations()
+
+
+def _collect_durations() -> Iterator[Metric]:
+    """Yield what all processes have measured since the installation began."""
+    for name, label, kinds in _DURATIONS:
+        durations = HistogramMetricFamily(f"ragsite_{name}_seconds", f"Durations by {label}.", labels=[label])
+        failures = CounterMetricFamily(f"ragsite_{name}_failures", f"Failures by {label}.", labels=[label])
+        for summary in [summary for kind in kinds for summary in figures.summarize_all_time(kind)]:
+            counts = itertools.accumulate(summary.histogram)
+            bounds = [*(str(bound / 1000) for bound in BOUNDS_MS), "+Inf"]
+            buckets = list(zip(bounds, map(float, counts), strict=True))
+            durations.add_metric([summary.name], buckets, summary.milliseconds / 1000)
+            failures.add_metric([summary.name], summary.failures)
+        yield durations
+        yield failures
 
 
 def view(request: HttpRequest) -> HttpResponse:

@@ -1,11 +1,13 @@
 """The page "Operations": who may open it, what it says in good times and in bad ones."""
 
 import datetime
+import json
 import socket
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import redis
 from django.test import Client
 from django.utils import timezone
 
@@ -28,7 +30,12 @@ PAGE = "/admin/operations"
 
 
 @pytest.fixture
-def operator(world: World, client: Client) -> Client:
+def operator(world: World, client: Client, settings: Any) -> Client:
+    """A superuser. The queues are empty: other tests leave messages in theirs."""
+    settings.CELERY_BROKER_TRANSPORT_OPTIONS = {
+        **settings.CELERY_BROKER_TRANSPORT_OPTIONS,
+        "global_keyprefix": f"{world.home.pk}:",
+    }
     owner = world.users["owner"]
     owner.is_staff = owner.is_superuser = True
     owner.save()
@@ -112,6 +119,19 @@ def test_redis_that_does_not_answer(operator: Client, settings: Any) -> None:
             assert "Redis does not answer, so no documents are ingested." in page
             assert "Questions are still answered" in page
             assert "ingestion@host" in page, "everything else is still shown"
+
+
+def test_a_queue_that_nobody_serves_is_late(operator: Client, settings: Any) -> None:
+    start_all_workers()
+    prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"]
+    message = {"headers": {"published_at": timezone.now().timestamp() - 3_660}, "body": "Confidential"}
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.lpush(f"{prefix}background", json.dumps(message))
+        page = read(operator)
+        client.delete(f"{prefix}background")
+    assert "Messages have waited for more than five minutes in: background." in page
+    assert '<th scope="row">background</th><td>1</td><td>1 h 1 min</td>' in page
+    assert "Confidential" not in page
 
 
 def test_documents_are_shown_by_condition_and_waiting_ones_can_be_retried(

@@ -43,7 +43,7 @@ def test_sums_of_several_processes_are_added() -> None:
     assert (stored.count, stored.failures, stored.milliseconds) == (4, 1, 9_083)
     assert 25 <= (stored.p50 or 0) <= 50
     assert 5_000 < (stored.p95 or 0) <= 10_000
-    totals = Measurement.objects.get(period=recording.ALL_TIME)
+    totals = Measurement.objects.get(period=figures.ALL_TIME)
     assert (totals.count, sum(totals.histogram)) == (4, 4)
 
 

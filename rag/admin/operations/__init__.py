@@ -1,3 +1,3 @@
-from . import page
+from . import home, page
 
-__all__ = ["page"]
+__all__ = ["home", "page"]

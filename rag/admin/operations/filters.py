@@ -1,8 +1,12 @@
 """Template filters of the page "Operations", loaded with `load operations`."""
 
+from collections.abc import Mapping
+
 from django import template
 
 register = template.Library()
+# Stages in the order in which they run.
+_STAGES = ("embed", "search", "rerank", "ground", "generate", "parsing", "embedding", "indexing")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
@@ -30,3 +34,14 @@ def milliseconds(value: float | None) -> str:
 def share(value: float | None) -> str:
     """Return a share of 0 to 1 in percent; a dash if nothing was measured."""
     return "–" if value is None else f"{value:.0%}"
+
+
+@register.filter
+def by_stage(stages: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return stage → milliseconds as pairs, in the order in which the stages run."""
+    return sorted(stages.items(), key=lambda stage: stage_position(stage[0]))
+
+
+def stage_position(name: str) -> int:
+    """Return when a stage runs, compared with the others; unknown ones last."""
+    return _STAGES.index(name) if name in _STAGES else len(_STAGES)

@@ -1,5 +1,6 @@
 """The page "Operations": whether the installation is healthy, and what to do if it is not. For superusers."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -18,6 +19,7 @@ from rag.services.measurements import figures
 from rag.services.operations.overview import Level, Overview, get_overview
 
 from .charts import build_chart
+from .filters import stage_position
 
 _HEADLINES = {
     Level.OK: "Everything works. There is nothing to do.",
@@ -75,11 +77,15 @@ def _context(overview: Overview) -> dict[str, Any]:
         "conditions": conditions,
         "open_documents": sum(overview.conditions.values()),
         "stages": [
-            ("Questions", _named(overview.operations, "query"), overview.query_stages),
-            ("Documents", _named(overview.operations, "document"), overview.document_stages),
+            ("Questions", _named(overview.operations, "query"), _in_order(overview.query_stages)),
+            ("Documents", _named(overview.operations, "document"), _in_order(overview.document_stages)),
         ],
         "charts": [chart for chart in charts if chart],
     }
+
+
+def _in_order(stages: Sequence[figures.Summary]) -> list[figures.Summary]:
+    return sorted(stages, key=lambda stage: stage_position(stage.name))
 
 
 def _named(summaries: Any, name: str) -> figures.Summary:

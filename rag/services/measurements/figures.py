@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -11,7 +11,13 @@ from django.utils import timezone
 from rag.models import Measurement
 from ragsite.observability.measurements import BOUNDS_MS, EVERYBODY
 
+# Name of a measurement → the start of each hour, with the measurements in it.
+Hourly = Callable[[str], list[tuple[datetime.datetime, "Summary"]]]
 HOUR, DAY = datetime.timedelta(hours=1), datetime.timedelta(days=1)
+# The period of the totals of all time.
+ALL_TIME = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+# How many models have series of their own.
+_MAX_NAMES = 100
 _EMPTY = (0,) * (len(BOUNDS_MS) + 1)
 
 
@@ -74,17 +80,24 @@ def summarize(
     return [_add(name, rows[name]) for name in sorted(rows)]
 
 
-def summarize_by_hour(
-    kind: str, name: str, *, hours: int = 24, organizations: Collection[uuid.UUID] = (EVERYBODY,)
-) -> list[tuple[datetime.datetime, Summary]]:
-    """Return the start of each of the last hours, oldest first, with its measurements."""
+def summarize_all_time(kind: str) -> list[Summary]:
+    """Return the measurements of one kind since the installation began, by name: they never fall."""
+    rows = Measurement.objects.filter(organization=EVERYBODY, period=ALL_TIME, kind=kind).order_by("name")
+    return [_add(row.name, [row]) for row in rows[:_MAX_NAMES]]
+
+
+def summarize_by_hour(kind: str, *, hours: int = 24, organizations: Collection[uuid.UUID] = (EVERYBODY,)) -> Hourly:
+    """Return the measurements of one kind in each of the last hours, oldest first.
+
+    Returns:
+        A function: name → start of each hour, with the measurements of this name in it.
+    """
     first = timezone.now().replace(minute=0, second=0, microsecond=0) - (hours - 1) * HOUR
     rows = defaultdict(list)
     for row in _rows(kind, timezone.now() - first, organizations):
-        if row.name == name:
-            rows[row.period.replace(minute=0)].append(row)
+        rows[row.name, row.period.replace(minute=0)].append(row)
     starts = [first + hour * HOUR for hour in range(hours)]
-    return [(start, _add(name, rows[start])) for start in starts]
+    return lambda name: [(start, _add(name, rows[name, start])) for start in starts]
 
 
 def _rows(kind: str, since: datetime.timedelta, organizations: Collection[uuid.UUID]) -> Iterable[Measurement]:

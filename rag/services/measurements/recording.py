@@ -14,10 +14,10 @@ from rag.services.operations import scheduled_tasks
 from ragsite.observability import measurements
 from ragsite.postgres import identity, logins
 
+from .figures import ALL_TIME
+
 logger = structlog.get_logger(__name__)
 
-# The period of the totals of all time.
-ALL_TIME = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 KEPT_FOR = datetime.timedelta(days=14)
 _INTERVAL_SECONDS = 10
 _MAX_SLOW_PER_KIND = 5

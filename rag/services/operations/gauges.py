@@ -1,7 +1,6 @@
 """The gauges of /metrics. They are read from the database on request, so every process returns the same values."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from django.db.models import Count, Min
 from django.utils import timezone
@@ -12,6 +11,8 @@ from rag.services.evaluation import quality
 from rag.services.jobs import job_lookup
 
 from . import health
+from .gauge import Gauge
+from .process_gauges import collect_process_gauges
 
 # How many organisations have labels of their own: those with the most chunks.
 _MAX_ORGANIZATIONS = 100
@@ -25,23 +26,6 @@ _STORED = (
 _MAX_SOURCES = 200
 
 State, Status = IngestionDocument.State, IngestionJob.Status
-
-
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """A gauge in the terms of Prometheus.
-
-    Attributes:
-        name: The name of the metric.
-        help: A sentence for the HELP line.
-        label: The name of the only label; empty for a metric without a label.
-        values: Value of the label → value of the metric. The key is "" without a label.
-    """
-
-    name: str
-    help: str
-    label: str = ""
-    values: dict[str, float] = field(default_factory=dict)
 
 
 def collect_gauges() -> Iterator[Gauge]:
@@ -73,6 +57,7 @@ def collect_gauges() -> Iterator[Gauge]:
         values={"": age_seconds},
     )
     yield from _stored()
+    yield from collect_process_gauges()
     ndcg_by_source = quality.latest_ndcg(_MAX_SOURCES)
     yield Gauge(
         "ragsite_quality_ndcg10",
