@@ -34,6 +34,7 @@ identity.run_process_as(identity.OWNER)
 SLOW_FILES = (
     "tests/system/chaos/test_exactly_once.py",
     "tests/ragsite/test_launch.py",
+    "tests/browser/test_pages.py",
     "tests/services/ingestion/test_ingestion_faults.py",
     "tests/contracts/common/test_matrix.py",
     "tests/services/reembedding/test_reembedding.py",

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, Sum
 
 from orgs.models import Organization
 from rag.models import DataSource, Document, IngestionJob, Usage
@@ -60,7 +60,7 @@ def read_figures(
     measured: Collection[uuid.UUID] = [EVERYBODY] if covers_all else organizations.values_list("pk", flat=True)
     return HomeFigures(
         documents=Document.objects.live().filter(source__in=live_sources).count(),
-        chunks=sum(entry.chunks for entry in storage),
+        chunks=usage.aggregate(total=Sum("chunks"))["total"] or 0,
         jobs=dict.fromkeys(IngestionJob.Status.values, 0) | dict(jobs.annotate(Count("pk"))),
         storage=storage,
         by_hour=figures.summarize_by_hour("operation", organizations=list(measured)),
