@@ -15,6 +15,22 @@ _NUMBER_QUESTION = re.compile(
     re.IGNORECASE,
 )
 
+# "What is a chunk?", "What does INDEX_FULL mean?": what follows is defined.
+_DEFINITION_QUESTION = re.compile(
+    r"\s*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?P<what>[^?]{2,60})\?*\s*"
+    r"|\s*what (?:does|do) (?:an? |the )?(?P<term>[^?]{2,60}) mean\?*\s*"
+    r"|\s*was (?:ist|sind) (?:ein |eine |der |die |das )?(?P<was>[^?]{2,60})\?*\s*",
+    re.IGNORECASE,
+)
+_MAX_TERM_WORDS = 3
+
+
+def asked_term(question: str) -> str:
+    """Return what a question wants to have defined; empty if it asks for something else."""
+    match = _DEFINITION_QUESTION.fullmatch(question[:200])
+    term = next(filter(None, match.groups()), "") if match else ""
+    return term if len(term.split()) <= _MAX_TERM_WORDS else ""
+
 
 def asks_for_number(question: str) -> bool:
     """Return whether a question asks for a number, an amount, a price or a time."""
@@ -28,10 +44,12 @@ class AnalysedQuestion:
     Attributes:
         words: The content words, and all numbers.
         is_number_expected: Whether the question asks for a number, an amount or a time.
+        term: What the question wants to have defined; empty if it asks for something else.
     """
 
     words: tuple[str, ...]
     is_number_expected: bool
+    term: str
 
 
 def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
@@ -43,6 +61,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
     """
     lang = query_language(question, langs)
     numbers = (word for word in split_words(question, lang) if word.isdigit())  # "exit code 3"
-    return AnalysedQuestion(
-        tuple(dict.fromkeys([*content_words(question, lang), *numbers])), is_number_expected=asks_for_number(question)
-    )
+    words = tuple(dict.fromkeys([*content_words(question, lang), *numbers]))
+    return AnalysedQuestion(words, is_number_expected=asks_for_number(question), term=asked_term(question))

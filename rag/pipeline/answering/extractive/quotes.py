@@ -70,7 +70,7 @@ def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]
         return []
     runs: list[list[int]] = []
     for index in ordered:
-        if runs and index == runs[-1][-1] + 1 and not structure.is_heading(index):
+        if runs and structure.follows(runs[-1][-1], index) and not structure.is_heading(index):
             runs[-1].append(index)
         else:
             runs.append([index])

@@ -6,7 +6,10 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rag.text.words import split_words, stem
+
 from .candidates import QuoteCandidate
+from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
 from .sentence_similarity import SentenceSimilarity
 from .structure import PassageStructure
@@ -17,6 +20,11 @@ _HEADING_WEIGHT = 0.5
 _NUMBER_BONUS = 0.7
 # Weight of the match of a part's section with the question, in standard deviations.
 _SECTION_WEIGHT = 1.0
+# Bonus for a part that begins with the term that the question wants to have defined, in standard deviations.
+_DEFINITION_BONUS = 1.5
+# The term is among so many first words: "The _content_ of a document is ..." is no definition of a document.
+_MAX_WORDS_BEFORE_TERM = 1
+_MAX_TERM_CHARACTERS = 120
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 
 
@@ -32,8 +40,7 @@ def score_candidates(
     weights: Mapping[str, float],
     similarity: SentenceSimilarity,
     headings: Sequence[SectionHeading],
-    *,
-    is_number_expected: bool,
+    question: AnalysedQuestion,
 ) -> list[float]:
     """Return the score of each candidate: the sum of the standard scores of its words and its similarity, and bonuses.
 
@@ -49,7 +56,8 @@ def score_candidates(
     similarity_scores = [average if value is None else value for value in similarities]
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
-        + (_NUMBER_BONUS if is_number_expected and _has_number(structures, candidate) else 0.0)
+        + (_NUMBER_BONUS if question.is_number_expected and _has_number(structures, candidate) else 0.0)
+        + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
     ]
     columns = _standardize(word_scores), _standardize(similarity_scores), bonuses
@@ -59,6 +67,18 @@ def score_candidates(
 def _has_number(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> bool:
     text = structures[candidate.passage_number - 1].text(candidate.index)
     return any(character.isdigit() for character in _ITEM_NUMBER.sub("", text))
+
+
+def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
+    """Return whether a part begins with a term, after an article at most."""
+    structure = structures[candidate.passage_number - 1]
+    lang = structure.passage.lang
+    sought = [stem(word, lang) for word in split_words(term, lang)]
+    words = split_words(structure.text(candidate.index)[:_MAX_TERM_CHARACTERS], lang)
+    first_stems = [stem(word, lang) for word in words]
+    return any(first_stems[skip : skip + len(sought)] == sought for skip in range(_MAX_WORDS_BEFORE_TERM + 1)) and bool(
+        sought
+    )
 
 
 def _similarity(

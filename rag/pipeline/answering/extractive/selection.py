@@ -22,7 +22,7 @@ _MIN_NEW_WORDS = 1 / 3
 # Maximum length of all selected parts together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
 # From this match on, the beginning of a heading's section is the answer, up to this length.
-_MIN_HEADING_MATCH = 0.70
+_MIN_HEADING_MATCH = 0.75
 _MAX_SECTION_START_CHARACTERS = 500
 # A part that shares this much of its words with a quoted one repeats it.
 _MIN_REPEATED_WORDS = 0.8
@@ -51,9 +51,7 @@ def select_parts(
         start = structure.section_start(section.index, _MAX_SECTION_START_CHARACTERS)
         selected[section.passage_number] = set().union(*(structure.complete(index) for index in start))
         return selected
-    scores = score_candidates(
-        candidates, structures, weights, similarity, headings, is_number_expected=question.is_number_expected
-    )
+    scores = score_candidates(candidates, structures, weights, similarity, headings, question)
     chosen = _select_candidates(candidates, structures, weights, scores)
     for candidate in chosen:
         structure = structures[candidate.passage_number - 1]

@@ -83,7 +83,9 @@ class PassageStructure:
         return bool(_TITLE.match(self.text(index))) or (index == 0 and self.passage.start == 0)
 
     def section_start(self, heading: int, max_characters: int) -> list[int]:
-        """Return the parts below a heading, as many whole blocks as fit; of the first block as much as fits.
+        """Return the parts below a heading that fit: whole paragraphs and code blocks, and rows and items.
+
+        Of the first paragraph, as many sentences as fit.
 
         Returns:
             The indexes of the parts in reading order; empty if no part below the heading can be quoted.
@@ -96,8 +98,8 @@ class PassageStructure:
             part = self.parts[index]
             if self.is_heading(index) or not part.is_whole:
                 break
-            is_first_block = part.block == self.parts[first].block
-            end = part.end if is_first_block else self.parts[self._last[part.block]].end
+            is_divisible = part.block == self.parts[first].block or part.kind in (UnitKind.ITEM, UnitKind.ROW)
+            end = part.end if is_divisible else self.parts[self._last[part.block]].end
             if selected and end - self.parts[first].start > max_characters:
                 break
             if not self._is_header(part):
@@ -136,6 +138,10 @@ class PassageStructure:
         """Return the names of the columns of a row's table; empty if the passage does not have them."""
         header = self._headers.get(self.parts[index].block)
         return split_cells(self.passage.text[header.start : header.end]) if header else []
+
+    def follows(self, index: int, following: int) -> bool:
+        """Return whether no part, except the header of a table, is between two parts."""
+        return all(self._is_header(self.parts[between]) for between in range(index + 1, following))
 
     def _is_header(self, part: Part) -> bool:
         header = self._headers.get(part.block)

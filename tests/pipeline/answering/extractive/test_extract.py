@@ -182,3 +182,19 @@ def test_a_question_about_a_number_prefers_parts_with_one() -> None:
         "The porter fills the tank."
     )
     assert answer("How large is the tank?", page).startswith("- tank — value: 1.2 litres")
+
+
+def test_a_definition_begins_with_the_term() -> None:
+    text = (
+        "The price of a chunk depends on it.\n\nA chunk is a part of a text.\n\nSend a chunk, and the next chunk.\n\n"
+        + "Nobody drinks tea in the yard.\n\n" * 3
+    )
+    assert quotes("What is a chunk?", text)[0].startswith("A chunk is a part of a text.")
+
+
+def test_of_a_long_table_below_a_heading_the_beginning_is_quoted() -> None:
+    rows = "\n".join(f"| tea {number} | {'green ' * 10}|" for number in range(20))
+    page = passage(f"## Kinds of tea\n\nThese kinds are sold.\n\n| tea | colour |\n| --- | --- |\n{rows}")
+    shown = answer("Which kinds of tea are there?", page)
+    assert shown.startswith("These kinds are sold.\n- tea 0 — colour: green")
+    assert 2 < shown.count("\n") < 10
