@@ -10,7 +10,7 @@ from .words import is_function_word
 
 
 class UnitKind(enum.Enum):
-    """The kind of a unit. RULE stands for code fences, horizontal rules and the line below a table's header."""
+    """The kind of a unit. RULE is for code fences, horizontal rules, marks of notes and the line below a header."""
 
     SENTENCE = "sentence"
     ITEM = "item"
@@ -49,6 +49,8 @@ class _Line:
 
 _FENCE = re.compile(r"```|~~~")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+")
+# The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`.
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$")
 # Markdown's headings, and those of wikis: `== Title ==`.
 _HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
 _ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
@@ -151,7 +153,7 @@ def _opening_evidence(lines: list[str], number: int) -> int:
 
 
 def _kind(line: str, is_code: bool) -> UnitKind:
-    if _RULE.fullmatch(line):
+    if _RULE.fullmatch(line) or _ADMONITION.match(line):
         return UnitKind.RULE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE

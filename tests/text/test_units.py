@@ -102,3 +102,8 @@ def test_headings_of_wikis_are_headings() -> None:
     assert [unit.kind for unit in split_units("== Tea ==\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]
     assert [unit.kind for unit in split_units("= = Green tea = =\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]
     assert [unit.kind for unit in split_units("Tea\n=====")] == [UnitKind.SENTENCE, UnitKind.RULE]
+
+
+def test_the_first_line_of_a_note_is_no_sentence() -> None:
+    for mark in ("!!! note", '??? tip "Hot"', "> [!WARNING]"):
+        assert [unit.kind for unit in split_units(f"{mark}\n\nTea is hot.")] == [UnitKind.RULE, UnitKind.SENTENCE]

@@ -104,6 +104,8 @@ class PassageStructure:
                 break
             if not self._is_header(part):
                 selected.append(index)
+        while len(selected) > 1 and self._lacks_following(selected[-1]):
+            selected.pop()
         return selected
 
     def complete(self, index: int) -> set[int]:
@@ -179,6 +181,11 @@ class PassageStructure:
                 following.pop()
                 break
         return set(following)
+
+    def _lacks_following(self, index: int) -> bool:
+        """Return whether a sentence goes on in something that the passage does not have."""
+        is_unfinished = not self.text(index).endswith(SENTENCE_ENDINGS) or self.text(index).endswith(LEAD_IN_ENDINGS)
+        return self.parts[index].kind is UnitKind.SENTENCE and is_unfinished and not self._following_block(index)
 
     def _length(self, indexes: Sequence[int]) -> int:
         return sum(self.parts[index].end - self.parts[index].start for index in indexes)

@@ -198,3 +198,10 @@ def test_of_a_long_table_below_a_heading_the_beginning_is_quoted() -> None:
     shown = answer("Which kinds of tea are there?", page)
     assert shown.startswith("These kinds are sold.\n- tea 0 — colour: green")
     assert 2 < shown.count("\n") < 10
+
+
+def test_a_sentence_that_goes_on_in_missing_code_does_not_end_a_section() -> None:
+    section = "## Where is the tea?\n\nThe porter keeps it in the hall.\n\nOn most days of the year its exact place is"
+    assert answer("Where is the tea?", passage(section)) == "The porter keeps it in the hall. [1]"
+    with_code = passage(f"{section}\n\n```\nhall/shelf/2\n```\n")
+    assert answer("Where is the tea?", with_code).endswith("its exact place is\n```\nhall/shelf/2\n```\n[1]")
