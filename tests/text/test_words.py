@@ -65,7 +65,7 @@ def test_words_are_compared_in_the_language_of_the_passage() -> None:
     assert shared_stems(question, "Das Haus des Gärtners.", "", question_lang="de") == {"gärtner"}, "stemmed as English"
 
 
-def test_unknown_languages_are_treated_as_english() -> None:
+def test_english_and_unknown_languages_are_treated_as_english() -> None:
     """Language detection is skipped if no passage has another language."""
     text, question = "The keeper's keys hung in the hall.", "Where are the keepers' keys?"
     for lang in ("", "en", "en-GB", "English", "ja"):

@@ -23,6 +23,12 @@ JOB_FIELDS = {
 }  # fmt: skip
 
 
+def finished_job(client: Client, path: str) -> Any:
+    """Return the job at this path; None if it has not ended."""
+    job = client.get(path).body
+    return job if job["finishedAt"] else None
+
+
 def test_a_job_from_submission_to_its_end(
     api: Api, live_world: World, worker: Worker, eventually: Callable[..., Any]
 ) -> None:
@@ -40,7 +46,7 @@ def test_a_job_from_submission_to_its_end(
     assert (reply.body["status"], reply.body["progress"]) == ("queued", {"documents": 3, "done": 0, "failed": 0})
     worker.start()
     address = f"/api/rag/ingest/{reply.body['jobId']}"
-    job = eventually(lambda: (state := editor.get(address).body)["finishedAt"] and state)
+    job = eventually(lambda: finished_job(editor, address))
     assert (job["status"], job["indexed"], job["chunks"], job["errors"]) == ("completed", 3, 3, [])
     snapshots.matches("pipeline-job-completed", job)
     assert job["progress"] == {"documents": 3, "done": 3, "failed": 0}
@@ -73,9 +79,9 @@ def test_a_job_whose_documents_all_fail(
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [{"path": "a", "text": "Alpha."}]})
     worker.start()
     address = f"/api/rag/ingest/{job.body['jobId']}"
-    state = eventually(lambda: (state := editor.get(address).body)["finishedAt"] and state)
-    assert state["status"] == "failed"
-    (error,) = state["errors"]
+    finished = eventually(lambda: finished_job(editor, address))
+    assert finished["status"] == "failed"
+    (error,) = finished["errors"]
     assert (error["index"], error["path"], error["code"]) == (0, "a", "EMBEDDING_FAILED")
     assert not Document.objects.exists()
 

@@ -36,16 +36,16 @@ REFUSED = {401, 403, 404}
 
 
 @dataclass(frozen=True)
-class Case:
+class AccessCase:
     """A user with access: a `reader` queries as a member of a team, a `manager` has a role with permissions."""
 
     world: World
     source: DataSource
-    name: str
+    user_name: str
     job: IngestionJob
 
     @classmethod
-    def create(cls, world: World, name: str) -> "Case":
+    def create(cls, world: World, name: str) -> "AccessCase":
         add_member(user=world.users["supporter"], organization=world.home)
         Role.objects.create(
             organization=world.home, name="manager", permissions=[Permission.SOURCES_INGEST, Permission.SOURCES_MANAGE]
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def user(self) -> User:
-        return self.world.users[self.name]
+        return self.world.users[self.user_name]
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -74,47 +74,47 @@ class Case:
         return Membership.objects.get(user=self.user, organization=self.world.home)
 
 
-def leave_the_team(case: Case) -> None:
+def leave_the_team(case: AccessCase) -> None:
     case.membership.teams.clear()
 
 
-def change_the_visibility(case: Case) -> None:
+def change_the_visibility(case: AccessCase) -> None:
     DataSource.objects.update(visibility=Visibility.PRIVATE)
 
 
-def remove_the_grant(case: Case) -> None:
+def remove_the_grant(case: AccessCase) -> None:
     case.source.grants.all().delete()
 
 
-def expire_the_grant(case: Case) -> None:
+def expire_the_grant(case: AccessCase) -> None:
     case.source.grants.update(expires_at=timezone.now() - datetime.timedelta(seconds=1))
 
 
-def deactivate_the_membership(case: Case) -> None:
+def deactivate_the_membership(case: AccessCase) -> None:
     Membership.objects.filter(pk=case.membership.pk).update(is_active=False)
 
 
-def deactivate_the_user(case: Case) -> None:
+def deactivate_the_user(case: AccessCase) -> None:
     User.objects.filter(pk=case.user.pk).update(is_active=False)
 
 
-def revoke_the_key(case: Case) -> None:
+def revoke_the_key(case: AccessCase) -> None:
     service.revoke(ApiKey.objects.filter(user=case.user))
 
 
-def close_the_organization(case: Case) -> None:
+def close_the_organization(case: AccessCase) -> None:
     Organization.objects.filter(pk=case.world.home.pk).update(is_active=False)
 
 
-def remove_the_permissions(case: Case) -> None:
+def remove_the_permissions(case: AccessCase) -> None:
     Role.objects.filter(name="manager").update(permissions=[])
 
 
-def remove_the_role(case: Case) -> None:
+def remove_the_role(case: AccessCase) -> None:
     case.membership.roles.clear()
 
 
-def delete_the_source(case: Case) -> None:
+def delete_the_source(case: AccessCase) -> None:
     deletion.delete_source(case.source)
 
 
@@ -160,17 +160,17 @@ REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
 }
 
 
-def headers(case: Case, lose_access: Callable[[Case], None] | None = None) -> dict[str, str]:
+def headers(case: AccessCase, lose_access: Callable[[AccessCase], None] | None = None) -> dict[str, str]:
     """The headers with the case's credential: an API key if it is going to be revoked, else an access token."""
     if lose_access is revoke_the_key:
-        return {"X-API-Key": case.world.key(case.name).secret}
+        return {"X-API-Key": case.world.key(case.user_name).secret}
     return {"Authorization": f"Bearer {AccessToken.for_user(case.user)}"}
 
 
-def ids_of(case: Case, credential: dict[str, str]) -> dict[str, str]:
+def ids_of(case: AccessCase, credential: dict[str, str]) -> dict[str, str]:
     """The ids of the job and document and, for a reader, of a search and a conversation that take place now."""
     ids = {"job": str(case.job.pk), "document": str(Document.objects.get().pk)}
-    if case.name != "supporter":
+    if case.user_name != "supporter":
         return ids
     search = send(("POST", "/api/v1/search", {"query": QUESTION}), credential, {}).json()
     chat = send(("POST", "/api/chat", {"messages": MESSAGES, "useRag": True}), credential, {}).json()
@@ -188,7 +188,7 @@ def send(request: tuple[str, str, Any], credential: dict[str, str], ids: dict[st
 @pytest.mark.parametrize("name", REQUESTS)
 def test_each_request_returns_content_with_access(world: World, name: str) -> None:
     """Shows that the requests of the next test return content as long as there is access."""
-    case = Case.create(world, name)
+    case = AccessCase.create(world, name)
     credential = headers(case)
     ids = ids_of(case, credential)
     for request in REQUESTS[name]:
@@ -201,8 +201,10 @@ def test_each_request_returns_content_with_access(world: World, name: str) -> No
     ("name", "lose_access"),
     [pytest.param(name, loss, id=f"{name}-{loss.__name__}") for name, losses in LOSSES.items() for loss in losses],
 )
-def test_lost_access_ends_with_the_next_request(world: World, name: str, lose_access: Callable[[Case], None]) -> None:
-    case = Case.create(world, name)
+def test_lost_access_ends_with_the_next_request(
+    world: World, name: str, lose_access: Callable[[AccessCase], None]
+) -> None:
+    case = AccessCase.create(world, name)
     credential = headers(case, lose_access)
     ids = ids_of(case, credential)
     lose_access(case)
@@ -216,7 +218,7 @@ def test_lost_access_ends_with_the_next_request(world: World, name: str, lose_ac
 
 def test_a_conversation_keeps_its_messages_but_finds_no_passages(world: World, language_model: ProviderServer) -> None:
     """Users keep their own conversations. Passages that were found for them are not returned again."""
-    case = Case.create(world, "reader")
+    case = AccessCase.create(world, "reader")
     credential = headers(case)
     language_model.replies = ["In the northern stable.", "I said so."]
     chat = ("POST", "/api/chat", {"messages": MESSAGES, "useRag": True})
@@ -231,11 +233,13 @@ def test_a_conversation_keeps_its_messages_but_finds_no_passages(world: World, l
 
 
 @pytest.fixture
-def live(live_world: World, language_model: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Case:
+def live(
+    live_world: World, language_model: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> AccessCase:
     """A committed case with a language model. Access is checked before every event instead of once a second."""
     settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 30.0
     monkeypatch.setattr(access_watch, "CHECK_INTERVAL_SECONDS", 0.0)
-    return Case.create(live_world, "reader")
+    return AccessCase.create(live_world, "reader")
 
 
 STREAMS = {
@@ -248,11 +252,11 @@ STREAMS = {
 @pytest.mark.parametrize("path", STREAMS)
 @pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant])
 def test_a_stream_ends_when_access_is_lost(
-    live: Case,
+    live: AccessCase,
     language_model: ProviderServer,
     api: Callable[..., Client],
     path: str,
-    lose_access: Callable[[Case], None],
+    lose_access: Callable[[AccessCase], None],
 ) -> None:
     """The last event is the contract's error, and no further token is sent."""
     language_model.goes_on, language_model.replies = threading.Event(), [TEXT]
@@ -270,11 +274,11 @@ def test_a_stream_ends_when_access_is_lost(
 @pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant])
 @pytest.mark.parametrize("calls", [1, 0], ids=["before a tool call", "before the answer"])
 def test_the_agent_stops_before_its_next_step(
-    live: Case,
+    live: AccessCase,
     language_model: ProviderServer,
     api: Callable[..., Client],
     eventually: Callable[..., object],
-    lose_access: Callable[[Case], None],
+    lose_access: Callable[[AccessCase], None],
     calls: int,
 ) -> None:
     call = tool_call("QdrantRetrievalTool", {"query": "zebras", "top_k": 3, "min_score": 0.0})

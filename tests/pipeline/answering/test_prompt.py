@@ -83,7 +83,7 @@ def test_tokens_are_counted_with_the_models_vocabulary(model: str, newer: bool) 
     }
 
 
-def test_as_many_passages_as_fit_are_included() -> None:
+def test_a_larger_budget_includes_more_passages() -> None:
     offered = passages(*[f"{number} " + "zebra " * 50 for number in range(10)])
     included = [len(build_prompt("zebras", offered, max_tokens=tokens).passages) for tokens in (160, 300, 600, 5000)]
     assert included == sorted(included)

@@ -145,7 +145,7 @@ def test_superusers_query_only_what_is_open_to_them(world: World, hidden: DataSo
 def test_the_admin_page_shows_access_only(world: World, hidden: DataSource) -> None:
     pages = []
     for query in (OCCURRING, ABSENT):
-        content = _admin_page(world, "admin", hidden, question=query, path="merger.md")
+        content = _explain_in_admin(world, "admin", hidden, question=query, path="merger.md")
         pages.append(_without_changing_parts(content).replace(query.replace("'", "&#x27;"), ""))
     assert pages[0] == pages[1]
     assert "You may not query this data source" in pages[0]
@@ -155,10 +155,10 @@ def test_the_admin_page_shows_access_only(world: World, hidden: DataSource) -> N
 def test_every_use_is_recorded(world: World, hidden: DataSource) -> None:
     """With the source, the asker and the explained user; never with the question or a path."""
     explain(world, "admin", OCCURRING, user=MEMBER, dataSources=["secrets"], document=str(uuid.uuid4()), status=404)
-    _admin_page(world, "owner", hidden, question=OCCURRING, path="merger.md")
+    _explain_in_admin(world, "owner", hidden, question=OCCURRING, path="merger.md")
     world.users["foreigner"].is_superuser = True
     world.users["foreigner"].save()
-    _admin_page(world, "foreigner", hidden, question=OCCURRING)
+    _explain_in_admin(world, "foreigner", hidden, question=OCCURRING)
     events = list(AuditEvent.objects.filter(action=AuditAction.EXPLAINED).order_by("id"))
     assert [(event.actor_email, event.subject_email) for event in events] == [
         (f"{name}.example", MEMBER) for name in ("admin@home", "owner@home", "foreigner@abroad")
@@ -193,7 +193,8 @@ def test_callers_who_manage_nothing_add_no_events(world: World, hidden: DataSour
     assert not AuditEvent.objects.filter(action=AuditAction.EXPLAINED).exists()
 
 
-def _admin_page(world: World, name: str, source: DataSource, **fields: str) -> str:
+def _explain_in_admin(world: World, name: str, source: DataSource, **fields: str) -> str:
+    """Send the form of the admin page "Explain a search" as this user, for the member, and return the page's HTML."""
     user = world.users[name]
     user.is_staff = True
     user.save()
