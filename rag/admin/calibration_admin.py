@@ -8,7 +8,11 @@ from rag.models import Calibration
 
 from .base import ReadOnlyMixin
 
-_PLOT_SIZE, _MARGIN = 220, 40
+# The plot is a square. Left of it and below it there is space for the labels of its axes.
+_PLOT_SIZE = 220
+_MARGIN = 40
+_TOP = 10
+_RIGHT = 20
 
 
 @admin.register(Calibration)
@@ -16,9 +20,8 @@ class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-ar
     list_display = ("model", "mode", "questions", "error", "high", "medium", "at")
     list_select_related = ("model",)
     fields = (
-        *("model", "mode", "questions", "at", "curve", "error", "high", "medium"),
-        *("reliability_table", "risk_curve"),
-    )
+        "model", "mode", "questions", "at", "curve", "error", "high", "medium", "reliability_table", "risk_curve",
+    )  # fmt: skip
     readonly_fields = fields
 
     @admin.display(description="probability")
@@ -49,29 +52,27 @@ class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-ar
             for predicted, observed, count in calibration.reliability
         ]
         return format_html(
-            "<table><tr><th>predicted probability</th><th>observed share correct</th><th>cases</th></tr>{}</table>"
-            "<p>Each question counts twice: with its search results, and without the documents that it expects.</p>",
+            "<table><tr><th>predicted probability</th><th>observed share correct</th><th>samples</th></tr>{}</table>"
+            "<p>Each question is two samples: with its search results, and without the documents that it expects.</p>",
             format_html_join("", "<tr><td>{}</td><td>{}</td><td>{}</td></tr>", lines),
         )
 
     @admin.display(description="coverage and risk")
     def risk_curve(self, calibration: Calibration) -> SafeString:
         points = " ".join(
-            f"{_MARGIN + coverage * _PLOT_SIZE:.1f},{10 + (1 - risk) * _PLOT_SIZE:.1f}"
+            f"{_MARGIN + coverage * _PLOT_SIZE:.1f},{_TOP + (1 - risk) * _PLOT_SIZE:.1f}"
             for coverage, risk in calibration.risk
         )
         return format_html(
             '<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" font-size="11" fill="currentColor" '
             'aria-label="Risk by coverage">{2}'
             '<polyline points="{3}" fill="none" stroke="#2b7bba" stroke-width="2"/></svg>'
-            "<p>Horizontal: coverage, the share of cases that are answered, most confident first. Vertical: risk, the "
-            "share of the answered cases that are wrong.</p>",
-            *(
-                _PLOT_SIZE + _MARGIN + 20,
-                _PLOT_SIZE + _MARGIN + 10,
-                format_html_join("", _GRID_LINES, map(_grid_line_values, range(5))),
-                points,
-            ),
+            "<p>Horizontal: coverage, the share of samples that are answered, most confident first. Vertical: risk, "
+            "the share of the answered samples that are wrong.</p>",
+            _MARGIN + _PLOT_SIZE + _RIGHT,
+            _TOP + _PLOT_SIZE + _MARGIN,
+            format_html_join("", _GRID_LINES, map(_grid_line_values, range(5))),
+            points,
         )
 
 
@@ -83,9 +84,10 @@ _GRID_LINES = (
 
 
 def _grid_line_values(quarter: int) -> tuple[object, ...]:
-    bottom, step = 10 + _PLOT_SIZE, _PLOT_SIZE * quarter // 4
+    bottom = _TOP + _PLOT_SIZE
+    step = _PLOT_SIZE * quarter // 4
     opacity = 0.15 if quarter else 1
-    coordinates = (_MARGIN, bottom - step, _MARGIN + _PLOT_SIZE, _MARGIN + step, 10, bottom, opacity)
+    coordinates = (_MARGIN, bottom - step, _MARGIN + _PLOT_SIZE, _MARGIN + step, _TOP, bottom, opacity)
     return (*coordinates, _MARGIN - 5, bottom - step + 4, f"{25 * quarter} %", bottom + 16)
 
 

@@ -9,15 +9,18 @@ from rag.types import Heading, ParsedDocument
 
 # The line ends of markdown-it, whose line numbers are converted to offsets.
 _LINE_END = re.compile(r"\r\n?|\n")
-# Only blocks are parsed: inline elements are not needed and take most of the time.
 _MAX_TITLE_CHARACTERS = 200
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(.{0,20000}?)^(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M | re.S)
 _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?P<quote>[\"']?)(?P<title>[^\r\n]+?)(?P=quote)[ \t]*\r?$", re.M | re.I)
+# Only blocks are parsed: inline elements are not needed and take most of the time.
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
 
 
 def parse_markdown(content: str) -> ParsedDocument:
-    """Return the text with its headings, and the title that its front matter declares, without a media type."""
+    """Return a document with this text, unchanged, its headings, and the title that its front matter declares.
+
+    Its media type is empty: the calling code sets it.
+    """
     front_matter, title = _FRONT_MATTER.match(content), None
     headings = _headings(content)
     if front_matter and ":" in front_matter[2] + front_matter[1].replace("+", ":"):

@@ -15,7 +15,7 @@ _BOMS = [
 
 
 def parse_plain(content: str) -> ParsedDocument:
-    """Return the text unchanged, without a media type."""
+    """Return a document with this text, unchanged. Its media type is empty: the calling code sets it."""
     return ParsedDocument(text=content)
 
 

@@ -23,7 +23,7 @@ from rag.parsing.readers import web
 from rag.parsing.readers.registry import get_reader
 from rag.types import ParsedDocument
 
-from .limits import EXIT_OUT_OF_MEMORY, Limits, ParseRequest
+from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Maximum number of headings and of pages. The size of the text is limited separately.
@@ -76,18 +76,18 @@ def _confine(limits: Limits, folder: Path) -> None:
     """Apply the resource limits, and redirect standard streams and temporary files."""
     os.chdir(folder)
     os.environ["HOME"] = os.environ["TMPDIR"] = str(folder)
-    os.dup2(os.open("errors", os.O_WRONLY | os.O_CREAT), 2)
+    os.dup2(os.open(STDERR_FILE, os.O_WRONLY | os.O_CREAT), 2)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    idle_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE_BYTES
-    for kind, limit in {
-        resource.RLIMIT_AS: idle_bytes + limits.memory_bytes,
+    initial_address_space_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE_BYTES
+    for resource_limit, value in {
+        resource.RLIMIT_AS: initial_address_space_bytes + limits.memory_bytes,
         resource.RLIMIT_CPU: int(limits.timeout_seconds) + 1,
-        resource.RLIMIT_FSIZE: limits.text_bytes + 2**20,
+        resource.RLIMIT_FSIZE: limits.text_bytes + RESPONSE_MARGIN_BYTES,
         resource.RLIMIT_CORE: 0,
     }.items():
-        resource.setrlimit(kind, (limit, limit))
+        resource.setrlimit(resource_limit, (value, value))
 
 
 def _response(request: ParseRequest, limits: Limits) -> dict[str, Any]:
@@ -104,6 +104,11 @@ def _response(request: ParseRequest, limits: Limits) -> dict[str, Any]:
 
 
 def _parse(request: ParseRequest, limits: Limits) -> dict[str, Any]:
+    """Parse the file of a request.
+
+    Returns:
+        The fields of the ParsedDocument as JSON values, except `text`: UTF-8 bytes, which get a file of their own.
+    """
     content = Path(request["file"]).read_bytes()
     media_type = containers.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)

@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+# The response file has this much space beyond the document's text: it also contains the headings and pages.
+RESPONSE_MARGIN_BYTES = 2**20
 # Exit code of a fork that exceeded its memory limit.
 EXIT_OUT_OF_MEMORY = 2
+# The file in the working folder that receives the fork's standard error.
+STDERR_FILE = "stderr"
 
 
 class ParseRequest(TypedDict):

@@ -18,7 +18,7 @@ from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
 from rag.types import Heading, Page, ParsedDocument
 
-from .limits import EXIT_OUT_OF_MEMORY, Limits, ParseRequest
+from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
 from .worker import ParserGone, ParserProcess, ParserTimeout
 
 logger = structlog.get_logger(__name__)
@@ -150,13 +150,13 @@ def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) 
 
 def _read_limited(file: Path, limits: Limits) -> bytes:
     with file.open("rb") as stream:
-        return stream.read(limits.text_bytes + 2**20)
+        return stream.read(limits.text_bytes + RESPONSE_MARGIN_BYTES)
 
 
 def _exit_error(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParseFailed:
     """Return an error with the reason why the fork ended without a response, as far as it is known."""
     with suppress(OSError):
-        stderr = (folder / "errors").read_bytes()[-4096:]
+        stderr = (folder / STDERR_FILE).read_bytes()[-4096:]
         if exit_code == EXIT_OUT_OF_MEMORY or b"memory allocation" in stderr or b"MemoryError" in stderr:
             limit_mb = limits.memory_bytes // 2**20
             return ParseFailed(f"Parsing the file needs more than {limit_mb:,} MB of memory. Send it in parts.")
