@@ -11,8 +11,8 @@ from rest_framework.exceptions import ValidationError
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.models.sources import SLUG
 from rag.types import MAX_QUESTION_CHARACTERS as MAX_QUESTION_CHARACTERS
-from ragsite.http import fields
 from ragsite.http.fields import Boolean as Boolean
+from ragsite.http.fields import BoundedList as BoundedList
 from ragsite.http.fields import Choice as Choice
 from ragsite.http.fields import Id as Id
 from ragsite.http.fields import Integer as Integer
@@ -63,11 +63,11 @@ class Anything(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
         return value
 
 
-class BoundedList(fields.BoundedList):
-    def __init__(self, name: str, *, max_entries: int | None = None, **options: Any) -> None:
-        """Set the limit: `max_entries`, by default RAG_MAX_DOCUMENTS_PER_JOB."""
-        limit = settings.RAG_MAX_DOCUMENTS_PER_JOB if max_entries is None else max_entries
-        super().__init__(name, max_entries=limit, **options)
+class DocumentList(BoundedList):
+    """The documents of a job, at least one and at most RAG_MAX_DOCUMENTS_PER_JOB."""
+
+    def __init__(self, name: str, *, child: Any, **options: Any) -> None:
+        super().__init__(name, child=child, min_entries=1, max_entries=settings.RAG_MAX_DOCUMENTS_PER_JOB, **options)
 
 
 class Tags(BoundedList):

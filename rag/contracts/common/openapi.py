@@ -65,7 +65,7 @@ def _metadata(field: fields.Metadata) -> dict[str, Any]:
     }
 
 
-_SCHEMAS: dict[type, Callable[[Any], dict[str, Any]]] = {
+_SCHEMA_BUILDERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     fields.Text: _text,
     fields.Path: _path,
     fields.Choice: _choice,
@@ -77,7 +77,7 @@ _SCHEMAS: dict[type, Callable[[Any], dict[str, Any]]] = {
 }
 
 
-def _register(cls: type, schema: Callable[[Any], dict[str, Any]]) -> None:
+def _register(cls: type, build_schema: Callable[[Any], dict[str, Any]]) -> None:
     class Extension(OpenApiSerializerFieldExtension):
         target_class = cls
         match_subclasses = True
@@ -85,11 +85,11 @@ def _register(cls: type, schema: Callable[[Any], dict[str, Any]]) -> None:
         priority = len(cls.__mro__)
 
         def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
-            return schema(self.target)
+            return build_schema(self.target)
 
 
-for _class, _schema in _SCHEMAS.items():
-    _register(_class, _schema)
+for _class, _build_schema in _SCHEMA_BUILDERS.items():
+    _register(_class, _build_schema)
 
 
 class ListSchema(OpenApiSerializerFieldExtension):

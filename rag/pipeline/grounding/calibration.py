@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rag.models import Calibration, DataSource
 from rag.pipeline.retrieval.candidates import retrieval_mode
+from rag.pipeline.retrieval.selected_text import NO_ID
 from rag.types import Mode, Passage, Question
 
 # float64 and bool arrays of shape (samples,).
@@ -38,7 +39,8 @@ class Curve:
 
 # Fitted for all-MiniLM-L6-v2 on three question sets. Each question was asked twice: with the documents that answer it,
 # and without them.
-CURVE_WITH_LATE_INTERACTION, CURVE_WITHOUT_LATE_INTERACTION = Curve(2.5, -5.25), Curve(3.65, -5.1)
+CURVE_WITH_LATE_INTERACTION = Curve(2.5, -5.25)
+CURVE_WITHOUT_LATE_INTERACTION = Curve(3.65, -5.1)
 
 
 class ModeFields(TypedDict):
@@ -63,16 +65,18 @@ def mode_name(question: Question) -> str:
 
 
 def select_curve(passages: Sequence[Passage], mode: str) -> Curve:
-    """Return the curve stored for the first document's embedding model and this mode, or else the default curve.
+    """Return the curve of an embedding model and a retrieval mode, or the default curve if none is stored.
+
+    The model is that of the first passage that belongs to a data source. A text that the user selected belongs to none.
 
     Args:
         passages: The passages that the search returned.
         mode: A key of RETRIEVAL_MODES; empty for the default curve.
     """
-    source_id = next((passage.source_id for passage in passages if passage.source_id.int), None)  # no selected text
+    source_id = next((passage.source_id for passage in passages if passage.source_id != NO_ID), None)
     if mode and source_id:
-        model = DataSource.objects.filter(pk=source_id).values("embedding_model")
-        stored = Calibration.objects.filter(model__in=model, mode=mode).values_list("slope", "offset").first()
+        model_ids = DataSource.objects.filter(pk=source_id).values("embedding_model")
+        stored = Calibration.objects.filter(model__in=model_ids, mode=mode).values_list("slope", "offset").first()
         if stored:
             return Curve(*stored)
     if any(passage.maxsim is not None for passage in passages):

@@ -1,4 +1,4 @@
-"""Steps of a re-embedding: stored chunks -> vectors of a second model, and the deletion of a model's vectors.
+"""Steps of a re-embedding: stored chunks -> vectors of another model, and the deletion of a model's vectors.
 
 Each step processes a bounded number of a source's chunks, in the order of their ids, and returns where to continue.
 """
@@ -33,7 +33,7 @@ def next_chunks(source: DataSource, model: EmbeddingModel, *, after: uuid.UUID |
 
     Args:
         source: The data source.
-        model: The second model.
+        model: The model of the new vectors.
         after: The last chunk of the previous call; None at the beginning.
     """
     limit = registry.embedder(model).batch_size

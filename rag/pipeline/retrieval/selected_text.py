@@ -22,7 +22,8 @@ logger = structlog.get_logger(__name__)
 _MAX_PASSAGE_CHARACTERS = 1_000
 # The cosine similarity of a text that was not compared with the question: that of an average passage.
 _DEFAULT_SCORE = 0.4
-_NO_ID = uuid.UUID(int=0)
+# The document, source and organisation of a selected text.
+NO_ID = uuid.UUID(int=0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,10 +96,10 @@ def _split(text: str, lang: str) -> Sequence[tuple[int, int]]:
 def selected_text_passage(text: str) -> Passage:
     """Wrap a text selected by the user as a passage that belongs to no document."""
     return Passage(
-        chunk_id=_NO_ID,
-        document_id=_NO_ID,
-        source_id=_NO_ID,
-        organization_id=_NO_ID,
+        chunk_id=NO_ID,
+        document_id=NO_ID,
+        source_id=NO_ID,
+        organization_id=NO_ID,
         source_slug="",
         rank=0,
         score=_DEFAULT_SCORE,

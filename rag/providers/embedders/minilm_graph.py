@@ -30,9 +30,21 @@ class _Graph:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def node(self, kind: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
-        output = output or f"{kind}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
+    def node(self, op_type: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
+        """Add a node with one output.
+
+        Args:
+            op_type: The operator, such as MatMul.
+            inputs: The names of the inputs: outputs of other nodes, constants or inputs of the graph.
+            output: The name of the output; empty for a generated name.
+            domain: The operator set; empty for the standard operators of ONNX.
+            attributes: The attributes of the operator.
+
+        Returns:
+            The name of the output.
+        """
+        output = output or f"{op_type}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op_type, inputs, [output], domain=domain, **attributes))
         return output
 
     def ints(self, *values: int) -> str:
@@ -132,17 +144,17 @@ def _pool(graph: _Graph, hidden: str) -> None:
 def _model(graph: _Graph, width: int) -> onnx.ModelProto:
     """Wrap the nodes in an ONNX model with its inputs and outputs, and check it."""
 
-    def tensor(name: str, kind: int, *shape: str | int) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, kind, list(shape))
+    def tensor(name: str, elem_type: int, *shape: str | int) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, elem_type, list(shape))
 
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "all-MiniLM-L6-v2",
-            [tensor(name, TensorProto.INT64, "batch", "pieces") for name in ("input_ids", "attention_mask")],
+            [tensor(name, TensorProto.INT64, "batch", "tokens") for name in ("input_ids", "attention_mask")],
             [
                 tensor("embedding", TensorProto.FLOAT, "batch", width),
-                tensor("hidden", TensorProto.FLOAT, "batch", "pieces", width),
+                tensor("hidden", TensorProto.FLOAT, "batch", "tokens", width),
             ],
             graph.constants,
         ),

@@ -149,13 +149,13 @@ class ChunkStore(Protocol):
         ...
 
     def delete_document_chunks(self, document_ids: Sequence[uuid.UUID], *, limit: int) -> int:
-        """Delete up to `limit` chunks of these documents, and return how many. If it is fewer, no chunk is left."""
+        """Delete up to `limit` chunks of these documents, and return their number. If it is lower, no chunk is left."""
         ...
 
     def delete_source_chunks(self, source_id: uuid.UUID, *, limit: int) -> int:
-        """Delete up to `limit` chunks of the source, and return how many.
+        """Delete up to `limit` chunks of the source, and return their number.
 
-        If it is fewer, nothing of the source is left in the store; its statistics are deleted as well.
+        If it is lower than `limit`, nothing of the source is left in the store; its statistics are deleted as well.
         """
         ...
 
@@ -203,13 +203,13 @@ class ChunkStore(Protocol):
         ...
 
     def add_signatures(self, signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:
-        """Write the signatures of chunks that have no signatures, and return for how many chunks.
+        """Write the signatures of chunks that have no signatures, and return the number of these chunks.
 
         Leaves out chunks that do not exist any more or that another transaction is deleting.
         """
         ...
 
-    # --- Vectors of a second model (re-embedding)
+    # --- Vectors of another model (re-embedding, and the second model of a source)
 
     def count_chunks_without_vector(self, source_id: uuid.UUID, model: EmbeddingModel) -> int:
         """Return how many chunks of the source have no vector of the model, without chunks of deleted documents."""
@@ -233,13 +233,16 @@ class ChunkStore(Protocol):
         *,
         model: EmbeddingModel,
     ) -> int:
-        """Write the vectors of the chunks that still exist and belong to these documents, and return how many.
+        """Write the vectors of the chunks that still exist and belong to these documents.
 
         Args:
             chunks: Chunks that `chunks_without_vector` returned.
             chunk_vectors: The vectors of the chunks, float32 of shape (len(chunks), dimensions).
             documents: The documents, which the caller has locked. Their source and FILTER_FIELDS are copied.
             model: The embedding model of the vectors.
+
+        Returns:
+            The number of chunks that have a vector of the model now.
         """
         ...
 

@@ -171,9 +171,9 @@ def enqueue_nightly_runs() -> None:
 
 
 def sources_with_questions() -> QuerySet[DataSource]:
-    """Return the sources of all organisations that have active golden questions."""
-    active = GoldenQuestion.objects.filter(active=True)
-    sources = DataSource.objects.filter(deleted_at=None, pk__in=active.values("source"))
+    """Return the sources with active golden questions, of all organisations."""
+    golden_questions = GoldenQuestion.objects.filter(active=True)
+    sources = DataSource.objects.filter(deleted_at=None, pk__in=golden_questions.values("source"))
     return sources.select_related("organization", "embedding_model").order_by("pk")
 
 

@@ -16,9 +16,10 @@ logger = structlog.get_logger(__name__)
 
 # Number of chunks per transaction. Writers of their source wait until it ends.
 _BATCH_SIZE = 500
-# After a complete pass the next one starts ten minutes later. Ingestion indexes every chunk, but processes of an older
-# version, which run on during an upgrade, may not.
-_COMPLETE_KEY, _COMPLETE_SECONDS = "bm25-index/complete", 600
+# If a pass finds nothing missing, the next one starts ten minutes later. Ingestion indexes every chunk, so chunks are
+# missing only if processes of an older version wrote them, for example during an upgrade.
+_COMPLETE_KEY = "bm25-index/complete"
+_COMPLETE_SECONDS = 600
 
 
 def maintain() -> None:
@@ -27,19 +28,19 @@ def maintain() -> None:
         return
     deadline = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
     store = registry.chunk_store()
-    with session_lock("terms") as is_acquired:
+    with session_lock("bm25_index") as is_acquired:
         if not is_acquired:
             return
-        is_complete = True
+        nothing_missing = True
         for source in DataSource.objects.filter(deleted_at=None).order_by("pk"):
             after = uuid.UUID(int=0)
             while batch := store.chunks_without_terms(source.pk, after=after, limit=_BATCH_SIZE):
-                is_complete = False
+                nothing_missing = False
                 if time.monotonic() > deadline:
                     return
                 _add_terms(source, {document_id for _, document_id in batch})
                 after = batch[-1][0]
-        if is_complete:
+        if nothing_missing:
             cache.set(_COMPLETE_KEY, True, _COMPLETE_SECONDS)
 
 

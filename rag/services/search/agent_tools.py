@@ -122,7 +122,7 @@ class Toolbox:
             AccessEnded: If the caller lost access.
         """
         self.require_access()
-        response, context = _text(arguments, "response"), _text(arguments, "context")
+        response, context = _get_string(arguments, "response"), _get_string(arguments, "context")
         sources = arguments.get("sources", [])
         if not isinstance(sources, list) or not all(isinstance(source, str) for source in sources):
             raise InvalidRequest("sources must be an array of strings", field="sources")
@@ -152,7 +152,7 @@ class Toolbox:
     def _within_limits(self, arguments: Mapping[str, object]) -> Question:
         """Return the question of a retrieval call, with the options within the limits of the run."""
         limits = self._question
-        query = _text(arguments, "query").strip()[:MAX_QUESTION_CHARACTERS]
+        query = _get_string(arguments, "query").strip()[:MAX_QUESTION_CHARACTERS]
         if not query:
             raise InvalidRequest("query must not be empty", field="query")
         top_k, min_score = arguments.get("top_k", limits.top_k), arguments.get("min_score", limits.min_score)
@@ -189,9 +189,9 @@ def source_url(passage: Passage) -> str:
     return passage.uri or passage.path
 
 
-def _text(arguments: Mapping[str, object], name: str) -> str:
+def _get_string(arguments: Mapping[str, object], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
         raise InvalidRequest(f"{name} must be a string", field=name)
-    # JSON can contain lone surrogates, which are not valid text.
+    # JSON can contain lone surrogates, which are not valid text: they become "?".
     return value.encode(errors="replace").decode()

@@ -192,7 +192,7 @@ class HistoryWriter:
                 return
 
     def _delete_searches(self, number: int) -> int:
-        """Delete the user's oldest searches, and return how many there were."""
+        """Delete the user's oldest searches, and return the number of deleted searches."""
         searches = SearchRecord.objects.filter(user=self._user.pk).annotate(size=_SEARCH_BYTES)
         sizes = dict(searches.order_by("pk").values_list("pk", "size")[:number])
         SearchRecord.objects.filter(pk__in=sizes).delete()

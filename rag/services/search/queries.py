@@ -64,7 +64,7 @@ def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
     """
     query = MeasuredQuery()
     with query.measured():
-        query.scopes = _scopes(question, selection)
+        query.scopes = _build_search_scopes(question, selection)
         return retrieval.find_passages(question, query.scopes)
 
 
@@ -90,7 +90,7 @@ def ask(question: Question, selection: SourceSelection, options: AnswerOptions) 
         AccessEnded: If the caller lost access while the answer was streamed.
         RagError: If the query pipeline fails.
     """
-    query = MeasuredQuery(_scopes(question, selection))
+    query = MeasuredQuery(_build_search_scopes(question, selection))
     return _measure_answer(
         query, access_watch.watch_access(answering.ask(question, query.scopes, options), selection.caller)
     )
@@ -117,7 +117,7 @@ def answer_if_confident(
         RagError: If the query pipeline fails.
     """
     try:
-        scopes = _scopes(question, selection)
+        scopes = _build_search_scopes(question, selection)
     except NoAccessibleSources:
         scopes = []
     answer = confidence.answer_if_confident(question, scopes, generation)
@@ -134,10 +134,11 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
 
 
 @transaction.atomic
-def _scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
+def _build_search_scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
     scopes = build_scopes(_selected_sources(selection), question)
     # A slug or an organisation id is a filter: it may match nothing, which is not an error.
-    if not (scopes or selection.slug or selection.organization_id):
+    has_filter = bool(selection.slug or selection.organization_id)
+    if not scopes and not has_filter:
         raise NoAccessibleSources
     return scopes
 

@@ -77,7 +77,7 @@ class JobIn(serializers.Serializer[None]):
 
 
 class IngestIn(JobIn):
-    documents = fields.BoundedList("documents", child=DocumentIn(), min_entries=1)
+    documents = fields.DocumentList("documents", child=DocumentIn())
 
 
 class FileIn(serializers.FileField):
@@ -105,11 +105,11 @@ class AboutFiles(fields.Text):
             entries = json.loads(super().to_internal_value(data))
         except (ValueError, RecursionError):
             raise serializers.ValidationError("documents is not valid JSON") from None
-        return fields.BoundedList("documents", child=AboutIn(), min_entries=1).run_validation(entries)
+        return fields.DocumentList("documents", child=AboutIn()).run_validation(entries)
 
 
 class UploadIn(JobIn):
-    files = fields.BoundedList("files", child=FileIn(), min_entries=1)
+    files = fields.DocumentList("files", child=FileIn())
     documents = AboutFiles("documents", required=False)
 
     # The parser of the form rejects more files before they are validated.

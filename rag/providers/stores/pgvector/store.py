@@ -130,7 +130,7 @@ class PgVectorStore:
     def add_signatures(self, signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:
         return token_signatures.add_missing(signatures)
 
-    # --- Vectors of a second model
+    # --- Vectors of another model
 
     def count_chunks_without_vector(self, source_id: uuid.UUID, model: EmbeddingModel) -> int:
         return vectors.chunks_without_vector(source_id, model).count()

@@ -66,7 +66,7 @@ def replace(versions: Sequence[DocumentVersion], model: EmbeddingModel) -> None:
 
 def _delete_others(document: Document, kept_ids: Iterable[uuid.UUID]) -> None:
     stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept_ids))
-    for table in EMBEDDING_TABLES.values():  # the vectors of a second model, too
+    for table in EMBEDDING_TABLES.values():  # the vectors of other models, too
         table.objects.filter(document=document, chunk__in=stale)._raw_delete(using=connection.alias)
     stale._raw_delete(using=connection.alias)
 
@@ -93,7 +93,7 @@ def update_filters(document: Document) -> None:
         table.objects.filter(document=document).exclude(**values).update(**values)
 
 
-# --- Vectors of a second model
+# --- Vectors of another model
 
 
 def chunks_without_vector(source_id: uuid.UUID, model: EmbeddingModel) -> QuerySet[Chunk]:
@@ -119,7 +119,7 @@ def next_without_vector(
 
 
 def add(chunks: Sequence[StoredChunk], vectors: Vectors, documents: Sequence[Document], model: EmbeddingModel) -> int:
-    """Insert the vectors of the chunks that still exist in these documents, and return how many."""
+    """Insert the vectors of the chunks that still exist in these documents, and return their number."""
     documents_by_id = {document.pk: document for document in documents}
     existing = Chunk.objects.filter(pk__in=[chunk.id for chunk in chunks], document__in=list(documents_by_id))
     existing_ids = set(existing.values_list("pk", flat=True))
