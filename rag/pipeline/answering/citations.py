@@ -10,8 +10,9 @@ from rag.text.units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language, stem, stems
 from rag.types import Citation, Passage
 
-# Minimum share of a statement's words in all of its cited passages together, and in each of them.
-_MIN_TOGETHER, _MIN_EACH = 0.5, 0.2
+# Minimum share of a sentence's words in all of its cited passages together, and in each of them.
+_MIN_TOGETHER = 0.5
+_MIN_EACH = 0.2
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W_]")
 # Markers before the first word belong to the first sentence after them. This much text is searched for it.
@@ -27,9 +28,9 @@ class CitedAnswer:
 
     Attributes:
         text: The answer without the dropped citations and the unsupported sentences.
-        citations: The citations, one for each statement and passage, in the order of the answer.
+        citations: The citations, one for each sentence and passage, in the order of the answer.
         dropped: How many citations were dropped: no passage has that number, or the passage does not support the
-            statement.
+            sentence.
         unsupported_sentences: The sentences whose cited passages all fail to support them. They are removed from `text`
             if their citations follow them.
     """
@@ -52,22 +53,22 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
     citations: dict[tuple[int, int, int], Citation] = {}
     cache: dict[tuple[str, tuple[int, ...]], list[_CitedPassage]] = {}
     text, dropped, unsupported, is_removed = "", 0, [], False
-    for statement, preceding, markers in _split_statements(answer, lang):
+    for sentence, preceding, markers in _split_cited_sentences(answer, lang):
         if is_removed:  # the removed sentence's full stop may follow its markers
             preceding = _SENTENCE_END.sub("", preceding)
         numbers = citation_markers.parse_numbers(markers)
         cited = [cited_passages[number - 1] for number in numbers if 1 <= number <= len(cited_passages)]
-        key = statement, tuple(passage.number for passage in cited)
+        key = sentence, tuple(passage.number for passage in cited)
         if key not in cache:
-            cache[key] = _find_supporting(statement, cited, lang)
+            cache[key] = _find_supporting(sentence, cited, lang)
         supporting = cache[key]
         dropped += len(numbers) - len(supporting)
-        is_removed = bool(cited) and not supporting and preceding.rstrip().endswith(statement)
+        is_removed = bool(cited) and not supporting and preceding.rstrip().endswith(sentence)
         if cited and not supporting:
-            unsupported.append(statement)
-        text += _ITEM_START.sub("", preceding.rstrip()[: -len(statement)]) if is_removed else preceding
+            unsupported.append(sentence)
+        text += _ITEM_START.sub("", preceding.rstrip()[: -len(sentence)]) if is_removed else preceding
         for passage in supporting:
-            citation = passage.cite(statement, lang)
+            citation = passage.cite(sentence, lang)
             citations.setdefault((citation.number, citation.start, citation.end), citation)
         if len(supporting) == len(numbers):
             text += markers
@@ -78,13 +79,13 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
     return CitedAnswer(text.strip(), tuple(citations.values()), dropped, tuple(unsupported))
 
 
-def _split_statements(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (statement, text since the previous markers, markers after it), and at last the rest, without markers."""
-    previous_end, statement = 0, ""
+def _split_cited_sentences(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (sentence, text since the previous markers, markers after it), and at last the rest, without markers."""
+    previous_end, sentence = 0, ""
     for start, end in citation_markers.find_markers(answer):
         preceding, following = answer[previous_end:start], answer[end : end + _LOOKAHEAD_CHARACTERS]
-        statement = _last_sentence(preceding, lang) or statement or _first_sentence(following, lang)
-        yield statement, preceding, answer[start:end]
+        sentence = _last_sentence(preceding, lang) or sentence or _first_sentence(following, lang)
+        yield sentence, preceding, answer[start:end]
         previous_end = end
     yield "", answer[previous_end:], ""
 
@@ -106,7 +107,7 @@ def _sentences(text: str, lang: str) -> list[str]:
 
 
 class _CitedPassage:
-    """A passage and its words, computed once for all statements."""
+    """A passage and its words, computed once for all sentences."""
 
     def __init__(self, number: int, passage: Passage) -> None:
         self.number = number
@@ -121,16 +122,16 @@ class _CitedPassage:
         """Return the words that the passage contains, compared by their stems."""
         return frozenset(word for word in words if stem(word, self._passage.lang) in self._stems)
 
-    def cite(self, statement: str, lang: str) -> Citation:
-        """Quote the unit of the passage that shares most words and numbers with the statement."""
-        if statement not in self._citations:
+    def cite(self, sentence: str, lang: str) -> Citation:
+        """Quote the unit of the passage that shares most words and numbers with the sentence."""
+        if sentence not in self._citations:
             passage = self._passage
-            terms = {stem(word, passage.lang) for word in content_words(statement, lang)} | _digits(statement)
+            terms = {stem(word, passage.lang) for word in content_words(sentence, lang)} | _digits(sentence)
             unit = max(self._units, key=lambda item: (len(terms & item[1]), -item[0].start))[0]
             start, end = passage.start + unit.start, passage.start + unit.end
             quote = passage.text[unit.start : unit.end]
-            self._citations[statement] = Citation(self.number, passage, quote, start, end)
-        return self._citations[statement]
+            self._citations[sentence] = Citation(self.number, passage, quote, start, end)
+        return self._citations[sentence]
 
     @functools.cached_property
     def _stems(self) -> frozenset[str]:
@@ -148,17 +149,17 @@ class _CitedPassage:
         return frozenset(stems(text, self._passage.lang)) | _digits(text)
 
 
-def _find_supporting(statement: str, cited: Sequence[_CitedPassage], lang: str) -> list[_CitedPassage]:
-    """Return the cited passages that support a statement.
+def _find_supporting(sentence: str, cited: Sequence[_CitedPassage], lang: str) -> list[_CitedPassage]:
+    """Return the cited passages that support a sentence.
 
     The result is empty unless the passages together contain enough of its words and all of its numbers.
     """
-    words = [word for word in content_words(statement, lang) if not word.isdigit()]
+    words = [word for word in content_words(sentence, lang) if not word.isdigit()]
     known_words = [passage.known_words(words) for passage in cited]
     known_together = frozenset[str]().union(*known_words)
     if not cited or len(known_together) < _MIN_TOGETHER * len(words):
         return []
-    if not _digits(statement) <= frozenset[str]().union(*(passage.numbers for passage in cited)):
+    if not _digits(sentence) <= frozenset[str]().union(*(passage.numbers for passage in cited)):
         return []
     return [passage for passage, known in zip(cited, known_words, strict=True) if len(known) >= _MIN_EACH * len(words)]
 

@@ -22,7 +22,8 @@ logger = structlog.get_logger(__name__)
 WARNING = GroundingFailed.code
 # Minimum probability of a groundable question, and of a passage to answer from. The curve was fitted with as many
 # answerable as unanswerable questions; if two of three questions are answerable, its 1/3 means a probability of 1/2.
-_MIN_GROUNDABLE, _MIN_RELEVANT = 1 / 3, 0.1
+_MIN_GROUNDABLE = 1 / 3
+_MIN_RELEVANT = 0.1
 # Weight of the share of names and numbers. They also count as terms.
 _NAME_WEIGHT = 0.5
 

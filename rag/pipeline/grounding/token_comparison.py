@@ -15,8 +15,10 @@ from .context_index import ContextIndex, distinct_stems
 logger = structlog.get_logger(__name__)
 
 # Limits of the embedded texts: embedding them takes half a second on one core.
-_MAX_ANSWER_CHARACTERS, _MAX_CONTEXT_CHARACTERS = 3_000, 12_000
-_MAX_ANSWER_TOKENS, _MAX_CONTEXT_TOKENS = 600, 2_400
+_MAX_ANSWER_CHARACTERS = 3_000
+_MAX_CONTEXT_CHARACTERS = 12_000
+_MAX_ANSWER_TOKENS = 600
+_MAX_CONTEXT_TOKENS = 2_400
 _MAX_PARAGRAPH_CHARACTERS = 2_000
 
 

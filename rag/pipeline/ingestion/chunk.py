@@ -94,7 +94,7 @@ def _read_ahead(units: list["_Unit"], first: int, remaining_units: Iterator["_Un
 def _units(parsed: ParsedDocument, size: int) -> Iterator[_Unit]:
     """Split the text, without its leading white space, into units of less than `size` tokens."""
     text = parsed.text
-    for start, end, level in _lines(parsed):
+    for start, end, level in _find_lines(parsed):
         if unit := _as_unit(text, start, end, level, size):
             yield unit
             continue
@@ -103,7 +103,7 @@ def _units(parsed: ParsedDocument, size: int) -> Iterator[_Unit]:
             if unit := _as_unit(text, sentence, sentence_end, sentence_level, size):
                 yield unit
                 continue
-            for word, word_end in _words(text, sentence, sentence_end, size):
+            for word, word_end in _find_words(text, sentence, sentence_end, size):
                 word_level = sentence_level if word == sentence else _WORD
                 yield _Unit(word, word_end, word_level, count_tokens(text[word:word_end]))
 
@@ -118,7 +118,7 @@ def _as_unit(text: str, start: int, end: int, level: int, size: int) -> _Unit | 
     return _Unit(start, end, level, tokens) if tokens <= size * _MAX_UNIT_SHARE else None
 
 
-def _lines(parsed: ParsedDocument) -> Iterator[tuple[int, int, int]]:
+def _find_lines(parsed: ParsedDocument) -> Iterator[tuple[int, int, int]]:
     """Yield (start, end, level) of each line that is not blank; blank lines belong to the line before."""
     text = parsed.text
     heading_starts = {heading.start for heading in parsed.headings}
@@ -152,7 +152,7 @@ def _sentence_ends(text: str, start: int, end: int) -> list[int]:
     return [match.end() for match in SENTENCE_END.finditer(text, start, end) if start < match.end() < end]
 
 
-def _words(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+def _find_words(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of words with the white space after them, long ones in parts of less than `size` tokens."""
     max_characters = max(1, size // 8)  # a character has at most 4 tokens
     word = re.compile(rf"\S{{1,{max_characters}}}+\s{{0,{max_characters}}}+|\s{{1,{max_characters}}}+")
@@ -208,7 +208,7 @@ def _overlap_start(text: str, units: list[_Unit], start: int, first: int, overla
         remaining -= units[begin].tokens
     if begin < first:
         return units[begin].start
-    words = list(_words(text, max(start + 1, units[first - 1].start), units[first].start, 4 * overlap))
+    words = list(_find_words(text, max(start + 1, units[first - 1].start), units[first].start, 4 * overlap))
     overlap_start = units[first].start
     for word, word_end in reversed(words[1:]):
         remaining -= count_tokens(text[word:word_end])

@@ -7,9 +7,11 @@ from rag.text.words import split_words
 from rag.types import Passage
 
 # Copies have about the same length and score: passages that differ more are not compared further.
-_MAX_LENGTH_DIFFERENCE, _MAX_SCORE_DIFFERENCE = 0.1, 0.05
+_MAX_LENGTH_DIFFERENCE = 0.1
+_MAX_SCORE_DIFFERENCE = 0.05
 # A text repeats another one if the other contains all of its words and this share of its three-word runs.
-_MIN_SHARED_RUNS, _RUN_LENGTH = 0.9, 3
+_MIN_SHARED_RUNS = 0.9
+_RUN_LENGTH = 3
 # From this number of words on, a text means the same under any title.
 _MIN_WORDS_WITHOUT_TITLE = 30
 

@@ -8,7 +8,8 @@ from rag.providers.stores.base import Candidate, Candidates
 from rag.types import Hit, Mode
 
 # The weights of both scores in a hybrid search (docs/decisions/0024-hybrid-fusion.md).
-_DENSE_WEIGHT, _LEXICAL_WEIGHT = 0.5, 0.5
+_DENSE_WEIGHT = 0.5
+_LEXICAL_WEIGHT = 0.5
 # A cosine that is good with any model: a scope without a near chunk does not rank as high as the others.
 _GOOD_COSINE = 0.5
 

@@ -14,7 +14,8 @@ logger = structlog.get_logger(__name__)
 
 # A question with no more content words is a follow-up; the second limit is for questions with a pronoun. Measured by
 # `python -m benchmarks.follow_ups`.
-_MAX_WORDS, _MAX_WORDS_WITH_PRONOUN = 2, 3
+_MAX_WORDS = 2
+_MAX_WORDS_WITH_PRONOUN = 3
 # A language model decides whether a question with at most this many content words is a follow-up.
 _MAX_WORDS_IN_DOUBT = 5
 # Words of several languages together, because the language of two words cannot be detected.
@@ -28,10 +29,12 @@ er sie es ihn ihm ihr ihnen dies diese dieser dieses dort da davon dazu damit il
 celui celle ceux él ella ellos ellas eso esto ese esa allí esso essa questo quello lì hij zij hem haar hun dat dit daar
 ele ela eles elas isso isto
 """
-_CONJUNCTIONS, _PRONOUNS = frozenset(_CONJUNCTION_WORDS.split()), frozenset(_PRONOUN_WORDS.split())
+_CONJUNCTIONS = frozenset(_CONJUNCTION_WORDS.split())
+_PRONOUNS = frozenset(_PRONOUN_WORDS.split())
 _FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
 # How many messages of the conversation, and characters of each, a language model receives.
-_MAX_MESSAGES, _MAX_CHARACTERS = 6, 500
+_MAX_MESSAGES = 6
+_MAX_CHARACTERS = 500
 _MAX_EARLIER_QUESTIONS = 3
 
 _REWRITE = """\

@@ -7,10 +7,13 @@ from rag.types import Passage
 
 # Cosine and weighted MaxSim of the local model between a question and a text that is only about a similar topic. They
 # count as several candidates, so that even a single passage is compared with something.
-_PRIOR_COSINE, _PRIOR_MAXSIM = 0.30, 0.33
+_PRIOR_COSINE = 0.30
+_PRIOR_MAXSIM = 0.33
 _PRIOR_COUNT = 5
 # MaxSim weighs most (docs/decisions/0027-grounding.md). Where it is missing, the cosine has more weight.
-_MAXSIM_WEIGHT, _COSINE_WEIGHT, _COSINE_ONLY_WEIGHT = 3.0, 0.6, 1.0
+_MAXSIM_WEIGHT = 3.0
+_COSINE_WEIGHT = 0.6
+_COSINE_ONLY_WEIGHT = 1.0
 _MAX_MEAN = 0.95
 
 
