@@ -126,8 +126,8 @@ _BEGINNINGS = [
     (re.compile(r"\s*BEGIN:VCARD\b", re.I), formats.VCF),
     (re.compile(r"\s*<\?xml[^>]*>\s*(?:<!--.{0,1000}?-->\s*)*<FictionBook\b", re.S), formats.FB2),
     *(
-        (re.compile(rf"\s*<\?xml[^>]*>\s*<office:document\b[^>]*\boffice:mimetype=[\"']{kind}[\"'-]"), kind)
-        for kind in formats.OPEN_DOCUMENT
+        (re.compile(rf"\s*<\?xml[^>]*>\s*<office:document\b[^>]*\boffice:mimetype=[\"']{media_type}[\"'-]"), media_type)
+        for media_type in formats.OPEN_DOCUMENT
     ),
     (re.compile(r"From \S+[^\n]*\d\d:\d\d[^\n]*\d{4}[^\n]*\n[!-9;-~]+:"), formats.MBOX),
 ]

@@ -17,7 +17,11 @@ _MEMBERS = {
     "ppt/presentation.xml": formats.PPTX,
 }
 # What the member `mimetype` may contain.
-_DECLARED = {kind + suffix: kind for kind in {formats.EPUB, *formats.OPEN_DOCUMENT} for suffix in ("", "-template")}
+_DECLARED = {
+    media_type + suffix: media_type
+    for media_type in {formats.EPUB, *formats.OPEN_DOCUMENT}
+    for suffix in ("", "-template")
+}
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
 _TOO_MUCH = "The file unpacks to more than {limit:,} MB, which is the limit. Send its content in smaller files."
 _MAX_MEMBERS = 10_000

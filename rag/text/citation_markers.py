@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 # Brackets that a prompt's text must not have around numbers, because a model may read them as square brackets.
-SQUARE_OPEN, SQUARE_CLOSE = r"[\[［【〔❲⟦〚]", r"[\]］】〕❳⟧〛]"
+SQUARE_OPEN = r"[\[［【〔❲⟦〚]"
+SQUARE_CLOSE = r"[\]］】〕❳⟧〛]"
 _NUMBERS = r"\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20}"
 # Adjacent markers as language models write them: [1], [1][2], [1, 2], [1–3], 【1】. Code is matched first, to skip it.
 _MARKERS_OR_CODE = re.compile(

@@ -45,7 +45,7 @@ def detect_language(text: str) -> str:
     if not words:
         return ""
     # JSON can contain lone surrogates, which cannot be encoded.
-    code, probability = _model().classify(" ".join(words).encode(errors="ignore").decode())
+    code, probability = _identifier().classify(" ".join(words).encode(errors="ignore").decode())
     return code if probability >= _MIN_PROBABILITY and _ISO_639_1.fullmatch(code) else ""
 
 
@@ -83,7 +83,7 @@ def _by_code() -> dict[str, str]:
 
 
 @functools.cache
-def _model() -> "LanguageIdentifier":
+def _identifier() -> "LanguageIdentifier":
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # loads 40 MB of tables
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -66,7 +66,8 @@ _MIN_CODE_SHARE = 0.5
 # A line was wrapped if the next word did not fit into this share of the widest line.
 _FULL_WIDTH_SHARE = 0.85
 # Shorter lines count as wrapped only if the next one starts with a small letter, and very short ones never.
-_MIN_WRAPPED_CHARACTERS, _MIN_CONTINUED_CHARACTERS = 45, 20
+_MIN_WRAPPED_CHARACTERS = 45
+_MIN_CONTINUED_CHARACTERS = 20
 
 _SENTENCE_END = re.compile(
     r"(?<![.!?])[.!?]++[\"'”’»)\]]*+(?P<footnotes>(?:\[\d{1,3}\])*+)(?=\s)|[。！？]++[」』”’）]*+"

@@ -18,7 +18,7 @@ NON_BLANK_PATTERN = rf"^[^\u0000]*[^\u0000{_WHITE_SPACE}][^\u0000]*$"
 _NO_NUL = r"^[^\u0000]*$"
 
 
-def _text(field: fields.Text) -> dict[str, Any]:
+def _text_schema(field: fields.Text) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string", "pattern": _NO_NUL if field.allow_blank else NON_BLANK_PATTERN}
     if not field.allow_blank:
         schema["minLength"] = 1
@@ -32,31 +32,35 @@ def _text(field: fields.Text) -> dict[str, Any]:
     return schema
 
 
-def _path(field: fields.Path) -> dict[str, Any]:
-    return {**_text(field), "maxLength": MAX_PATH_BYTES, "description": f"At most {MAX_PATH_BYTES:,} bytes as UTF-8."}
+def _path_schema(field: fields.Path) -> dict[str, Any]:
+    return {
+        **_text_schema(field),
+        "maxLength": MAX_PATH_BYTES,
+        "description": f"At most {MAX_PATH_BYTES:,} bytes as UTF-8.",
+    }
 
 
-def _choice(field: fields.Choice) -> dict[str, Any]:
+def _choice_schema(field: fields.Choice) -> dict[str, Any]:
     return {"type": "string", "enum": list(field.choices)}
 
 
-def _link(field: fields.Link) -> dict[str, Any]:
-    return {**_text(field), "format": "uri", "pattern": r"^https?://[^\u0000]*$"}
+def _link_schema(field: fields.Link) -> dict[str, Any]:
+    return {**_text_schema(field), "format": "uri", "pattern": r"^https?://[^\u0000]*$"}
 
 
-def _anything(field: fields.Anything) -> dict[str, Any]:
+def _anything_schema(field: fields.Anything) -> dict[str, Any]:
     return {}
 
 
-def _number(kind: str) -> Callable[[Any], dict[str, Any]]:
-    def schema(field: Any) -> dict[str, Any]:
+def _number_schema(json_type: str) -> Callable[[Any], dict[str, Any]]:
+    def build_schema(field: Any) -> dict[str, Any]:
         bounds = {"minimum": field.min_value, "maximum": field.max_value}
-        return {"type": kind, **{name: bound for name, bound in bounds.items() if bound is not None}}
+        return {"type": json_type, **{name: bound for name, bound in bounds.items() if bound is not None}}
 
-    return schema
+    return build_schema
 
 
-def _metadata(field: fields.Metadata) -> dict[str, Any]:
+def _metadata_schema(field: fields.Metadata) -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": {},
@@ -66,14 +70,14 @@ def _metadata(field: fields.Metadata) -> dict[str, Any]:
 
 
 _SCHEMA_BUILDERS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    fields.Text: _text,
-    fields.Path: _path,
-    fields.Choice: _choice,
-    fields.Link: _link,
-    fields.Anything: _anything,
-    fields.Integer: _number("integer"),
-    fields.Number: _number("number"),
-    fields.Metadata: _metadata,
+    fields.Text: _text_schema,
+    fields.Path: _path_schema,
+    fields.Choice: _choice_schema,
+    fields.Link: _link_schema,
+    fields.Anything: _anything_schema,
+    fields.Integer: _number_schema("integer"),
+    fields.Number: _number_schema("number"),
+    fields.Metadata: _metadata_schema,
 }
 
 

@@ -64,7 +64,7 @@ class Command(BaseCommand):
         if not actions:
             return reembedding
         if reembedding is None:
-            raise CommandError("This source has no open re-embedding: name a model to start one.")
+            raise CommandError("This source has no unfinished re-embedding: name a model to start one.")
         if actions[0] in ("switch", "no_gate"):
             lifecycle.switch(reembedding, forced_because=reason)
         elif actions[0] == "roll_back":
@@ -89,7 +89,7 @@ class Command(BaseCommand):
     def _report(self, reembedding: Reembedding | None) -> None:
         """Print the state of the re-embedding and the quality of both models."""
         if reembedding is None:
-            self.stdout.write("This source has no open re-embedding.")
+            self.stdout.write("This source has no unfinished re-embedding.")
             return
         reembedding.refresh_from_db()
         self.stdout.write(

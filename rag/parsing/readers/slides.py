@@ -63,16 +63,15 @@ class _Presentation:
         """Add a slide as a page: its title, its shapes in their order, and its notes."""
         slide, related = self._xml(path), self._relationships(path)
         shapes = _find(slide, ".//p:sp")
-        title = next(
-            (text for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS and (text := _text(shape))), ""
-        )
+        titles = (_single_line_text(shape) for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS)
+        title = next(filter(None, titles), "")
         self._composer.add_page(number)
         self._composer.add_heading(1, title or f"Slide {number}")
         for shape in _find(slide, ".//p:sp | .//p:graphicFrame | .//p:pic"):
             self._add_shape(shape, related)
-        for kind, notes in related.values():
-            if kind == "notesSlide":
-                self._add_notes(notes)
+        for relationship_type, related_path in related.values():
+            if relationship_type == "notesSlide":
+                self._add_notes(related_path)
 
     def _add_shape(self, shape: etree._Element, related: dict[str, tuple[str, str]]) -> None:
         """Add the text, table, chart, diagram or picture description of a shape; titles and footers are skipped."""
@@ -82,7 +81,7 @@ class _Presentation:
         for description in _find(shape, "self::p:pic/p:nvPicPr/p:cNvPr/@descr"):
             self._composer.add_paragraph(f"[Picture: {' '.join(description.split())}]")
         if rows := _find(shape, ".//a:tbl/a:tr"):
-            self._composer.add_table([[_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
+            self._composer.add_table([[_single_line_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
             return
         self._composer.add_paragraph("\n\n".join(_paragraphs(shape)))
         for reference in _find(shape, "self::p:graphicFrame//@r:id | self::p:graphicFrame//@r:dm"):
@@ -134,7 +133,8 @@ def _placeholder_type(shape: etree._Element) -> str:
     return placeholders[0].get("type", "body") if placeholders else ""
 
 
-def _text(shape: etree._Element) -> str:
+def _single_line_text(shape: etree._Element) -> str:
+    """Return the paragraphs of a shape or table cell, joined with spaces."""
     return " ".join(_paragraphs(shape))
 
 

@@ -20,7 +20,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a WebVTT or SubRip file."""
     paragraphs: list[str] = []
     current_speaker = last_line = ""
-    for speaker, line in _lines(encodings.decode_text(content)):
+    for speaker, line in _speaker_lines(encodings.decode_text(content)):
         if line == last_line and speaker in ("", current_speaker):  # rolling captions repeat the previous line
             continue
         is_complete = (
@@ -34,7 +34,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     return ParsedDocument(text="\n\n".join(paragraphs))
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
+def _speaker_lines(text: str) -> Iterator[tuple[str, str]]:
     """Yield (speaker, text) of each line of each cue. The speaker is empty if it has not changed."""
     for block in _BLANK.split(text.replace("\r\n", "\n").replace("\r", "\n")):
         lines = block.strip("\n").split("\n")

@@ -86,14 +86,14 @@ def translate_error(error: "openai.APIError", model: str, failure: type[Failure]
 def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait, from Retry-After (RFC 9110, 10.2.3: seconds or an HTTP date) or Retry-After-Ms."""
     milliseconds, value = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
-    seconds = _number(milliseconds)
-    seconds = seconds / 1000 if seconds is not None else _number(value)
+    seconds = _parse_number(milliseconds)
+    seconds = seconds / 1000 if seconds is not None else _parse_number(value)
     if seconds is None and (date := email.utils.parsedate_tz(value)):
         seconds = _seconds_until(date)
     return max(0.0, seconds) if seconds is not None else None
 
 
-def _number(value: str) -> float | None:
+def _parse_number(value: str) -> float | None:
     try:
         number = float(value)
     except ValueError:

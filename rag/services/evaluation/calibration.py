@@ -23,7 +23,8 @@ from .quality import DEPTH, MAX_SECONDS_PER_SOURCE, is_expected
 # A curve that is fitted on fewer questions is mostly noise.
 MIN_QUESTIONS = 30
 # How many passages are retrieved for a question, and how many of their cosines are averaged (retrieval contract).
-_MAX_CANDIDATES, _TOP_PASSAGES = 50, 5
+_MAX_CANDIDATES = 50
+_TOP_PASSAGES = 5
 
 
 @dataclass(frozen=True, slots=True)

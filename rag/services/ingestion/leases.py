@@ -19,10 +19,12 @@ from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
 from ragsite.postgres.models import uuid7
 
-State, Stage = IngestionDocument.State, IngestionDocument.Stage
+State = IngestionDocument.State
+Stage = IngestionDocument.Stage
 # Maximum bytes of text that one worker claims at once, so that other workers get a share of long documents. A file
 # counts as a fixed number of bytes, because its text is not known yet.
-_MAX_BYTES_PER_CLAIM, _BYTES_PER_FILE = 128 * 1024, 16 * 1024
+_MAX_BYTES_PER_CLAIM = 128 * 1024
+_BYTES_PER_FILE = 16 * 1024
 # Larger than the number of workers that look for work at the same moment.
 _MAX_CANDIDATE_SOURCES = 64
 # How often a lease is renewed during the time after which it would expire.

@@ -29,7 +29,8 @@ State = IngestionDocument.State
 # A file without a job after this time belongs to a process that died.
 _UPLOAD_TIMEOUT = datetime.timedelta(days=1)
 # A file is first checked after the minimum; later checks are as far apart as the file is old, up to the maximum.
-_MIN_CHECK_INTERVAL, _MAX_CHECK_INTERVAL = datetime.timedelta(minutes=10), datetime.timedelta(days=1)
+_MIN_CHECK_INTERVAL = datetime.timedelta(minutes=10)
+_MAX_CHECK_INTERVAL = datetime.timedelta(days=1)
 _MAX_FILES_PER_PURGE = 50
 # How many rows of files are written with one statement.
 _MAX_FILES_PER_WRITE = 500

@@ -33,7 +33,7 @@ def export_personal_data(user: User, file: IO[str]) -> None:
     """
     events.record(AuditAction.EXPORTED, AuditObject.PERSON, object_id=user.pk, subject=user)
     file.write("{")
-    for part_number, (name, rows) in enumerate(_parts(user)):
+    for part_number, (name, rows) in enumerate(_export_parts(user)):
         file.write(f"{',' if part_number else ''}\n{json.dumps(name)}: [")
         for row_number, row in enumerate(rows):
             file.write(("," if row_number else "") + "\n  " + json.dumps(row, ensure_ascii=False, default=_to_text))
@@ -41,7 +41,7 @@ def export_personal_data(user: User, file: IO[str]) -> None:
     file.write("\n}\n")
 
 
-def _parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]]]:
+def _export_parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]]]:
     """Yield the name and the rows of each part of the export."""
     yield "profile", [_profile(user)]
     yield "memberships", _memberships(user)

@@ -14,7 +14,8 @@ from rag.providers import registry
 logger = structlog.get_logger(__name__)
 
 # The source that was checked last: the next check continues after it, so that all sources are checked in turn.
-_LAST_SOURCE_KEY, _LAST_SOURCE_SECONDS = "term-statistics/last-source", 30 * 24 * 3600
+_LAST_SOURCE_KEY = "term-statistics/last-source"
+_LAST_SOURCE_SECONDS = 30 * 24 * 3600
 MAX_CHECK_SECONDS = 600
 
 

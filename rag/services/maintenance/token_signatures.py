@@ -19,8 +19,10 @@ logger = structlog.get_logger(__name__)
 _BATCH_SIZE = 32
 # Cache keys of the current pass's position and of the pause until the next pass. If the cache loses them, a pass reads
 # the id of every chunk.
-_POSITION_KEY, _POSITION_SECONDS = "token-signatures/position", 86_400
-_PAUSE_KEY, _PAUSE_SECONDS = "token-signatures/pause", 600
+_POSITION_KEY = "token-signatures/position"
+_POSITION_SECONDS = 86_400
+_PAUSE_KEY = "token-signatures/pause"
+_PAUSE_SECONDS = 600
 _FIRST = uuid.UUID(int=0)
 
 

@@ -55,7 +55,7 @@ def start(
         The new re-embedding.
 
     Raises:
-        InvalidRequest: If the source has this model already, or another re-embedding is open.
+        InvalidRequest: If the source has this model already, or another re-embedding is unfinished.
         UnknownSource: If the source was deleted in the meantime.
     """
     with transaction.atomic():
@@ -82,7 +82,7 @@ def roll_back(reembedding: Reembedding, *, by: User | None = None) -> Reembeddin
         The re-embedding in the other direction.
 
     Raises:
-        InvalidRequest: If there are no old vectors, or another re-embedding is open.
+        InvalidRequest: If there are no old vectors, or another re-embedding is unfinished.
         UnknownSource: If the source was deleted in the meantime.
     """
     with transaction.atomic():
@@ -147,11 +147,11 @@ def switch_if_complete(reembedding: Reembedding) -> bool:
     source = DataSource.objects.select_for_update().filter(pk=reembedding.source_id, deleted_at=None).first()
     if source is None or source.embedding_model_id != reembedding.from_model_id:
         raise UnknownSource
-    open_reembedding = Reembedding.objects.filter(pk=reembedding.pk, state=State.BUILDING)
+    building = Reembedding.objects.filter(pk=reembedding.pk, state=State.BUILDING)
     if not reembed.is_complete(source, reembedding.to_model):
         return False
     now = timezone.now()
-    if not open_reembedding.update(state=State.SWITCHED, switched_at=now, finished_at=now, due_at=None, error=""):
+    if not building.update(state=State.SWITCHED, switched_at=now, finished_at=now, due_at=None, error=""):
         return False
     if reembedding.undoes_id:
         Reembedding.objects.filter(pk=reembedding.undoes_id).update(state=State.ROLLED_BACK)
@@ -170,7 +170,7 @@ def drop(reembedding: Reembedding) -> None:
     """Remove the vectors of the old model in the background. The re-embedding can then no longer be rolled back.
 
     Raises:
-        InvalidRequest: If there are no old vectors, or another re-embedding is open.
+        InvalidRequest: If there are no old vectors, or another re-embedding is unfinished.
         UnknownSource: If the source was deleted in the meantime.
     """
     if reembedding.switched_at is None:
@@ -178,7 +178,7 @@ def drop(reembedding: Reembedding) -> None:
     with transaction.atomic():
         source = _lock(reembedding.source)
         if source.reembeddings.unfinished().exists():
-            raise _invalid("Another re-embedding of this source is open: cancel it first.")
+            raise _invalid("Another re-embedding of this source is not finished: cancel it first.")
         values = {"state": State.DROPPED, "clearing": reembedding.from_model, "position": None, "outages": 0}
         switched = source.reembeddings.filter(pk=reembedding.pk, state=State.SWITCHED)
         if not switched.update(**values, due_at=reembedding.switched_at + GRACE_PERIOD):
@@ -187,17 +187,17 @@ def drop(reembedding: Reembedding) -> None:
 
 
 def cancel(reembedding: Reembedding) -> None:
-    """Cancel an open re-embedding. The vectors that it has built are removed in the background.
+    """Cancel an unfinished re-embedding. The vectors that it has built are removed in the background.
 
     A cancelled rollback removes nothing: the old vectors are still needed for another one.
 
     Raises:
-        InvalidRequest: If the re-embedding is not open.
+        InvalidRequest: If the re-embedding has ended.
     """
     now = timezone.now()
     values = {"state": State.CANCELLED, "finished_at": now, "position": None, "outages": 0, "due_at": None, "error": ""}
-    open_reembedding = Reembedding.objects.filter(pk=reembedding.pk, state__in=Reembedding.OPEN_STATES)
-    if not open_reembedding.update(**values, clearing=None if reembedding.undoes_id else reembedding.to_model):
+    cancellable = Reembedding.objects.filter(pk=reembedding.pk, state__in=Reembedding.OPEN_STATES)
+    if not cancellable.update(**values, clearing=None if reembedding.undoes_id else reembedding.to_model):
         raise _invalid("This re-embedding has ended already.")
     _notify_worker()
 
@@ -240,7 +240,7 @@ def check_quality_gate(reembedding: Reembedding) -> str:
 def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
     """Create the re-embedding and notify a worker, inside the caller's transaction, which has locked the source."""
     if source.reembeddings.unfinished().exists():
-        raise _invalid("Another re-embedding of this source is open, or its vectors are still being removed.")
+        raise _invalid("Another re-embedding of this source is not finished, or its vectors are still being removed.")
     reembedding = Reembedding.objects.create(
         source=source, from_model=source.embedding_model, to_model=model, started_by=by, **values
     )

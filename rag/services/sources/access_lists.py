@@ -41,11 +41,11 @@ def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid
         .values_list("source", "role__name", "team__name", "user__email")
     )
     for source_id, *names in grants:
-        for kind, name in zip(("roles", "teams", "users"), names, strict=True):
+        for field, name in zip(("roles", "teams", "users"), names, strict=True):
             if name is not None:
-                names_by_source[source_id][kind].append(name)
+                names_by_source[source_id][field].append(name)
     return {
-        source_id: AccessLists(**{kind: tuple(sorted(names)) for kind, names in lists.items()})
+        source_id: AccessLists(**{field: tuple(sorted(names)) for field, names in lists.items()})
         for source_id, lists in names_by_source.items()
     }
 

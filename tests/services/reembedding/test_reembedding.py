@@ -46,7 +46,7 @@ def test_a_source_has_one_open_reembedding(live_world: World, models: Callable[.
     with pytest.raises(InvalidRequest, match="already"):
         lifecycle.start(source, first)
     row = rebuild(source, second)
-    with pytest.raises(InvalidRequest, match="is open"):
+    with pytest.raises(InvalidRequest, match="is not finished"):
         lifecycle.start(source, third)
     assert lifecycle.switch(row)
     with pytest.raises(InvalidRequest, match="still exist"):
