@@ -177,7 +177,7 @@ def test_malformed_requests_are_refused_in_json(web: Web) -> None:
         assert (response[0], set(json.loads(response[2]))) == (status, V3), content[:100]
 
 
-def test_a_refused_method_is_told_which_ones_are_allowed(web: Web) -> None:
+def test_a_refused_method_gets_the_names_of_the_allowed_ones(web: Web) -> None:
     """RFC 9110, 15.5.6. nginx refuses TRACE itself."""
     status, headers, body = send(web.port, b"TRACE /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
     assert (status, set(json.loads(body)), "GET" in headers["allow"]) == (405, V3, True)
