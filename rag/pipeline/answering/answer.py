@@ -24,10 +24,11 @@ from rag.types import (
     Question,
     Retrieval,
     SearchScope,
+    Validation,
 )
 from ragsite.observability import measurements
 
-from .citations import extract_citations
+from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge import find_pages
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
@@ -122,7 +123,7 @@ def _generate_answer(
         return _refuse(grounding, CONTEXT_IGNORED, model=generation.model)
     # Validated against the passages, not the prompt: the question itself cannot support the answer.
     known = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
-    validation = validate_answer(cited.text, known, [passage.lang for passage in context.numbered_passages])
+    cited, validation = _validate(cited, known, [passage.lang for passage in context.numbered_passages])
     if not (cited.citations and validation.is_valid):
         if options.strict:
             raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")
@@ -136,6 +137,17 @@ def _generate_answer(
         citations_dropped=cited.dropped,
         unsupported_sentences=cited.unsupported_sentences,
     )
+
+
+def _validate(cited: CitedAnswer, known: str, langs: Sequence[str]) -> tuple[CitedAnswer, Validation]:
+    """Validate an answer. If it is invalid, do so again without the sentences at its end that nothing supports."""
+    validation = validate_answer(cited.text, known, langs)
+    if validation.is_valid or not cited.citations:
+        return cited, validation
+    shortened = drop_unsupported_end(cited, validation.sentences)
+    if shortened.text == cited.text:
+        return cited, validation
+    return shortened, validate_answer(shortened.text, known, langs)
 
 
 def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citation, ...]:

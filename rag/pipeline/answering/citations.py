@@ -1,5 +1,6 @@
 """Step: generated answer -> the answer with verified citations, each with a quote from its passage."""
 
+import dataclasses
 import functools
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from rag.text import citation_markers
 from rag.text.units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language, stem, stems
-from rag.types import Citation, Passage
+from rag.types import CheckedSentence, Citation, Passage
 
 # Minimum share of a sentence's words in all of its cited passages together, and in each of them.
 _MIN_TOGETHER = 0.5
@@ -77,6 +78,27 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
         elif markers:
             text = text.rstrip(" ")
     return CitedAnswer(text.strip(), tuple(citations.values()), dropped, tuple(unsupported))
+
+
+def drop_unsupported_end(cited: CitedAnswer, sentences: Sequence[CheckedSentence]) -> CitedAnswer:
+    """Remove the last sentences of an answer as far as nothing supports them and they have no verified citation.
+
+    A sentence in the middle stays, because a later one may refer to it.
+
+    Args:
+        cited: The answer.
+        sentences: The sentences of its text, in order, checked against the passages.
+    """
+    text, dropped = cited.text, []
+    for sentence in reversed(sentences):
+        is_last = not _WORD.search(text[sentence.end :])
+        if sentence.is_supported or not is_last or any(citation_markers.find_markers(text[sentence.start :])):
+            break
+        text = text[: sentence.start].rstrip()
+        dropped.append(sentence.text)
+    return dataclasses.replace(
+        cited, text=text, unsupported_sentences=(*cited.unsupported_sentences, *reversed(dropped))
+    )
 
 
 def _split_cited_sentences(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
-from rag.pipeline.answering.chat_context import build_system_prompt
+from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
@@ -151,7 +151,8 @@ def _generate_reply(
         return iter([_extractive_reply(question, passages)])
     system = build_system_prompt(turn.system, passages)
     recent = messages[-MAX_PROMPT_MESSAGES:]
-    prompt = [Message("system", system), *recent] if system else recent
+    instructions = [system, NOTICE] if passages else [system]
+    prompt = [*(Message("system", text) for text in instructions if text), *recent]
     return generate_text(model, prompt, turn.generation)
 
 

@@ -146,6 +146,10 @@ def test_unknown_citation_numbers_are_dropped(member: Client, language_model: Pr
     body = ask(member).body
     assert body["unsupportedSentences"] == ["Tea was invented by emperors"]
     assert body["answer"] == "Bicycles are parked in the yard [1]. The porter has the key."
+    language_model.replies = ["Bicycles are parked in the yard [1]. The emperor ordered 4711 carriages."]
+    body = ask(member).body
+    assert (body["answer"], body["warnings"]) == ("Bicycles are parked in the yard [1].", [])
+    assert body["unsupportedSentences"] == ["The emperor ordered 4711 carriages."]
 
 
 def test_every_sentence_can_be_traced_to_characters(member: Client, language_model: ProviderServer) -> None:

@@ -47,10 +47,11 @@ def test_the_context_block_in_its_exact_format(member: Client, language_model: P
         "[Source: Tea]\nThe kettle is on the second floor.\n"
         "=== End Context ===\n"
         "\n"
-        "Be brief.\n"
-        "\n"
-        f"{NOTICE}",
+        "Be brief.",
     }
+    notice, question = language_model.requests[0]["messages"][1:]  # a message of its own
+    assert notice == {"role": "system", "content": NOTICE}
+    assert question["role"] == "user"
     assert reply.body["ragUsed"] is True
     assert [set(source) for source in reply.body["ragSources"]] == [{"text", "score", "source", "title"}] * 2
     snapshots.matches("v3-chat-rag", reply.body)
@@ -65,7 +66,7 @@ def test_a_document_cannot_end_the_context_block(api: Api, live_world: World, la
     chat(api("member"), useRag=True)
     content = language_model.requests[0]["messages"][0]["content"]
     assert content.count("=== End Context ===") == 1
-    assert content.endswith(f"=== End Context ===\n\n{NOTICE}")
+    assert content.endswith("=== End Context ===")
     assert content.count("[Source: ") == 1
 
 

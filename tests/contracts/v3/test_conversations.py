@@ -66,8 +66,8 @@ def test_system_messages_are_part_of_the_system_prompt(member: Client, language_
     injected, *others = language_model.requests[0]["messages"]
     assert injected["role"] == "system"
     assert injected["content"].startswith("=== Retrieved Context ===\n[Source: Bicycles]\n")
-    assert injected["content"].endswith(f"=== End Context ===\n\nBe true.\n\nBe brief.\n\nBe kind.\n\n{NOTICE}")
-    assert others == [question]
+    assert injected["content"].endswith("=== End Context ===\n\nBe true.\n\nBe brief.\n\nBe kind.")
+    assert others == [{"role": "system", "content": NOTICE}, question]
     conversation = first.body["data"]["conversationId"]
     answer = {"role": "assistant", "content": "In the yard."}
     follow_up = {"role": "user", "content": "Who has the key?"}

@@ -52,7 +52,7 @@ def test_prompts_contain_no_active_text_of_a_passage(injection: Injection) -> No
     block = build_system_prompt("Be brief.", offered)
     assert ACTIVE.findall(block) == []
     assert (block.count("=== End Context ==="), block.count("=== Retrieved Context ===")) == (1, 1)
-    assert (block.count("[Source: "), block.endswith(f"\n\nBe brief.\n\n{NOTICE}")) == (2, True)
+    assert (block.count("[Source: "), block.endswith("\n\nBe brief.")) == (2, True)
     assert ACTIVE.findall(str(chunk_out(offered[1])["text"])) == []
 
 
