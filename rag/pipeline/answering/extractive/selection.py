@@ -22,7 +22,7 @@ _MIN_NEW_WORDS = 1 / 3
 # Maximum length of all selected parts together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
 # From this match on, the beginning of a heading's section is the answer, up to this length.
-_MIN_HEADING_MATCH = 0.75
+_MIN_HEADING_MATCH = 0.70
 _MAX_SECTION_START_CHARACTERS = 500
 # A part that shares this much of its words with a quoted one repeats it.
 _MIN_REPEATED_WORDS = 0.8
@@ -73,6 +73,8 @@ def _add_following(
     while following is not None and structure.length(following) <= remaining:
         if following not in quoted:
             if _is_repeated(_words(structure, following), [_words(structure, index) for index in quoted]):
+                break
+            if not structure.continues(following):
                 break
             remaining -= structure.length(following)
             quoted.add(following)

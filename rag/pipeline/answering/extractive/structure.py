@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rag.text.dependent_sentences import depends_on_predecessor
 from rag.text.units import UnitKind
-from rag.text.words import stems
+from rag.text.words import content_words, stem, stems
 from rag.types import Passage
 
 from .parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, Part, split_cells, split_parts
@@ -53,6 +53,14 @@ class PassageStructure:
             return None
         is_same = self.parts[following].block == self.parts[index].block
         return following if is_same and self.is_answer(following) and not self.is_heading(following) else None
+
+    def continues(self, index: int) -> bool:
+        """Return whether a sentence goes on about what the sentence before it says: by a pronoun or a common word."""
+        lang = self.passage.lang
+        if depends_on_predecessor(self.text(index), lang):
+            return True
+        pair = [{stem(word, lang) for word in content_words(self.text(item), lang)} for item in (index - 1, index)]
+        return bool(set.intersection(*pair))
 
     def is_answer(self, index: int) -> bool:
         """Return whether a part can be quoted: not a heading, a question, a table's header or a cut part."""

@@ -92,10 +92,11 @@ def test_a_word_that_no_passage_has_is_missing_in_a_heading() -> None:
     assert answer("How do I make coffee?", page) == "Press the button. [1]"
 
 
-def test_the_rest_of_a_paragraph_follows_the_best_sentence_if_it_is_short() -> None:
-    text = "Tea is served in the hall. Ring the bell first."
+def test_sentences_that_go_on_about_the_best_one_follow_it_if_they_are_short() -> None:
+    text = "Tea is served in the hall. Ring the bell of the hall first. It is loud."
     assert quotes("Where is tea served?", f"Doors close at nine. {text}\n\nCups are upstairs.") == [text]
-    assert quotes("Where is tea served?", f"{text} {'Nobody ' * 60}drinks water.") == [text]
+    assert quotes("Where is tea served?", f"{text} {'Nobody ' * 60}is loud.") == [text]
+    assert quotes("Where is tea served?", f"{text} The porter has a bicycle. It is blue.") == [text]
 
 
 def test_a_single_digit_of_the_question_selects_its_row() -> None:
