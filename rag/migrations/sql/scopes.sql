@@ -194,6 +194,25 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     scope CONSTANT rag_scope := rag_permitted_scope(wanted);
 BEGIN
+    -- The public sources of organisations that have a large part of all chunks: the matches of all organisations are
+    -- scored and sorted, and the sources of the best ones are read by their keys, until there are enough. PostgreSQL
+    -- would read all chunks of few sources, or make a list of many sources.
+    IF required_terms IS NOT NULL AND NOT is_filtered AND (
+        SELECT 4 * sum(chunks) FROM rag_organizationconfig
+        WHERE organization_id = ANY(scope.organizations) AND visibility = 'public'
+    ) >= (SELECT reltuples FROM pg_class WHERE oid = 'public.rag_chunkterms'::regclass) THEN
+        RETURN QUERY EXECUTE format(
+            'WITH matches AS MATERIALIZED (SELECT chunk_id, source_id, (weights <#> $6) + 0 AS distance '
+            'FROM rag_chunkterms WHERE terms && $7 AND document_id NOT IN '
+            '(SELECT id FROM rag_document WHERE deleted_at IS NOT NULL AND chunk_count > 0) '
+            'ORDER BY distance, chunk_id) '
+            'SELECT chunk_id, distance FROM matches '
+            'WHERE (SELECT true FROM rag_datasource AS source WHERE source.id = source_id AND %s) LIMIT $8',
+            rag_source_condition(scope)
+        ) USING scope.model, scope.organizations, scope.model_use, scope.second_of, scope.sources, query,
+            required_terms, maximum;
+        RETURN;
+    END IF;
     -- With `+ 0` PostgreSQL cannot use an index on the vectors for the order.
     RETURN QUERY EXECUTE format(
         'SELECT chunk_id, (terms.weights <#> $6) + 0 AS distance FROM rag_chunkterms AS terms '

@@ -1,5 +1,6 @@
 """The HNSW index is built when the table is large enough; searches are correct with and without it."""
 
+import dataclasses
 import time
 import uuid
 from collections.abc import Iterator
@@ -9,14 +10,15 @@ import numpy as np
 import pytest
 from django.core.cache import cache
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 
+from orgs.access.caller import Caller
 from rag.models import Document, EmbeddingModel
 from rag.providers.stores.base import DocumentVersion, ScopeQuery, VectorIndex
 from rag.providers.stores.pgvector import hnsw
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.services.maintenance import vector_index
-from rag.types import ChunkDraft, Mode, SearchScope
+from rag.types import ChunkDraft, Filters, Mode, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World
 
@@ -115,3 +117,26 @@ def test_the_command_shows_drops_and_builds(live_world: World, capsys: pytest.Ca
     call_command("vector_index", "drop", "--dimensions", str(DIMENSIONS))
     assert not index_state().is_built
     assert "not built" in capsys.readouterr().out
+
+
+def scans(relation: str) -> int:
+    """How often this transaction has scanned an index, or a table from its beginning to its end."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_get_xact_numscans(%s::regclass)", [relation])
+        return int(cursor.fetchone()[0])
+
+
+def test_large_scopes_are_searched_by_the_index(live_world: World) -> None:
+    """Whether the scope lists its sources or names their organisation, with filters and without."""
+    listed, vectors = write_random_chunks(live_world, 500)
+    hnsw.build(DIMENSIONS)
+    named = dataclasses.replace(listed, source_ids=(), public_in=(live_world.home.pk,))
+    filtered = dataclasses.replace(named, filters=Filters(source_types=("doc",)))
+    for scope in (listed, named, filtered):
+        with transaction.atomic(), identity.run_as(Caller(live_world.users["member"]).database_identity):
+            before = scans("embedding768_hnsw"), scans("rag_embedding768")
+            (candidates,) = PgVectorStore(exact_limit=0).search(
+                "", [ScopeQuery(scope, vectors[7])], mode=Mode.DENSE, limit=10
+            )
+            assert len(candidates.chunks) == 10
+            assert (scans("embedding768_hnsw"), scans("rag_embedding768")) == (before[0] + 1, before[1])
