@@ -89,6 +89,13 @@ class UnknownDocument(RagError):
     default_message = "There is no such document in this data source."
 
 
+class UnknownWebhook(RagError):
+    """The webhook does not exist for this caller."""
+
+    kind, code = ErrorKind.NOT_FOUND, "WEBHOOK_NOT_FOUND"
+    default_message = "There is no such webhook, or it is not visible to you."
+
+
 class UnknownJob(RagError):
     """The job does not exist for this caller."""
 

@@ -27,6 +27,8 @@ from .services.measurements import recording
 from .services.operations import workers
 from .services.reembedding import second_model, worker
 from .services.sources import deletion
+from .services.webhooks import delivery
+from .services.webhooks import retention as webhook_retention
 
 
 # Acknowledged late, so that the message of a killed worker is delivered again. Only tasks of
@@ -102,6 +104,18 @@ def delete_expired_inputs() -> None:
 def delete_expired_history() -> None:
     """Delete searches and conversations after their retention period."""
     history_retention.delete_expired_history()
+
+
+@shared_task(name="rag.deliver_webhooks")
+def deliver_webhooks() -> None:
+    """Send what is due to webhooks."""
+    delivery.deliver_due()
+
+
+@shared_task(name="rag.delete_expired_deliveries")
+def delete_expired_deliveries() -> None:
+    """Delete old deliveries of webhooks."""
+    webhook_retention.delete_expired_deliveries()
 
 
 @shared_task(name="rag.delete_expired_sign_ins")

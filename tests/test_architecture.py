@@ -31,7 +31,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("rag.types", "rag.errors", "rag.text"),
     ("orgs",),
     ("accounts",),
-    ("ragsite.http", "ragsite.postgres", "ragsite.celery", "ragsite.cache", "ragsite.observability"),
+    (
+        "ragsite.http",
+        "ragsite.postgres",
+        "ragsite.celery",
+        "ragsite.cache",
+        "ragsite.encryption",
+        "ragsite.observability",
+    ),
 )
 # The roots of packages that have several layers.
 WITHOUT_LAYER = {"ragsite", "rag"}
@@ -43,6 +50,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "boto3": ("ragsite.settings",),
     "botocore": ("ragsite.settings",),
     "toktok": ("rag.text",),
+    "cryptography": ("ragsite.encryption",),
     "celery": ("rag.tasks", "ragsite.celery", "ragsite.settings"),
     "charset_normalizer": ("rag.parsing",),
     "django_otp": ("accounts",),

@@ -77,6 +77,7 @@ class AuditObject(models.TextChoices):
     DOCUMENT = "document", "document"
     REEMBEDDING = "reembedding", "re-embedding"
     GOLDEN_QUESTIONS = "golden_questions", "golden questions"
+    WEBHOOK = "webhook", "webhook"
     PERSON = "person", "data of a person"
     AUDIT_TRAIL = "audit_trail", "audit trail"
 

@@ -7,6 +7,7 @@ from . import (
     organization_admin,
     sources,
     user_admin,
+    webhooks,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "organization_admin",
     "sources",
     "user_admin",
+    "webhooks",
 ]

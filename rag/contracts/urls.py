@@ -10,6 +10,7 @@ from .pipeline.documents.views import Documents
 from .pipeline.jobs.views import IngestionJobDetail
 from .pipeline.queries.views import Queries
 from .pipeline.sources.views import DataSources
+from .pipeline.webhooks.views import Webhooks
 from .retrieval import views as retrieval
 from .search_service.views import Searches
 from .v3.views import Chat
@@ -20,6 +21,7 @@ router.register("api/rag/ingest", IngestionJobDetail, basename="ingestion-job")
 router.register("api/rag/search", Search, basename="search")
 router.register("api/rag/sources", DataSources, basename="source")
 router.register("api/rag/sources/(?P<reference>[^/]+)/documents", Documents, basename="document")
+router.register("api/rag/webhooks", Webhooks, basename="webhook")
 router.register("api/rag", Queries, basename="query")
 router.register("api/chat", Chat, basename="chat")
 router.register("api/rag/answer", retrieval.Answer, basename="answer")

@@ -13,6 +13,7 @@ from .reembedding import Reembedding
 from .search.conversations import Conversation, ConversationMessage
 from .search.history import HistoryUsage, SearchRecord
 from .sources import Action, DataSource, Grant, SourceType
+from .webhooks import Webhook, WebhookDelivery, WebhookEvent
 
 __all__ = [
     "Action",
@@ -41,5 +42,8 @@ __all__ = [
     "SlowOperation",
     "SourceType",
     "Usage",
+    "Webhook",
+    "WebhookDelivery",
+    "WebhookEvent",
     "WorkerHeartbeat",
 ]

@@ -1,13 +1,16 @@
-"""What the audit trail records about data sources, their grants and their re-embeddings.
+"""What the audit trail records about data sources, their grants and re-embeddings, and webhooks.
 
 Documents are too many to be tracked row by row: `rag.services.sources.documents` records their deletion.
 """
+
+from urllib.parse import urlsplit
 
 from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track
 
 from .reembedding import Reembedding
 from .sources import DataSource, Grant
+from .webhooks import Webhook
 
 
 def register() -> None:
@@ -43,5 +46,15 @@ def register() -> None:
             organization=lambda reembedding: reembedding.source.organization,
             label=lambda reembedding: reembedding.source.slug,
             is_already_recorded=lambda reembedding: reembedding.source.deleted_at is not None,
+        ),
+    )
+    track(
+        Webhook,
+        TrackedModel[Webhook](
+            AuditObject.WEBHOOK,
+            fields=("organization", "events", "is_active"),
+            redacted=("url",),  # addresses may contain a secret
+            organization=lambda webhook: webhook.organization,
+            label=lambda webhook: urlsplit(webhook.url).hostname or "",
         ),
     )

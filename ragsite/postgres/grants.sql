@@ -16,7 +16,9 @@ DECLARE
         'rag_calibration', 'rag_embeddingmodel', 'rag_ingestionfairness', 'rag_modeloutage'
     ];
     -- Columns that requests never read.
-    secret_columns CONSTANT text[] := ARRAY['accounts_user.password', 'orgs_apikey.hash'];
+    secret_columns CONSTANT text[] := ARRAY[
+        'accounts_user.password', 'orgs_apikey.hash', 'rag_webhook.secret', 'rag_webhook.old_secret'
+    ];
     name text;
     readable text;
 BEGIN

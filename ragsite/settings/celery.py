@@ -37,12 +37,14 @@ _FREQUENT = {
     "rag.reembed": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.embed_other_languages": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.backfill_token_signatures": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.deliver_webhooks": RAG_SWEEP_INTERVAL_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
     "rag.check_term_statistics": crontab(hour=3, minute=30),
     "rag.delete_expired_inputs": crontab(hour=3, minute=20),
     "rag.delete_expired_history": crontab(hour=3, minute=30),
+    "rag.delete_expired_deliveries": crontab(hour=3, minute=15),
     "rag.delete_expired_sign_ins": crontab(hour=3, minute=40),
     "rag.delete_expired_audit_events": crontab(hour=3, minute=50),
     "rag.delete_expired_measurements": crontab(hour=3, minute=15),

@@ -54,6 +54,8 @@ RAG_MAX_MODEL_CALLS = env.int("RAG_MAX_MODEL_CALLS", default=10)
 # Hosts, addresses and networks (10.0.0.0/8) in private ranges that endpoints of embedding models may use. Endpoints
 # that are set in the environment may use any address.
 RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])
+# The same for webhooks. Organisations enter their addresses, so that this is a setting of its own.
+RAG_WEBHOOK_PRIVATE_HOSTS = env.list("RAG_WEBHOOK_PRIVATE_HOSTS", default=[])
 
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL, answers are extractive: quoted sentences.
 LLM_MODEL = env.str("LLM_MODEL", default="")
@@ -99,6 +101,8 @@ RAG_HISTORY_RETENTION_DAYS = env.int("RAG_HISTORY_RETENTION_DAYS", default=90)
 # How many bytes of searches and conversations one user may have. The oldest are deleted first.
 RAG_MAX_HISTORY_BYTES = env.int("RAG_MAX_HISTORY_BYTES", default=50 * 1024 * 1024)
 RAG_AUDIT_RETENTION_DAYS = env.int("RAG_AUDIT_RETENTION_DAYS", default=730)
+# How long deliveries of webhooks are kept.
+RAG_WEBHOOK_RETENTION_DAYS = env.int("RAG_WEBHOOK_RETENTION_DAYS", default=30)
 RAG_SWEEP_INTERVAL_SECONDS = env.int("RAG_SWEEP_INTERVAL_SECONDS", default=10)
 
 # The retrieval mode of requests that set none: "dense", "lexical" or "hybrid".

@@ -47,6 +47,8 @@ FORBIDDEN = (
     "SELECT row_to_json(u) FROM accounts_user AS u",
     "SELECT hash FROM orgs_apikey",
     "SELECT * FROM orgs_apikey",
+    "SELECT secret FROM rag_webhook",
+    "SELECT old_secret FROM rag_webhook",
     "SELECT * FROM django_session",
     "SELECT key FROM otp_totp_totpdevice",
     "SELECT token FROM otp_static_statictoken",

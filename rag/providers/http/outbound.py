@@ -1,7 +1,9 @@
 """Refuses connections to private networks, if the address comes from the database (server-side request forgery).
 
-The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS. The address is checked while connecting, and the checked
-address is the one connected to, so that DNS rebinding does not help. With a proxy (HTTPS_PROXY) the proxy decides.
+The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS for models, which superusers enter, and with
+RAG_WEBHOOK_PRIVATE_HOSTS for webhooks, which organisations enter. The address is checked while connecting, and the
+checked address is the one connected to, so that DNS rebinding does not help. With a proxy (HTTPS_PROXY) the proxy
+decides.
 """
 
 import contextlib
@@ -16,6 +18,8 @@ import httpcore2
 import httpx2
 from django.conf import settings
 
+# The settings that name the private hosts that are allowed.
+MODEL_HOSTS, WEBHOOK_HOSTS = "RAG_ALLOWED_PRIVATE_HOSTS", "RAG_WEBHOOK_PRIVATE_HOSTS"
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Azure's service for its machines, whose address is in a public range.
 _CLOUD_SERVICES = {ipaddress.ip_address("168.63.129.16")}
@@ -26,13 +30,11 @@ _IPV4_WITHIN_IPV6 = ipaddress.ip_network("64:ff9b::/96")
 class ForbiddenAddress(httpx2.ConnectError):
     """The host has a private address. The message names the host and says what to do."""
 
-    def __init__(self, host: str) -> None:
-        super().__init__(
-            f"{host} is an address within a private network. To allow it, add it to RAG_ALLOWED_PRIVATE_HOSTS."
-        )
+    def __init__(self, host: str, setting: str) -> None:
+        super().__init__(f"{host} is an address within a private network. To allow it, add it to {setting}.")
 
 
-def check_allowed(url: str) -> None:
+def check_allowed(url: str, *, setting: str = MODEL_HOSTS) -> None:
     """Check the addresses to which the URL's host resolves now. An unknown host passes.
 
     Raises:
@@ -40,10 +42,10 @@ def check_allowed(url: str) -> None:
     """
     parts = urlsplit(url)
     with contextlib.suppress(OSError, ValueError):
-        _resolve(parts.hostname or "", parts.port or 443)
+        _resolve(parts.hostname or "", parts.port or 443, setting)
 
 
-def _resolve(host: str, port: int) -> list[str]:
+def _resolve(host: str, port: int, setting: str) -> list[str]:
     """Return the addresses of the host.
 
     Raises:
@@ -52,17 +54,17 @@ def _resolve(host: str, port: int) -> list[str]:
     """
     entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries)
-    if not all(_is_allowed(host, ipaddress.ip_address(address.partition("%")[0])) for address in addresses):
-        raise ForbiddenAddress(host)
+    if not all(_is_allowed(host, ipaddress.ip_address(address.partition("%")[0]), setting) for address in addresses):
+        raise ForbiddenAddress(host, setting)
     return list(addresses)
 
 
-def _is_allowed(host: str, address: Address) -> bool:
+def _is_allowed(host: str, address: Address, setting: str) -> bool:
     address = _unwrap(address)
     is_public = address.is_global and not address.is_multicast and address not in _CLOUD_SERVICES
     if is_public and (address.version == 4 or address in _GLOBAL_UNICAST):
         return True
-    return any(_matches(entry, host, address) for entry in settings.RAG_ALLOWED_PRIVATE_HOSTS)
+    return any(_matches(entry, host, address) for entry in getattr(settings, setting))
 
 
 def _unwrap(address: Address) -> Address:
@@ -81,8 +83,12 @@ def _matches(entry: str, host: str, address: Address) -> bool:
         return entry.lower() == host.lower().rstrip(".")
 
 
-class _GuardedBackend(httpcore2.SyncBackend):
+class GuardedBackend(httpcore2.SyncBackend):
     """Resolves a host itself and connects to the addresses that were checked."""
+
+    def __init__(self, *, setting: str = MODEL_HOSTS) -> None:
+        super().__init__()
+        self._setting = setting
 
     def connect_tcp(
         self,
@@ -93,7 +99,7 @@ class _GuardedBackend(httpcore2.SyncBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         try:
-            addresses = _resolve(host, port)
+            addresses = _resolve(host, port, self._setting)
         except OSError as error:
             raise httpcore2.ConnectError("Unknown host name.") from error
         deadline = time.monotonic() + timeout if timeout is not None else None
@@ -110,6 +116,6 @@ class _GuardedBackend(httpcore2.SyncBackend):
 class GuardedTransport(httpx2.HTTPTransport):
     """Connects to allowed addresses only."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, backend: GuardedBackend | None = None, **options: Any) -> None:
         super().__init__(**options)
-        self._pool._network_backend = _GuardedBackend()  # httpx2 has no parameter for it
+        self._pool._network_backend = backend or GuardedBackend()  # httpx2 has no parameter for it

@@ -16,6 +16,7 @@ from django.utils import timezone
 from rag.errors import EmbeddingFailed, ModelChanged, RagError, StorageFailed
 from rag.models import IngestionDocument
 from rag.services.measurements import documents as measured_documents
+from rag.services.webhooks import events
 from rag.types import IndexOutcome
 
 from . import outages
@@ -128,7 +129,7 @@ def record_failure(document: IngestionDocument, code: str, message: str) -> None
         message: A sentence for the user.
     """
     outages.release_probe(document.pk)
-    with contextlib.suppress(LeaseEnded):
+    with contextlib.suppress(LeaseEnded), transaction.atomic():
         update_if_leased(
             document,
             state=State.FAILED,
@@ -139,3 +140,4 @@ def record_failure(document: IngestionDocument, code: str, message: str) -> None
             finished_at=timezone.now(),
         )
         measured_documents.record_failed(document)
+        events.record_failed_documents([document.pk])

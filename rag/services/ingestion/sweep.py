@@ -15,6 +15,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import IngestionDocument, ModelOutage
 from rag.services.jobs import lifecycle
 from rag.services.jobs.dispatch import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
+from rag.services.webhooks import events
 
 from . import outages
 
@@ -61,7 +62,7 @@ def _claimable(now: datetime.datetime) -> QuerySet[IngestionDocument]:
 def _fail_documents_without_attempts(now: datetime.datetime) -> None:
     """Fail abandoned documents that have lost their worker too often. Their input is kept for a retry."""
     abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
-    with _lock_free_documents(abandoned.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (_, locked_documents):
+    with _lock_free_documents(abandoned.filter(attempts__gte=settings.RAG_MAX_ATTEMPTS)) as (ids, locked_documents):
         locked_documents.update(
             state=State.FAILED,
             error_code="WORKER_LOST",
@@ -70,6 +71,7 @@ def _fail_documents_without_attempts(now: datetime.datetime) -> None:
             due_at=None,
             finished_at=now,
         )
+        events.record_failed_documents(ids)
 
 
 def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
@@ -79,7 +81,7 @@ def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
         waiting = IngestionDocument.objects.filter(
             state=State.QUEUED, queued_at__lt=earliest, source__embedding_model=outage.model_id
         )
-        with _lock_free_documents(waiting) as (_, locked_documents):
+        with _lock_free_documents(waiting) as (ids, locked_documents):
             locked_documents.update(
                 state=State.FAILED,
                 error_code=EmbeddingFailed.code,
@@ -87,6 +89,7 @@ def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
                 due_at=None,
                 finished_at=now,
             )
+            events.record_failed_documents(ids)
 
 
 def _requeue(due_documents: QuerySet[IngestionDocument]) -> list[uuid.UUID]:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.models import IngestionDocument, IngestionJob
+from rag.services.webhooks import events
 
 from . import job_lookup
 
@@ -37,6 +38,7 @@ def close_if_finished(job_id: uuid.UUID) -> None:
         job.status = Status.FAILED if all_failed else Status.COMPLETED
         job.finished_at = timezone.now()
         job.save(update_fields=["status", "finished_at"])
+        events.record_job_end(job)
     logger.info("ingestion_job_finished", job=str(job_id), status=job.status)
 
 

@@ -19,6 +19,7 @@ from rag.errors import InvalidRequest, UnknownSource
 from rag.models import DataSource, EmbeddingModel, Reembedding
 from rag.pipeline.ingestion import reembed
 from rag.services.evaluation import quality
+from rag.services.webhooks import events
 
 logger = structlog.get_logger(__name__)
 
@@ -157,6 +158,7 @@ def switch_if_complete(reembedding: Reembedding) -> bool:
         Reembedding.objects.filter(pk=reembedding.undoes_id).update(state=State.ROLLED_BACK)
     source.embedding_model_id = reembedding.to_model_id
     source.save(update_fields=["embedding_model", "updated_at"])
+    events.record_reembedding(reembedding)
     logger.info(
         "reembedding_switched",
         source=str(source.pk),

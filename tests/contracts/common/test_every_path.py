@@ -49,6 +49,9 @@ def test_the_paths_are_exactly_the_documented_ones() -> None:
         ("GET", "/api/rag/sources/{}/documents"), ("DELETE", "/api/rag/sources/{}/documents"),
         ("GET", "/api/rag/sources/{}/documents/{}"), ("DELETE", "/api/rag/sources/{}/documents/{}"),
         ("GET", "/api/rag/sources/{}/access"), ("POST", "/api/rag/explain"),
+        ("GET", "/api/rag/webhooks"), ("POST", "/api/rag/webhooks"), ("GET", "/api/rag/webhooks/{}"),
+        ("PATCH", "/api/rag/webhooks/{}"), ("DELETE", "/api/rag/webhooks/{}"), ("POST", "/api/rag/webhooks/{}/rotate"),
+        ("POST", "/api/rag/webhooks/{}/test"), ("GET", "/api/rag/webhooks/{}/deliveries"),
         ("POST", "/api/rag/query"), ("POST", "/api/rag/retrieve"),
         ("POST", "/agent/respond"), ("GET", "/agent/health"),
         ("POST", "/api/v1/search"), ("GET", "/api/v1/search/{}"),
@@ -82,7 +85,7 @@ def scope_of(method: str, path: str) -> str:
     """The scope that a key needs; empty if it needs none."""
     if path.startswith("/api/rag/ingest"):
         return "ingest"
-    if path.endswith(("/access", "/explain")):
+    if path.endswith(("/access", "/explain")) or path.startswith("/api/rag/webhooks"):
         return "manage"
     if path.startswith("/api/rag/sources"):
         return "" if method == "GET" else "ingest" if "/documents" in path else "manage"

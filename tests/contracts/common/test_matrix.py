@@ -20,7 +20,7 @@ from accounts.models import User
 from orgs.access.permissions import Scope, Visibility
 from orgs.models import ApiKey
 from orgs.services import add_member
-from rag.models import DataSource, SearchRecord
+from rag.models import DataSource, SearchRecord, Webhook
 from tests.access.worlds import fill
 from tests.support.factories import World
 
@@ -56,7 +56,8 @@ class Row:
 JOB = {"dataSourceId": "{source}", "documents": [{"path": "b", "text": "Zebras."}]}
 QUESTION = {"query": "zebras", "dataSources": ["{source}"]}
 COMPLETION = {"model": "ragsite/{source}", "messages": [{"role": "user", "content": "zebras"}]}
-SOURCE, ONE_JOB = "/api/rag/sources/{source}", "/api/rag/ingest/{job}"
+WEBHOOK = {"url": "https://93.184.215.14/hook", "events": ["job.failed"]}
+SOURCE, ONE_JOB, ONE_WEBHOOK = "/api/rag/sources/{source}", "/api/rag/ingest/{job}", "/api/rag/webhooks/{webhook}"
 ROWS = (
     Row("GET", "/api/rag/ingest", "ingest"),
     Row("POST", "/api/rag/ingest", "ingest", "AAAFN", "AAANN", "N", JOB),
@@ -75,6 +76,14 @@ ROWS = (
     Row("DELETE", SOURCE + "/documents?path=a", "ingest", "AAAFN", "AAANN", "N"),
     Row("GET", SOURCE + "/documents/{document}", "", "AAAAN", "AAANN", "N"),
     Row("DELETE", SOURCE + "/documents/{document}", "ingest", "AAAFN", "AAANN", "N"),
+    Row("GET", "/api/rag/webhooks", "manage"),
+    Row("POST", "/api/rag/webhooks", "manage", "AAFFF", elsewhere="F", body=WEBHOOK),
+    Row("GET", ONE_WEBHOOK, "manage", "AANNN", elsewhere="N"),
+    Row("PATCH", ONE_WEBHOOK, "manage", "AANNN", elsewhere="N"),
+    Row("DELETE", ONE_WEBHOOK, "manage", "AANNN", elsewhere="N"),
+    Row("POST", ONE_WEBHOOK + "/rotate", "manage", "AANNN", elsewhere="N"),
+    Row("POST", ONE_WEBHOOK + "/test", "manage", "AANNN", elsewhere="N"),
+    Row("GET", ONE_WEBHOOK + "/deliveries", "manage", "AANNN", elsewhere="N"),
     # Querying depends on visibility only: nobody may query a private source without grants.
     Row("POST", "/api/rag/retrieve", "query", "AAAAN", "NNNNN", "N", QUESTION),
     Row("POST", "/api/rag/query", "query", "AAAAN", "NNNNN", "N", QUESTION),
@@ -178,6 +187,7 @@ def create_targets(world: World) -> tuple[dict[str, str], dict[str, str]]:
     fill(sources)
     search = SearchRecord.objects.create(user=world.users["member"], text="zebras", time_ms=1)
     key = world.key("editor", "query").key
+    webhook = Webhook.objects.create(organization=world.home, url="https://93.184.215.14/", events=["job.failed"])
     ids = [
         {
             "source": str(source.pk),
@@ -185,6 +195,7 @@ def create_targets(world: World) -> tuple[dict[str, str], dict[str, str]]:
             "job": str(source.jobs.get().pk),
             "members_search": str(search.pk),
             "editors_key": str(key.pk),
+            "webhook": str(webhook.pk),
         }
         for source in sources
     ]

@@ -1,0 +1,55 @@
+"""What was and will be sent to webhooks."""
+
+import json
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from orgs.access.caller import get_caller
+from orgs.admin.scoped import ScopedAdmin
+from rag.admin.base import ReadOnlyMixin
+from rag.models import Webhook, WebhookDelivery
+from rag.models.webhooks import managed_organizations
+from rag.services.webhooks import endpoints
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(ReadOnlyMixin, ScopedAdmin):
+    """Lists deliveries with their outcome, and sends failed ones again."""
+
+    list_display = ("created_at", "webhook", "event", "state", "attempts", "response_status", "error", "due_at")
+    list_filter = ("state", "event", "webhook")
+    list_select_related = ("webhook",)
+    list_per_page = 50
+    show_full_result_count = False
+    fields = (
+        *("webhook", "event", "state", "attempts", "response_status", "error"),
+        *("created_at", "due_at", "finished_at", "body"),
+    )
+    actions = ("send_again",)
+
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
+        rows: QuerySet[Model] = WebhookDelivery.objects.visible_to(get_caller(request))
+        return rows
+
+    def is_allowed(self, request: HttpRequest) -> bool:
+        return managed_organizations(get_caller(request)).exists()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
+        rows: QuerySet[Model] = Webhook.objects.visible_to(get_caller(request))
+        return rows if model is Webhook else None
+
+    @admin.display(description="body")
+    def body(self, delivery: WebhookDelivery) -> SafeString:
+        return format_html("<pre>{}</pre>", json.dumps(delivery.payload, indent=2, ensure_ascii=False))
+
+    @admin.action(description="Send the selected failed deliveries again", permissions=["view"])
+    def send_again(self, request: HttpRequest, deliveries: QuerySet[WebhookDelivery]) -> None:
+        number = sum(endpoints.retry_delivery(delivery) for delivery in deliveries)
+        messages.success(request, f"Being sent again: {number}.")

@@ -1,0 +1,112 @@
+"""Webhooks in the admin, for those who manage all data sources of the organisation."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from orgs.access.caller import get_caller
+from orgs.admin.scoped import ScopedAdmin
+from orgs.models import Organization
+from rag.errors import InvalidRequest
+from rag.models import Webhook, WebhookEvent
+from rag.models.webhooks import managed_organizations
+from rag.services.webhooks import endpoints, signing
+from ragsite import encryption
+
+
+class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Offers the events as boxes to tick, and refuses addresses that would not be connected to."""
+
+    events = forms.MultipleChoiceField(choices=WebhookEvent.choices, widget=forms.CheckboxSelectMultiple)
+
+    def clean_url(self) -> str:
+        try:
+            endpoints.check_url(self.cleaned_data["url"])
+        except InvalidRequest as error:
+            raise forms.ValidationError(error.message) from None
+        return str(self.cleaned_data["url"])
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        if self.instance._state.adding and (organization := values.get("organization")):
+            try:
+                endpoints.check_number(organization)
+            except InvalidRequest as error:
+                self.add_error(None, error.message)
+        return values
+
+
+@admin.register(Webhook)
+class WebhookAdmin(ScopedAdmin):
+    """Creates and changes webhooks, and shows a new secret once."""
+
+    form = WebhookForm
+    list_display = ("name", "organization", "event_names", "is_active", "last_success_at", "deliveries_link")
+    list_filter = ("organization", "is_active")
+    list_select_related = ("organization",)
+    search_fields = ("url", "description")
+    fields = (
+        *("organization", "url", "description", "events", "is_active"),
+        *("disabled_reason", "skipped", "last_success_at"),
+    )
+    actions = ("rotate_secret", "send_test")
+
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
+        rows: QuerySet[Model] = Webhook.objects.visible_to(get_caller(request))
+        return rows
+
+    def is_allowed(self, request: HttpRequest) -> bool:
+        return managed_organizations(get_caller(request)).exists()
+
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
+        organizations: QuerySet[Any] = managed_organizations(get_caller(request))
+        return organizations if model is Organization else None
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        facts = ("disabled_reason", "skipped", "last_success_at")
+        return (*facts, "organization") if obj else facts
+
+    def save_model(self, request: HttpRequest, obj: Webhook, form: Any, change: bool) -> None:
+        if obj.is_active:
+            obj.disabled_reason = ""
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        secret = signing.generate_secret()
+        obj.secret = encryption.encrypt(secret)
+        super().save_model(request, obj, form, change)
+        self._show_secret(request, obj, secret)
+
+    @admin.display(description="webhook")
+    def name(self, webhook: Webhook) -> str:
+        return str(webhook)
+
+    @admin.display(description="events")
+    def event_names(self, webhook: Webhook) -> str:
+        return ", ".join(webhook.events)
+
+    @admin.display(description="deliveries")
+    def deliveries_link(self, webhook: Webhook) -> SafeString:
+        url = reverse("admin:rag_webhookdelivery_changelist")
+        return format_html('<a href="{}?webhook__id__exact={}">show</a>', url, webhook.pk)
+
+    @admin.action(description="Replace the secrets of the selected webhooks", permissions=["change"])
+    def rotate_secret(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
+        for webhook in webhooks:
+            self._show_secret(request, webhook, endpoints.rotate_secret(webhook))
+
+    @admin.action(description="Send a test event", permissions=["change"])
+    def send_test(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
+        for webhook in webhooks:
+            endpoints.send_test(webhook)
+        messages.success(request, "The test events are being sent. The deliveries show the outcome.")
+
+    def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> None:
+        text = "The secret of {} is {}. It is not shown again."
+        messages.warning(request, format_html(text, webhook, secret))

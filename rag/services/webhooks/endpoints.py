@@ -1,0 +1,178 @@
+"""Creates, changes and deletes webhooks, for those who manage all data sources of the organisation."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from orgs.access.caller import Caller
+from orgs.models import Organization
+from rag.errors import InvalidRequest, NotAllowed, UnknownWebhook
+from rag.models import Webhook, WebhookDelivery
+from rag.models.webhooks import WebhookQuerySet, managed_organizations
+from rag.providers.http import outbound
+from rag.services.sources.creation import resolve_target_organization
+from ragsite import encryption
+from ragsite.postgres.locks import advisory_xact_locks
+
+from . import events, signing
+
+MAX_WEBHOOKS = 20
+# How long the secret before a rotation signs as well.
+SECRET_OVERLAP = datetime.timedelta(hours=24)
+TEST_EVENT = "webhook.test"
+_MAY_NOT_MANAGE = (
+    "Webhooks are for those who manage all data sources of an organisation: you need the permission sources.manage in "
+    "it, and an API key that is not restricted to certain data sources."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """What a person decides about a webhook. None: unchanged, or the default."""
+
+    url: str | None = None
+    events: Sequence[str] | None = None
+    description: str | None = None
+    is_active: bool | None = None
+
+
+def list_webhooks(caller: Caller, *, organization: Organization | None = None) -> WebhookQuerySet:
+    """Return the webhooks that the caller may see, of one organisation if the request names one."""
+    webhooks = Webhook.objects.visible_to(caller).select_related("organization")
+    return webhooks.filter(organization=organization) if organization else webhooks
+
+
+def get_webhook(caller: Caller, webhook_id: uuid.UUID | None, *, organization: Organization | None = None) -> Webhook:
+    """Return a webhook.
+
+    Raises:
+        UnknownWebhook: If there is none with this id that the caller may see.
+    """
+    webhooks = list_webhooks(caller, organization=organization)
+    webhook: Webhook | None = webhooks.filter(pk=webhook_id).first() if webhook_id else None
+    if webhook is None:
+        raise UnknownWebhook
+    return webhook
+
+
+@transaction.atomic
+def create_webhook(
+    caller: Caller, settings: WebhookSettings, *, organization: Organization | None = None
+) -> tuple[Webhook, str]:
+    """Create a webhook of the named organisation, else of the caller's only one.
+
+    Returns:
+        The webhook, and its secret, which cannot be read later.
+
+    Raises:
+        NotAllowed: If the caller does not manage all sources of the organisation.
+        InvalidRequest: If the address is refused, or the organisation has too many webhooks.
+    """
+    target = resolve_target_organization(caller, organization=organization)
+    if not managed_organizations(caller).filter(pk=target.pk).exists():
+        raise NotAllowed(_MAY_NOT_MANAGE)
+    check_number(target)
+    check_url(settings.url or "")
+    secret = signing.generate_secret()
+    webhook = Webhook(
+        organization=target,
+        url=settings.url or "",
+        events=list(settings.events or ()),
+        description=settings.description or "",
+        is_active=settings.is_active is not False,
+        secret=encryption.encrypt(secret),
+    )
+    webhook.save(force_insert=True)
+    return webhook, secret
+
+
+def check_number(organization: Organization) -> None:
+    """Check, inside the transaction that creates one, that the organisation may have another webhook.
+
+    Raises:
+        InvalidRequest: If it may not.
+    """
+    advisory_xact_locks([f"webhooks of {organization.pk}"])
+    if Webhook.objects.filter(organization=organization).count() >= MAX_WEBHOOKS:
+        raise InvalidRequest(f"An organisation has at most {MAX_WEBHOOKS} webhooks. Delete one first.", field="url")
+
+
+def check_url(url: str) -> None:
+    """Check an address when it is entered. It is checked again each time that it is connected to.
+
+    Raises:
+        InvalidRequest: If it is no URL that may be posted to.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.fragment:
+        message = "url must be an address such as https://example.com/hook, without a user name and without #"
+        raise InvalidRequest(message, field="url")
+    try:
+        outbound.check_allowed(url, setting=outbound.WEBHOOK_HOSTS)
+    except outbound.ForbiddenAddress as error:
+        raise InvalidRequest(str(error), field="url") from None
+
+
+@transaction.atomic
+def update_webhook(webhook: Webhook, settings: WebhookSettings) -> Webhook:
+    """Change a webhook that the caller may see. Switching it on forgets why it was switched off.
+
+    Raises:
+        InvalidRequest: If the address is refused.
+    """
+    values: dict[str, object] = {"updated_at": timezone.now()}
+    if settings.url is not None and settings.url != webhook.url:
+        check_url(settings.url)
+        values["url"] = settings.url
+    if settings.events is not None:
+        values["events"] = list(settings.events)
+    if settings.description is not None:
+        values["description"] = settings.description
+    if settings.is_active is not None:
+        values["is_active"] = settings.is_active
+        values["disabled_reason"] = "" if settings.is_active else webhook.disabled_reason
+    Webhook.objects.filter(pk=webhook.pk).update(**values)
+    webhook.refresh_from_db(fields=list(values))
+    return webhook
+
+
+def delete_webhook(webhook: Webhook) -> None:
+    """Delete a webhook with its deliveries."""
+    webhook.delete()
+
+
+@transaction.atomic
+def rotate_secret(webhook: Webhook) -> str:
+    """Return a new secret. The present one signs as well for SECRET_OVERLAP, so that the receiver can be changed."""
+    secret = signing.generate_secret()
+    webhooks = Webhook.objects.filter(pk=webhook.pk)
+    webhooks.replace_secret(encryption.encrypt(secret), old_secret_until=timezone.now() + SECRET_OVERLAP)
+    return secret
+
+
+def list_deliveries(webhook: Webhook, *, state: str = "") -> QuerySet[WebhookDelivery]:
+    """Return what was and will be sent to a webhook that the caller may see, newest first."""
+    deliveries = WebhookDelivery.objects.filter(webhook=webhook)
+    return deliveries.filter(state=state) if state else deliveries
+
+
+def send_test(webhook: Webhook) -> WebhookDelivery:
+    """Store a delivery with the event `webhook.test`, also if the webhook does not want to know of any event."""
+    return events.record_for(webhook, TEST_EVENT, {"webhookId": str(webhook.pk)})
+
+
+@transaction.atomic
+def retry_delivery(delivery: WebhookDelivery) -> bool:
+    """Send a failed delivery again, with a new series of attempts. Returns False if it is not failed."""
+    failed = WebhookDelivery.objects.filter(pk=delivery.pk, state=WebhookDelivery.State.FAILED)
+    values = {"state": WebhookDelivery.State.PENDING, "attempts": 0, "due_at": timezone.now(), "finished_at": None}
+    is_failed = bool(failed.update(**values))
+    if is_failed:
+        events.notify_worker()
+    return is_failed

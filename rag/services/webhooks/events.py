@@ -1,0 +1,106 @@
+"""Stores the events for webhooks, in the transaction in which they happen (a transactional outbox).
+
+Events hold ids, names, paths, counts and error messages; never text of documents or questions.
+"""
+
+import datetime
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from rag import queue
+from rag.models import DataSource, IngestionDocument, IngestionJob, Reembedding, Webhook, WebhookDelivery, WebhookEvent
+
+DELIVERY_TASK = "rag.deliver_webhooks"
+# A webhook with this many waiting deliveries skips further events; failed documents stop earlier, so that there is room
+# for the end of their job.
+_MAX_WAITING = 2_000
+_MAX_WAITING_DOCUMENTS = 1_000
+
+
+def record_job_end(job: IngestionJob) -> None:
+    """Record that a job was completed or has failed, inside the transaction that closes it."""
+    event = WebhookEvent.JOB_FAILED if job.status == IngestionJob.Status.FAILED else WebhookEvent.JOB_FINISHED
+    source = DataSource.objects.only("slug", "organization_id").get(pk=job.source_id)
+    if not _has_webhook(source.organization_id, event):
+        return
+    progress = IngestionJob.objects.with_progress().get(pk=job.pk)
+    counts = {"total": progress.total, "done": progress.done, "failed": progress.failed}
+    _record(
+        source.organization_id, event, {"jobId": str(job.pk), "status": job.status, **_source_out(source), **counts}
+    )
+
+
+def record_failed_documents(document_ids: Sequence[uuid.UUID]) -> None:
+    """Record that job documents have failed, inside the transaction that marks them."""
+    documents = IngestionDocument.objects.filter(pk__in=document_ids, state=IngestionDocument.State.FAILED)
+    rows = documents.select_related("job__source").defer("text").order_by("pk")
+    organizations = set(rows.order_by().values_list("job__source__organization_id", flat=True).distinct())
+    if not any(_has_webhook(organization, WebhookEvent.DOCUMENT_FAILED) for organization in organizations):
+        return
+    for document in rows:
+        source = document.job.source
+        failure = {"errorCode": document.error_code, "errorMessage": document.error_message}
+        data = {"jobId": str(document.job_id), "documentId": str(document.pk), "path": document.path, **failure}
+        _record(
+            source.organization_id,
+            WebhookEvent.DOCUMENT_FAILED,
+            {**data, **_source_out(source)},
+            max_waiting=_MAX_WAITING_DOCUMENTS,
+        )
+
+
+def record_reembedding(reembedding: Reembedding) -> None:
+    """Record that a source was switched to another model, inside the transaction that switches it."""
+    models = {"fromModel": reembedding.from_model.name, "toModel": reembedding.to_model.name}
+    source = reembedding.source
+    _record(source.organization_id, WebhookEvent.SOURCE_REEMBEDDED, {**_source_out(source), **models})
+
+
+def record_for(webhook: Webhook, event: str, data: Mapping[str, Any]) -> WebhookDelivery:
+    """Store a delivery for this webhook only, and notify a worker."""
+    now = timezone.now()
+    delivery = WebhookDelivery.objects.create(
+        webhook=webhook, event=event, payload=_payload(event, data, now), created_at=now, due_at=now
+    )
+    notify_worker()
+    return delivery
+
+
+def notify_worker() -> None:
+    """Send a message on commit. If it is lost, the periodic task sends what is due."""
+    queue.send(DELIVERY_TASK, expires=60)
+
+
+def _has_webhook(organization_id: uuid.UUID, event: str) -> bool:
+    """Whether anybody wants to know of the event, so that its data is only read for somebody."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rag_has_webhook(%s, %s)", [organization_id, event])
+        return bool(cursor.fetchone()[0])
+
+
+def _record(
+    organization_id: uuid.UUID, event: str, data: Mapping[str, Any], *, max_waiting: int = _MAX_WAITING
+) -> None:
+    """Store the event for all webhooks of the organisation that want to know of it.
+
+    A function of the database does it, because the request or the worker that causes an event need not see webhooks.
+    """
+    payload = json.dumps(_payload(event, data, timezone.now()))
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT rag_record_event(%s, %s, %s, %s)", [organization_id, event, payload, max_waiting])
+        if cursor.fetchone()[0]:
+            notify_worker()
+
+
+def _payload(event: str, data: Mapping[str, Any], now: datetime.datetime) -> dict[str, Any]:
+    """The body, as the Standard Webhooks specification recommends it: `type`, `timestamp`, `data`."""
+    return {"type": str(event), "timestamp": now.isoformat(timespec="milliseconds"), "data": dict(data)}
+
+
+def _source_out(source: DataSource) -> dict[str, str]:
+    return {"dataSourceId": str(source.pk), "dataSource": source.slug}

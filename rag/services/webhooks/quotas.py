@@ -1,0 +1,45 @@
+"""Tells webhooks once when most of an organisation's quota is used, and again only after it was below."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from rag.models import Usage, Webhook, WebhookEvent
+
+from . import events
+
+# The share of a quota that is "nearly reached". It is over again below the second one.
+_NEARLY_REACHED, _RELAXED = 0.9, 0.85
+
+
+def record_nearly_reached() -> None:
+    """Record the event for the webhooks that want to know of it. Called regularly; cheap if there are none."""
+    webhooks = Webhook.objects.filter(is_active=True, events__contains=[WebhookEvent.QUOTA_NEARLY_REACHED])
+    limited = webhooks.exclude(organization__max_chunks=None, organization__max_bytes=None)
+    for webhook in limited.select_related("organization").iterator():
+        quotas = list(_quotas(webhook))
+        nearly_reached = [quota for quota in quotas if quota["used"] >= _NEARLY_REACHED * quota["limit"]]
+        if nearly_reached and webhook.quota_notified_at is None:
+            _record(webhook, nearly_reached)
+        elif webhook.quota_notified_at and all(quota["used"] < _RELAXED * quota["limit"] for quota in quotas):
+            Webhook.objects.filter(pk=webhook.pk).update(quota_notified_at=None)
+
+
+@transaction.atomic
+def _record(webhook: Webhook, quotas: list[dict[str, Any]]) -> None:
+    is_first = Q(pk=webhook.pk, quota_notified_at=None)
+    if Webhook.objects.filter(is_first).update(quota_notified_at=timezone.now()):
+        data = {"organization": webhook.organization.slug, "quotas": quotas}
+        events.record_for(webhook, WebhookEvent.QUOTA_NEARLY_REACHED, data)
+
+
+def _quotas(webhook: Webhook) -> Iterator[dict[str, Any]]:
+    usage = Usage.objects.filter(pk=webhook.organization_id).first() or Usage()
+    organization = webhook.organization
+    limits = (("chunks", organization.max_chunks, usage.chunks), ("bytes", organization.max_bytes, usage.bytes))
+    for name, limit, used in limits:
+        if limit is not None:
+            yield {"resource": name, "used": used, "limit": limit}

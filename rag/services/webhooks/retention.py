@@ -1,0 +1,24 @@
+"""Deletes deliveries after the retention period, and the oldest of a webhook that has very many."""
+
+import datetime
+
+from django.conf import settings
+from django.utils import timezone
+
+from rag.models import Webhook, WebhookDelivery
+
+# Deliveries of one webhook that are kept at most.
+MAX_DELIVERIES = 10_000
+_BATCH_ROWS = 5_000
+
+
+def delete_expired_deliveries() -> None:
+    """Delete deliveries that are older than RAG_WEBHOOK_RETENTION_DAYS, or beyond the newest MAX_DELIVERIES."""
+    cutoff = timezone.now() - datetime.timedelta(days=settings.RAG_WEBHOOK_RETENTION_DAYS)
+    expired = WebhookDelivery.objects.filter(created_at__lt=cutoff).order_by("created_at")
+    while ids := list(expired.values_list("pk", flat=True)[:_BATCH_ROWS]):
+        WebhookDelivery.objects.filter(pk__in=ids).delete()
+    for webhook_id in Webhook.objects.values_list("pk", flat=True).iterator():
+        newest_first = WebhookDelivery.objects.filter(webhook=webhook_id).order_by("-created_at", "-pk")
+        while ids := list(newest_first.values_list("pk", flat=True)[MAX_DELIVERIES : MAX_DELIVERIES + _BATCH_ROWS]):
+            WebhookDelivery.objects.filter(pk__in=ids).delete()

@@ -1,0 +1,128 @@
+"""Webhooks by the API (an addition to the pipeline contract), and the documented receiver."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.models import Webhook, WebhookDelivery
+from rag.services.webhooks import delivery, endpoints
+from tests.support.factories import World
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+URL = "https://93.184.215.14/hook"
+DOCS = Path(__file__).parents[3] / "docs" / "user"
+
+
+@pytest.fixture
+def admin(api: Api, live_world: World) -> Client:
+    return api().with_headers(X_API_Key=live_world.key("admin", "manage").secret)
+
+
+def patch(client: Client, path: str, body: dict[str, object]) -> Any:
+    return client.send("PATCH", path, json.dumps(body).encode()).body
+
+
+def test_a_webhook_is_created_changed_and_deleted(admin: Client) -> None:
+    created = admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed", "job.failed"]})
+    assert (created.status, created.headers["cache-control"]) == (201, "no-store")
+    assert created.body["secret"].startswith("whsec_")
+    address = f"/api/rag/webhooks/{created.body['id']}"
+    shown = admin.get(address).body
+    assert shown == {name: value for name, value in created.body.items() if name != "secret"}
+    assert (shown["events"], shown["organization"], shown["isActive"]) == (["job.failed"], "home", True)
+    assert admin.get("/api/rag/webhooks").body["webhooks"] == [shown]
+    changed = patch(admin, address, {"events": ["job.finished"], "isActive": False, "description": "n8n"})
+    assert (changed["events"], changed["isActive"], changed["description"]) == (["job.finished"], False, "n8n")
+    rotated = admin.post(f"{address}/rotate", {})
+    assert (rotated.status, rotated.body["secret"] != created.body["secret"]) == (201, True)
+    assert admin.send("DELETE", address).status == 204
+    assert admin.get(address).body["error"] == "WEBHOOK_NOT_FOUND"
+
+
+def test_test_events_are_listed(admin: Client) -> None:
+    webhook = admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).body["id"]
+    sent = admin.post(f"/api/rag/webhooks/{webhook}/test", {})
+    assert (sent.status, sent.body["event"], sent.body["status"]) == (202, "webhook.test", "pending")
+    assert admin.get(f"/api/rag/webhooks/{webhook}/deliveries").body["deliveries"] == [sent.body]
+    assert admin.get(f"/api/rag/webhooks/{webhook}/deliveries?status=failed").body["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://169.254.169.254/latest", "private network"),
+        ("http://localhost:6379/", "private network"),
+        ("http://[::ffff:10.0.0.1]/", "private network"),
+        ("ftp://93.184.215.14/", "must be an address"),
+        ("https://user:secret@93.184.215.14/", "must be an address"),
+        ("hook", "must be an address"),
+    ],
+)
+def test_addresses_that_must_not_be_posted_to_are_refused(admin: Client, url: str, reason: str) -> None:
+    reply = admin.post("/api/rag/webhooks", {"url": url, "events": ["job.failed"]})
+    assert (reply.status, reply.body["details"]["field"]) == (400, "url")
+    assert reason in reply.body["message"]
+
+
+def test_the_number_of_webhooks_is_limited(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "MAX_WEBHOOKS", 1)
+    body = {"url": URL, "events": ["job.failed"]}
+    assert [admin.post("/api/rag/webhooks", body).status for _ in range(2)] == [201, 400]
+
+
+def test_only_those_who_manage_all_sources_see_webhooks(api: Api, admin: Client, live_world: World) -> None:
+    webhook = admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).body["id"]
+    restricted = live_world.key("admin", sources=[live_world.source().pk]).secret
+    for client in (api("editor"), api("foreigner"), api().with_headers(X_API_Key=restricted)):
+        assert client.get("/api/rag/webhooks").body["total"] == 0
+        assert client.get(f"/api/rag/webhooks/{webhook}").status == 404
+        assert client.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).status == 403
+
+
+def test_the_documented_receiver_accepts_only_signed_messages(admin: Client, settings: Any, tmp_path: Path) -> None:
+    settings.RAG_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.1"]
+    (program,) = re.findall(r"```python\n(.*?)```", (DOCS / "webhooks.md").read_text(), re.DOTALL)
+    (tmp_path / "receiver.py").write_text(program)
+    webhook = admin.post("/api/rag/webhooks", {"url": "http://127.0.0.1:1/", "events": ["job.failed"]}).body
+    environment = {**os.environ, "WEBHOOK_SECRET": webhook["secret"], "PORT": "0", "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "receiver.py")], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        url = f"http://127.0.0.1:{process.stdout.readline().split()[-1]}/"
+        patch(admin, f"/api/rag/webhooks/{webhook['id']}", {"url": url})
+        admin.post(f"/api/rag/webhooks/{webhook['id']}/test", {})
+        delivery.deliver_due()
+        assert WebhookDelivery.objects.get().response_status == 204, WebhookDelivery.objects.get().error
+        assert process.stdout.readline().split()[0] == "webhook.test"
+        forged = {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}
+        with pytest.raises(urllib.error.HTTPError, match="401") as refused:
+            urllib.request.urlopen(urllib.request.Request(url, b"{}", forged), timeout=30)
+        refused.value.close()
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout and process.stdout.close()
+
+
+def test_the_n8n_workflow_is_complete(admin: Client) -> None:
+    """Every node that a connection names exists, and the Code node checks the signature of the scheme."""
+    workflow = json.loads((DOCS / "n8n-webhook.json").read_text())
+    names = {node["name"] for node in workflow["nodes"]}
+    targets = {
+        link["node"] for outputs in workflow["connections"].values() for group in outputs["main"] for link in group
+    }
+    assert targets | set(workflow["connections"]) <= names
+    assert {node["type"] for node in workflow["nodes"]} >= {"n8n-nodes-base.webhook", "n8n-nodes-base.code"}
+    assert Webhook.objects.count() == 0

@@ -1,0 +1,152 @@
+"""Which events webhooks receive, and that an event is stored exactly if what causes it is committed."""
+
+import datetime
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from orgs.access.caller import Caller
+from rag.models import IngestionDocument, IngestionJob, Reembedding, Usage, Webhook, WebhookDelivery
+from rag.services.ingestion import inputs, outcomes, sweep
+from rag.services.jobs import lifecycle, submit
+from rag.services.webhooks import events, quotas
+from rag.types import Submission
+from ragsite.postgres import identity
+from tests.services.webhooks.conftest import Create
+from tests.support.factories import World, process_queue
+
+State = IngestionDocument.State
+
+
+def submit_job(world: World, *, count: int = 2) -> IngestionJob:
+    submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
+    return submit.submit_job(
+        source=world.source(),
+        submissions=submissions,
+        options=inputs.default_chunking_options(),
+        actor=world.users["editor"],
+    )
+
+
+def fail_document(job: IngestionJob, index: int) -> None:
+    documents = job.documents.filter(index=index)
+    documents.update(state=State.RUNNING)
+    outcomes.record_failure(documents.get(), "PARSE_ERROR", "The file is damaged.")
+
+
+def stored() -> list[tuple[str, dict[str, Any]]]:
+    deliveries = WebhookDelivery.objects.order_by("created_at", "event")
+    return [(delivery.event, delivery.payload["data"]) for delivery in deliveries]
+
+
+def test_the_end_of_a_job_and_its_failed_documents(world: World, create: Create) -> None:
+    create()
+    job = submit_job(world)
+    fail_document(job, 0)
+    process_queue()
+    lifecycle.close_if_finished(job.pk)
+    document = job.documents.get(index=0)
+    source = {"dataSourceId": str(job.source_id), "dataSource": "library"}
+    failure = {"errorCode": "PARSE_ERROR", "errorMessage": "The file is damaged."}
+    failed_document = {"jobId": str(job.pk), "documentId": str(document.pk), "path": "doc-0", **failure, **source}
+    finished = {"jobId": str(job.pk), "status": "completed", **source, "total": 2, "done": 1, "failed": 1}
+    assert stored() == [("document.failed", failed_document), ("job.finished", finished)]
+    assert "Zebra" not in str(stored()), "no text of documents is sent"
+    lifecycle.close_if_finished(job.pk)
+    assert len(stored()) == 2, "a job ends once"
+
+
+def test_a_job_of_which_every_document_failed(world: World, create: Create) -> None:
+    create(events=["job.failed"])
+    job = submit_job(world, count=1)
+    fail_document(job, 0)
+    lifecycle.close_if_finished(job.pk)
+    assert [(event, data["failed"]) for event, data in stored()] == [("job.failed", 1)]
+
+
+def test_documents_that_lost_their_worker(world: World, create: Create) -> None:
+    create(events=["document.failed"])
+    job = submit_job(world, count=1)
+    past = timezone.now() - datetime.timedelta(minutes=1)
+    job.documents.update(state=State.RUNNING, attempts=99, due_at=past)
+    sweep.sweep()
+    assert [(event, data["errorCode"]) for event, data in stored()] == [("document.failed", "WORKER_LOST")]
+
+
+def test_an_event_is_stored_only_with_its_cause(world: World, create: Create) -> None:
+    create()
+    job = submit_job(world, count=1)
+    with transaction.atomic():
+        fail_document(job, 0)
+        assert len(stored()) == 1
+        transaction.set_rollback(True)
+    assert stored() == []
+
+
+def test_only_webhooks_of_the_organisation_that_want_an_event_get_it(world: World, create: Create) -> None:
+    create(events=["source.reembedded"])
+    create(is_active=False)
+    abroad, _ = create()
+    Webhook.objects.filter(pk=abroad.pk).update(organization=world.abroad)
+    subscribed, _ = create(events=["job.finished"])
+    job = submit_job(world, count=1)
+    process_queue()
+    lifecycle.close_if_finished(job.pk)
+    assert [delivery.webhook for delivery in WebhookDelivery.objects.all()] == [subscribed]
+
+
+def test_a_request_can_end_a_job_and_forge_nothing(world: World, create: Create) -> None:
+    """An editor may end a job, and sees no webhook; injected SQL cannot make up events of other kinds."""
+    create()
+    job = submit_job(world, count=1)
+    process_queue()
+    IngestionJob.objects.filter(pk=job.pk).update(status="processing", finished_at=None)
+    WebhookDelivery.objects.all().delete()
+    with identity.run_as(Caller(world.users["editor"]).database_identity):
+        lifecycle.close_if_finished(job.pk)
+        events._record(world.home.pk, "document.failed", {})
+        events._record(world.abroad.pk, "job.failed", {})
+        assert not Webhook.objects.exists()
+    assert [event for event, _ in stored()] == ["job.finished"]
+
+
+def test_a_source_that_was_switched_to_another_model(world: World, create: Create) -> None:
+    create()
+    source = world.source()
+    model = source.embedding_model
+    events.record_reembedding(Reembedding(source=source, from_model=model, to_model=model))
+    assert stored() == [
+        (
+            "source.reembedded",
+            {"dataSourceId": str(source.pk), "dataSource": "library", "fromModel": model.name, "toModel": model.name},
+        )
+    ]
+
+
+def test_a_quota_is_reported_once_until_it_was_below(world: World, create: Create) -> None:
+    create(events=["quota.nearly_reached"])
+    world.home.max_chunks = 100
+    world.home.save()
+    reported = []
+    for chunks in (89, 90, 95, 86, 95, 84, 91):
+        Usage.objects.update_or_create(organization=world.home, defaults={"chunks": chunks})
+        quotas.record_nearly_reached()
+        reported.append(WebhookDelivery.objects.count())
+    assert reported == [0, 1, 1, 1, 1, 1, 2]
+    assert stored()[0][1] == {"organization": "home", "quotas": [{"resource": "chunks", "used": 90, "limit": 100}]}
+
+
+def test_an_unreachable_webhook_stores_a_bounded_number_of_events(
+    world: World, create: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "_MAX_WAITING_DOCUMENTS", 2)
+    webhook, _ = create()
+    job = submit_job(world, count=3)
+    for index in range(3):
+        fail_document(job, index)
+    lifecycle.close_if_finished(job.pk)
+    webhook.refresh_from_db()
+    assert [event for event, _ in stored()] == ["document.failed"] * 2 + ["job.failed"]
+    assert webhook.skipped == 1
