@@ -23,7 +23,7 @@ def uuid_key() -> models.UUIDField:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orgs", "0004_key_organizations"), ("rag", "0014_operations")]
+    dependencies = [("orgs", "0004_key_organizations"), ("rag", "0011_scopes")]
 
     operations = [
         migrations.CreateModel(

@@ -67,7 +67,7 @@ class Views:
         return self._send(view, APIRequestFactory().get("/"), **path)
 
     def _send(self, view: Any, request: Any, **path: str) -> tuple[int, Any]:
-        force_authenticate(request, self.caller.user, self.caller)
+        force_authenticate(request, self.caller.user, self.caller)  # type: ignore[arg-type]  # any credential
         response = view(request, **path)
         response.render()
         return response.status_code, json.loads(response.content)

@@ -50,7 +50,7 @@ class WebhookReceiver:
 
 def valid_signatures(message: dict[str, Any], secret: str) -> int:
     """How many signatures of a received message were made with this secret."""
-    headers = message["headers"]
+    headers: dict[str, str] = message["headers"]
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + message["body"]
     digest = hmac.new(base64.b64decode(secret.removeprefix("whsec_")), signed, hashlib.sha256).digest()
     return headers["webhook-signature"].split(" ").count(f"v1,{base64.b64encode(digest).decode()}")

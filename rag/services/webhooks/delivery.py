@@ -7,6 +7,8 @@ receiver may get a delivery twice, with the same `webhook-id`.
 import datetime
 import json
 import time
+import uuid
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -74,7 +76,7 @@ def _deliver_until(deadline: float) -> None:
 
 
 @transaction.atomic
-def _claim(count: int, *, busy: list[object]) -> list[WebhookDelivery]:
+def _claim(count: int, *, busy: Sequence[uuid.UUID]) -> list[WebhookDelivery]:
     """Claim the next delivery of each of up to `count` webhooks, the one that has waited longest first."""
     now = timezone.now()
     due = WebhookDelivery.objects.filter(

@@ -44,7 +44,7 @@ class WebhookSettings:
 
 def list_webhooks(caller: Caller, *, organization: Organization | None = None) -> WebhookQuerySet:
     """Return the webhooks that the caller may see, of one organisation if the request names one."""
-    webhooks = Webhook.objects.visible_to(caller).select_related("organization")
+    webhooks: WebhookQuerySet = Webhook.objects.visible_to(caller).select_related("organization")
     return webhooks.filter(organization=organization) if organization else webhooks
 
 

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from rag.models import Webhook, WebhookDelivery
-from rag.providers.http import outbound, webhook_client
+from rag.providers.http import webhook_client
 from rag.services.webhooks import delivery, endpoints, events, retention
 from tests.services.webhooks.conftest import Create
 from tests.support.webhook_receiver import WebhookReceiver, valid_signatures
@@ -148,7 +148,7 @@ def test_private_addresses_are_refused_when_connecting(
     def resolve(host: str, port: int, *args: Any, **options: Any) -> list[Any]:
         return [(*address[0][:4], (next(answers), port))]
 
-    monkeypatch.setattr(outbound.socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     endpoints.check_url("http://rebinding.example/hook")
     with pytest.raises(webhook_client.PostFailed, match="RAG_WEBHOOK_PRIVATE_HOSTS"):
         webhook_client.post("http://rebinding.example/hook", body=b"", headers={}, timeout_seconds=5)
