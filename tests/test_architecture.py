@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -247,6 +248,15 @@ def test_every_file_has_a_docstring() -> None:
         if module.file.name not in UNDOCUMENTED_NAMES and not ast.get_docstring(module.tree)
     ]
     assert undocumented == []
+
+
+def test_the_python_client_stands_alone() -> None:
+    """It is installed without the server: it imports its own modules, the standard library, httpx2 and rich."""
+    files = sorted((ROOT / "clients" / "python" / "src" / "ragsite_client").glob("*.py"))
+    modules = [Module(f"ragsite_client.{file.stem}", file) for file in files]
+    imported = {name.partition(".")[0] for module in modules for name in module.imports()}
+    assert len(modules) > 5
+    assert imported - set(sys.stdlib_module_names) == {"ragsite_client", "httpx2", "rich"}
 
 
 def test_folders_are_small() -> None:

@@ -1,0 +1,141 @@
+"""What both clients share: the requests of each operation, when a request is repeated, and how responses are read."""
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from . import errors
+from .models import Answer, AnswerEvent, NewDocument, Passage
+
+MAX_PAUSE_SECONDS = 60.0
+PAGE_SIZE = 200
+_FIRST_PAUSE_SECONDS = 0.5
+# The server refused the request before it did anything.
+_REFUSED = (429, 503)
+# A proxy did not get a response, so that the server may have done it.
+_UNCERTAIN = (502, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request. `is_repeatable`: sending it twice does no harm."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    is_repeatable: bool = True
+
+
+def list_page(path: str, page: int, **params: str) -> Call:
+    """Return the call for a page of a list, without empty filters."""
+    given = {name: value for name, value in params.items() if value}
+    return Call("GET", path, {**given, "page": str(page), "pageSize": str(PAGE_SIZE)})
+
+
+def retrieve(query: str, sources: Sequence[str], top_k: int, filters: Sequence[Mapping[str, Any]]) -> Call:
+    """Return the call of a search."""
+    body: dict[str, Any] = {"query": query, "topK": top_k}
+    if filters:
+        body["filters"] = list(filters)
+    return Call("POST", "/api/rag/retrieve", body=_with_sources(body, sources))
+
+
+def ask(query: str, sources: Sequence[str], *, stream: bool = False) -> Call:
+    """Return the call of a question."""
+    body = {"query": query, **({"stream": True} if stream else {})}
+    return Call("POST", "/api/rag/query", body=_with_sources(body, sources))
+
+
+def ingest(source: str, documents: Iterable[NewDocument]) -> Call:
+    """Return the call that sends texts as a job."""
+    body = {"dataSourceId": source, "documents": [document.to_json() for document in documents]}
+    return Call("POST", "/api/rag/ingest", body=body, is_repeatable=False)
+
+
+def create_source(name: str, fields: Mapping[str, Any]) -> Call:
+    """Return the call that creates a data source."""
+    return Call("POST", "/api/rag/sources", body={"name": name, **fields}, is_repeatable=False)
+
+
+def _with_sources(body: dict[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+    return {**body, "dataSources": list(sources)} if sources else body
+
+
+def headers(api_key: str, organization: str) -> dict[str, str]:
+    """Return the headers of every request."""
+    named = {"X-Organization": organization} if organization else {}
+    return {"Authorization": f"Bearer {api_key}", "User-Agent": "ragsite-client", **named}
+
+
+def pause_before_repeating(call: Call, attempt: int, outcome: httpx2.Response | httpx2.TransportError) -> float | None:
+    """Return the seconds after which to send a request again; None not to. `Retry-After` is honoured.
+
+    Args:
+        call: The request.
+        attempt: How often it was sent, from 1.
+        outcome: What came of it.
+    """
+    backoff = min(_FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.8, 1.2), MAX_PAUSE_SECONDS)
+    if isinstance(outcome, httpx2.TransportError):
+        return backoff if call.is_repeatable or isinstance(outcome, httpx2.ConnectError) else None
+    if outcome.status_code in _REFUSED:
+        wait = outcome.headers.get("Retry-After", "")
+        seconds = float(wait) if wait.isdigit() else backoff
+        return seconds if seconds <= MAX_PAUSE_SECONDS else None
+    return backoff if outcome.status_code in _UNCERTAIN and call.is_repeatable else None
+
+
+def read(response: httpx2.Response) -> Any:
+    """Return the JSON of a response that was read.
+
+    Raises:
+        RagsiteError: If the server refused the request, or the response is no JSON.
+    """
+    try:
+        body = response.json() if response.content else None
+    except ValueError:
+        body = None
+        if response.is_success:
+            raise errors.RagsiteError("The response is no JSON. Is this the address of ragsite?") from None
+    if not response.is_success:
+        raise errors.from_body(response.status_code, body)
+    return body
+
+
+def no_response(error: httpx2.TransportError) -> errors.ConnectionFailed:
+    """Return what is raised if a request got no response."""
+    return errors.ConnectionFailed(f"The server did not respond: {type(error).__name__}.")
+
+
+class EventReader:
+    """Reads the lines of a stream of server-sent events."""
+
+    def __init__(self) -> None:
+        self._name = ""
+
+    def read_line(self, line: str) -> AnswerEvent | None:
+        """Return the event that ends with this line, if one does.
+
+        Raises:
+            RagsiteError: If the event is an error.
+        """
+        if line.startswith("event: "):
+            self._name = line.removeprefix("event: ")
+        if not line.startswith("data: "):
+            return None
+        body = json.loads(line.removeprefix("data: "))
+        match self._name:
+            case "token":
+                return AnswerEvent(text=body["text"])
+            case "sources":
+                return AnswerEvent(passages=tuple(Passage.from_json(item) for item in body["documents"]))
+            case "done":
+                return AnswerEvent(answer=Answer.from_json(body))
+            case "error":
+                raise errors.from_body(200, body)
+        return None

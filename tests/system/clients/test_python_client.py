@@ -1,0 +1,214 @@
+"""The Python client and its command line against the running server."""
+
+import asyncio
+import dataclasses
+import json
+import re
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from pytest_django.live_server_helper import LiveServer
+from ragsite_client import AsyncClient, Client, ConnectionFailed, NewDocument, NotFound, RateLimited, cli, models
+from ragsite_client.models import api_name
+
+from orgs.access.permissions import Visibility
+from tests.support.factories import World, ingest_text, process_queue
+
+ROOT = Path(__file__).parents[3]
+QUESTION = "Where are the bicycles parked?"
+ANSWER = "Bicycles are parked in the yard. [1]"
+SCHEMAS = {
+    models.Source: "PipelineSourceResponse",
+    models.Document: "PipelineDocumentResponse",
+    models.Passage: "PipelinePassageResponse",
+    models.Citation: "PipelineCitationResponse",
+    models.Answer: "PipelineQueryResponse",
+    models.Job: "PipelineJobResponse",
+    models.Progress: "PipelineProgress",
+    models.JobError: "PipelineDocumentError",
+}
+
+
+@pytest.fixture
+def library(live_world: World) -> World:
+    ingest_text(live_world.source("library"), "/bikes", "Bicycles are parked in the yard.", title="Bicycles")
+    ingest_text(live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.")
+    return live_world
+
+
+@pytest.fixture
+def key(library: World) -> str:
+    return library.key("editor").secret
+
+
+def process_instead_of_sleeping(seconds: float) -> None:
+    process_queue()
+
+
+def test_the_client_searches_asks_and_streams(live_server: LiveServer, key: str) -> None:
+    with Client(live_server.url, key) as client:
+        assert {source.slug for source in client.list_sources()} == {"library", "closed"}
+        assert [source.slug for source in client.list_sources(search="libr")] == ["library"]
+        (passage,) = client.search(QUESTION, sources=["library"], top_k=3)
+        assert (passage.title, passage.text) == ("Bicycles", "Bicycles are parked in the yard.")
+        answer = client.ask(QUESTION)
+        assert (answer.answer, answer.citations_used[0].document_id) == (ANSWER, passage.document_id)
+        events = list(client.stream(QUESTION))
+        assert events[0].passages == answer.documents
+        assert events[-1].answer == answer
+        assert "".join(event.text for event in events).strip() == ANSWER
+        with pytest.raises(NotFound) as refused:
+            client.search(QUESTION, sources=["nowhere"])
+        assert (refused.value.status, refused.value.code) == (404, "SOURCE_NOT_FOUND")
+        assert refused.value.request_id
+
+
+def test_the_client_sends_documents_and_waits(live_server: LiveServer, key: str, tmp_path: Path) -> None:
+    (tmp_path / "notes" / ".hidden").mkdir(parents=True)
+    (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nThe kettle is on the second floor.")
+    (tmp_path / "notes" / ".hidden" / "x.md").write_text("x")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 100_000)
+    files = cli.uploads.find_files(tmp_path)
+    sent: list[int] = []
+    with Client(live_server.url, key) as client:
+        client._sleep = process_instead_of_sleeping
+        source = client.create_source("Office", visibility="public")
+        (job,) = client.upload(source.slug, files, folder=tmp_path, on_progress=sent.append)
+        assert sum(sent) == sum(file.stat().st_size for file in files)
+        finished = client.wait(job)
+        assert (finished.status, finished.progress.done, finished.progress.failed) == ("completed", 1, 1)
+        assert [(error.path, error.code) for error in finished.errors] == [("picture.png", "UNSUPPORTED_FORMAT")]
+        second = client.wait(client.ingest(source.slug, [NewDocument("keys.md", "Keys are in the hall.", tags=("a",))]))
+        assert second.status == "completed"
+        documents = {document.path: document for document in client.list_documents(source.slug)}
+        assert set(documents) == {"notes/tea.md", "keys.md"}
+        assert documents["keys.md"].tags == ("a",)
+        client.delete_document(source.slug, documents["keys.md"].id)
+        assert [document.path for document in client.list_documents(source.slug)] == ["notes/tea.md"]
+
+
+def test_the_asynchronous_client_does_the_same(live_server: LiveServer, key: str, tmp_path: Path) -> None:
+    (tmp_path / "tea.md").write_text("The kettle is on the second floor.")
+
+    async def main() -> None:
+        async with AsyncClient(live_server.url, key) as client:
+            assert {source.slug async for source in client.list_sources()} == {"library", "closed"}
+            (passage,), answer = await asyncio.gather(
+                client.search(QUESTION, sources=["library"]), client.ask(QUESTION, sources=["library"])
+            )
+            assert (passage.title, answer.answer) == ("Bicycles", ANSWER)
+            events = [event async for event in client.stream(QUESTION)]
+            assert events[-1].answer is not None
+            assert events[-1].answer.answer == ANSWER
+            (job,) = await client.upload("library", [tmp_path / "tea.md"])
+            assert (job.status, job.progress.documents) == ("queued", 1)
+            with pytest.raises(NotFound):
+                await client.get_job("0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11")
+
+    asyncio.run(main())
+
+
+def answers(*outcomes: httpx2.Response | Exception) -> tuple[Client, list[httpx2.Request], list[float]]:
+    """A client whose requests have these outcomes, its requests, and how long it waited between them."""
+    remaining, requests, waits = list(outcomes), list[httpx2.Request](), list[float]()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        requests.append(request)
+        outcome = remaining.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    client = Client("http://rag.example", "rk_x", max_retries=2, transport=httpx2.MockTransport(answer))
+    client._sleep = waits.append
+    return client, requests, waits
+
+
+def refusal(status: int, **headers: str) -> httpx2.Response:
+    return httpx2.Response(status, headers=headers, json={"error": "RATE_LIMITED", "message": "Too many requests."})
+
+
+def test_refused_requests_are_repeated_when_the_server_says() -> None:
+    created = httpx2.Response(202, json={"jobId": "1", "status": "queued", "chunks": 0, "errors": [],
+                                         "progress": {"documents": 1, "done": 0, "failed": 0}})  # fmt: skip
+    client, requests, waits = answers(refusal(429, **{"Retry-After": "7"}), httpx2.ConnectError("x"), created)
+    assert client.ingest("library", [NewDocument("a", "b")]).job_id == "1"
+    assert (len(requests), waits[0], 0 < waits[1] < 7) == (3, 7.0, True)
+    client, requests, _ = answers(*(refusal(429) for _ in range(3)))
+    with pytest.raises(RateLimited, match="Too many requests"):
+        client.ask(QUESTION)
+    assert len(requests) == 3
+    client, requests, _ = answers(refusal(429, **{"Retry-After": "3600"}))
+    with pytest.raises(RateLimited):
+        client.ask(QUESTION)
+    assert len(requests) == 1, "nobody waits for an hour"
+
+
+def test_what_may_have_been_accepted_is_not_sent_twice() -> None:
+    for outcome in (httpx2.ReadError("x"), httpx2.Response(502)):
+        client, requests, _ = answers(outcome)
+        with pytest.raises((ConnectionFailed, cli.RagsiteError)):
+            client.ingest("library", [NewDocument("a", "b")])
+        assert len(requests) == 1
+    found = httpx2.Response(200, json={"documents": []})
+    client, requests, _ = answers(httpx2.ReadError("x"), httpx2.Response(502), found)
+    assert (client.search("x"), len(requests)) == ([], 3)
+
+
+def test_models_have_the_fields_of_the_schema() -> None:
+    schemas = json.loads((ROOT / "tests" / "contracts" / "openapi.json").read_text())["components"]["schemas"]
+    for model, name in SCHEMAS.items():
+        assert {api_name(item.name) for item in dataclasses.fields(model)} <= set(schemas[name]["properties"]), name
+
+
+def test_the_command_line(
+    live_server: LiveServer, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("RAGSITE_URL", raising=False)
+    monkeypatch.setattr(time, "sleep", process_instead_of_sleeping)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "tea.md").write_text("The kettle is on the second floor.")
+    (tmp_path / "key").write_text(f"{key}\n")
+
+    def run(*arguments: str) -> tuple[int, str]:
+        status = cli.main(arguments)
+        output = capsys.readouterr()
+        return status, output.out + output.err
+
+    assert run("sources") == (1, "Sign in first: ragsite login URL\n")
+    assert run("login", live_server.url, "--key-file", str(tmp_path / "key"))[0] == 0
+    stored = tmp_path / "config" / "ragsite" / "credentials.json"
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o600
+    status, table = run("sources")
+    assert (status, "library" in table, "private" in table) == (0, True, True)
+    status, text = run("ingest", str(folder), "--source", "library")
+    assert (status, "1 documents can be searched, 0 failed." in text) == (0, True), text
+    status, text = run("search", "kettle", "--source", "library")
+    assert (status, "The kettle is on the second floor." in text) == (0, True)
+    status, text = run("ask", QUESTION)
+    assert (status, ANSWER in text, "After the check" in text) == (0, True, False)
+    status, text = run("search", "kettle", "--source", "nowhere")
+    assert (status, "not visible to you" in text, "request" in text) == (1, True, True)
+
+
+def test_the_documented_program_runs(live_server: LiveServer, key: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "user" / "python-client.md").read_text()
+    programs = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for program in programs:
+        file = tmp_path / "program.py"
+        file.write_text(program.replace("http://127.0.0.1:3080", live_server.url).replace("rk_…", key))
+        environment = {"PYTHONPATH": str(ROOT / "clients" / "python" / "src"), "PATH": ""}
+        process = subprocess.run(
+            [sys.executable, str(file)], capture_output=True, text=True, timeout=60, env=environment
+        )
+        assert process.returncode == 0, process.stderr
+        assert "Bicycles are parked in the yard. [1]" in process.stdout
