@@ -14,6 +14,7 @@ class ErrorKind(enum.Enum):
     UNSUPPORTED = "unsupported"
     UNPROCESSABLE = "unprocessable"
     CONFLICT = "conflict"  # the state of the object does not allow it
+    OUTDATED = "outdated"  # the object is no longer in the version that the request names
     FULL = "full"  # a quota is used up
     LIMITED = "limited"  # the caller has too many requests in progress
     UNAVAILABLE = "unavailable"  # a component does not answer; another try may help
@@ -101,6 +102,13 @@ class UnknownJob(RagError):
 
     kind, code = ErrorKind.NOT_FOUND, "JOB_NOT_FOUND"
     default_message = "There is no such job, or it is not visible to you."
+
+
+class VersionChanged(RagError):
+    """The object was changed after the client has read it."""
+
+    kind, code = ErrorKind.OUTDATED, "VERSION_CHANGED"
+    default_message = "It was changed in the meantime. Read it again, and repeat the request with its new ETag."
 
 
 class NothingToRetry(RagError):

@@ -23,6 +23,7 @@ TITLES = {
     404: "Not found",
     405: "Method not allowed",
     409: "Conflict",
+    412: "Precondition failed",
     413: "Payload too large",
     415: "Unsupported media type",
     422: "Unprocessable content",

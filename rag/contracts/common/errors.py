@@ -23,6 +23,7 @@ HTTP_STATUSES = {
     ErrorKind.FORBIDDEN: 403,
     ErrorKind.NOT_FOUND: 404,
     ErrorKind.CONFLICT: 409,
+    ErrorKind.OUTDATED: 412,
     ErrorKind.TOO_LARGE: 413,
     ErrorKind.UNSUPPORTED: 415,
     ErrorKind.UNPROCESSABLE: 422,

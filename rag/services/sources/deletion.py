@@ -31,6 +31,7 @@ from rag.services.jobs import lifecycle, originals
 from ragsite.postgres.locks import try_advisory_xact_lock
 
 from . import documents, lookup
+from .versions import check_version
 
 logger = structlog.get_logger(__name__)
 
@@ -40,19 +41,27 @@ _BATCH_SIZE = 500
 _MIN_TOMBSTONE_AGE = datetime.timedelta(hours=1)
 
 
-def delete_by_reference(caller: Caller, reference: str, *, organization: Organization | None = None) -> None:
+def delete_by_reference(
+    caller: Caller,
+    reference: str,
+    *,
+    organization: Organization | None = None,
+    expected_versions: frozenset[str] | None = None,
+) -> None:
     """Delete the source with this id or slug, if the caller may manage it, and cancel its jobs.
 
     Raises:
+        VersionChanged: If the source is in none of the expected versions (services.sources.versions).
         NotAllowed: If the caller may see the source, but not manage it.
         UnknownSource: If the source does not exist for the caller.
         InvalidRequest: If sources of several organisations have this slug.
     """
-    delete_source(lookup.get_source_to_manage(caller, reference, organization=organization))
+    source = lookup.get_source_to_manage(caller, reference, organization=organization)
+    delete_source(source, expected_versions=expected_versions)
 
 
 @transaction.atomic
-def delete_source(source: DataSource) -> None:
+def delete_source(source: DataSource, *, expected_versions: frozenset[str] | None = None) -> None:
     """Delete the source for everyone, without checking permissions, and cancel its jobs.
 
     Every transaction that writes to the source locks its row (DataSource.lock_for_write): it has either committed
@@ -60,10 +69,12 @@ def delete_source(source: DataSource) -> None:
 
     Raises:
         UnknownSource: If the source is deleted already.
+        VersionChanged: If the source is in none of the expected versions.
     """
     locked = DataSource.objects.select_for_update(of=("self",)).filter(pk=source.pk, deleted_at=None).first()
     if locked is None:
         raise UnknownSource
+    check_version(locked, expected_versions)
     # deleted_at comes last: row-level security then hides everything of the source, from this transaction too.
     lifecycle.cancel_jobs(IngestionJob.objects.filter(source=locked))
     _, chunks, size = documents.get_storage_totals(locked)

@@ -20,6 +20,7 @@ from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.models import uuid7
 
 from . import lookup
+from .versions import check_version
 
 logger = structlog.get_logger(__name__)
 
@@ -85,6 +86,7 @@ def delete_by_reference(
     document_id: uuid.UUID | None = None,
     path: str = "",
     organization: Organization | None = None,
+    expected_versions: frozenset[str] | None = None,
 ) -> None:
     """Delete the document with this path, or else with this id, if the caller may.
 
@@ -96,19 +98,22 @@ def delete_by_reference(
         document_id: The document's id.
         path: The document's path; empty to look for the id.
         organization: The organisation that the request names, if any.
+        expected_versions: The versions that may be deleted (services.sources.versions); None for any.
 
     Raises:
+        VersionChanged: If the document is in another version.
         NotAllowed: If the caller may see the source, but not delete its documents.
         UnknownSource: If the source does not exist for the caller.
         UnknownDocument: If the source has no such document.
         InvalidRequest: If sources of several organisations have this slug.
     """
     source = lookup.get_source_to_delete_from(caller, reference, organization=organization)
-    delete_document(get_document(_live_documents(source), document_id=document_id, path=path))
+    document = get_document(_live_documents(source), document_id=document_id, path=path)
+    delete_document(document, expected_versions=expected_versions)
 
 
 @transaction.atomic
-def delete_document(document: Document) -> None:
+def delete_document(document: Document, *, expected_versions: frozenset[str] | None = None) -> None:
     """Delete the document for everyone, without checking permissions.
 
     It waits for a transaction that is writing the document. The deletion has a revision, as submissions have, so that
@@ -116,15 +121,17 @@ def delete_document(document: Document) -> None:
 
     Raises:
         UnknownDocument: If the document is deleted already.
+        VersionChanged: If it is in none of the expected versions.
     """
     source = document.source
     source.lock_for_write(any_model=True)
     advisory_xact_locks([f"{source.pk}/{document.path}"])
-    totals = Document.objects.live().filter(pk=document.pk).values_list("chunk_count", "bytes").first()
-    if totals is None:
+    stored = Document.objects.live().only("chunk_count", "bytes", "revision").filter(pk=document.pk).first()
+    if stored is None:
         raise UnknownDocument
+    check_version(stored, expected_versions)
     Document.objects.filter(pk=document.pk).update(deleted_at=timezone.now(), revision=uuid7())
-    chunks, size = totals
+    chunks, size = stored.chunk_count, stored.bytes
     events.record(
         AuditAction.DELETED,
         AuditObject.DOCUMENT,

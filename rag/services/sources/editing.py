@@ -15,6 +15,7 @@ from rag.services.jobs import lifecycle
 
 from . import lookup
 from .access_lists import AccessLists, replace_grants
+from .versions import check_version
 
 _MAY_NOT_OPEN = (
     "You need the permission sources.create in this organisation to change who may query this data source, or its "
@@ -41,7 +42,12 @@ class SourceSettings:
 
 
 def update_source(
-    caller: Caller, reference: str, settings: SourceSettings, *, organization: Organization | None = None
+    caller: Caller,
+    reference: str,
+    settings: SourceSettings,
+    *,
+    organization: Organization | None = None,
+    expected_versions: frozenset[str] | None = None,
 ) -> DataSource:
     """Change the settings of a source. Settings that are None keep their value.
 
@@ -54,11 +60,13 @@ def update_source(
         reference: The id or slug of the source.
         settings: The new settings.
         organization: The organisation that the request names, if any.
+        expected_versions: The versions that may be changed (services.sources.versions); None for any.
 
     Returns:
         The changed source.
 
     Raises:
+        VersionChanged: If the source is in another version.
         NotAllowed: If the caller may see the source, but not manage it, or could not manage it after the change, or
             is only its owner and the change is not one for owners.
         UnknownSource: If the source does not exist for the caller.
@@ -71,6 +79,7 @@ def update_source(
         if source is None:
             raise UnknownSource
         _require_management(caller, source)
+        check_version(source, expected_versions)
         _require_owner_permissions(caller, source, settings)
         model = get_model(settings.embedding_model) or source.embedding_model
         if model != source.embedding_model:

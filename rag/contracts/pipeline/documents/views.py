@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import pagination
+from rag.contracts.common import pagination, versions
 from rag.contracts.common.base import get_caller, organization, organization_to_write, validate
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
@@ -23,6 +23,7 @@ class Documents(PipelineViewSet):
     """List documents, show one, delete one by its id or by its path."""
 
     scopes = {"DELETE": Scope.INGEST}
+    extra_error_statuses = {"destroy": (412,), "destroy_by_path": (412,)}
     path_names = {"reference": "id", "document_id": "documentId"}
     lookup_url_kwarg = "document_id"
     lookup_value_regex = "[^/]+"
@@ -64,14 +65,15 @@ class Documents(PipelineViewSet):
     def retrieve(self, request: Request, reference: str, document_id: str) -> Response:
         key = as_uuid(document_id)
         queryset = documents.list_documents(get_caller(request), reference, organization=organization(request))
-        return Response(serializers.document_out(documents.get_document(queryset, document_id=key)))
+        document = documents.get_document(queryset, document_id=key)
+        return Response(serializers.document_out(document), headers=versions.etag(document))
 
     @extend_schema(
         operation_id="deleteDocument",
         summary="Delete a document",
         description="Searches no longer find the document once this responds. A worker then removes its rows. Requires "
         "permission to send documents to the data source or to manage it.",
-        parameters=_DOCUMENT_ID,
+        parameters=[*_DOCUMENT_ID, versions.IF_MATCH],
         responses={204: None},
     )
     def destroy(self, request: Request, reference: str, document_id: str) -> Response:
@@ -80,6 +82,7 @@ class Documents(PipelineViewSet):
             reference,
             document_id=as_uuid(document_id),
             organization=organization_to_write(request),
+            expected_versions=versions.expected_versions(request),
         )
         return Response(status=204)
 
@@ -87,12 +90,16 @@ class Documents(PipelineViewSet):
         operation_id="deleteDocumentByPath",
         summary="Delete a document by its path",
         description="Like deleting by id. Documents with the same path in other data sources are not affected.",
-        parameters=[serializers.DocumentPathIn],
+        parameters=[serializers.DocumentPathIn, versions.IF_MATCH],
         responses={204: None},
     )
     def destroy_by_path(self, request: Request, reference: str) -> Response:
         path = validate(serializers.DocumentPathIn, request.query_params.dict())["path"]
         documents.delete_by_reference(
-            get_caller(request), reference, path=path, organization=organization_to_write(request)
+            get_caller(request),
+            reference,
+            path=path,
+            organization=organization_to_write(request),
+            expected_versions=versions.expected_versions(request),
         )
         return Response(status=204)

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import pagination
+from rag.contracts.common import pagination, versions
 from rag.contracts.common.base import get_caller, has_scope, organization, organization_to_write, validate
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
@@ -27,6 +27,7 @@ class DataSources(PipelineViewSet):
     """List, create, show, change and delete data sources; explain who may use one."""
 
     scopes = {"POST": Scope.MANAGE, "PATCH": Scope.MANAGE, "DELETE": Scope.MANAGE}
+    extra_error_statuses = {"partial_update": (412,), "destroy": (412,)}
     path_names = {"reference": "id"}
     lookup_url_kwarg = "reference"
     lookup_value_regex = "[^/]+"
@@ -68,7 +69,7 @@ class DataSources(PipelineViewSet):
     def create(self, request: Request) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceIn, request.data))
         source = creation.create_source(get_caller(request), settings, organization=organization_to_write(request))
-        return Response(_render_source(request, source), status=201)
+        return Response(_render_source(request, source), status=201, headers=versions.etag(source))
 
     @extend_schema(
         operation_id="getDataSource",
@@ -79,13 +80,15 @@ class DataSources(PipelineViewSet):
     )
     def retrieve(self, request: Request, reference: str) -> Response:
         queryset = lookup.list_sources(get_caller(request), organization=organization(request))
-        return Response(_render_source(request, lookup.get_source(queryset, reference)))
+        source = lookup.get_source(queryset, reference)
+        return Response(_render_source(request, source), headers=versions.etag(source))
 
     @extend_schema(
         operation_id="changeDataSource",
         summary="Change a data source",
         description="Fields that are not sent keep their values. Requires permission to manage the data source: "
         "sources.manage, or being its owner. `owner` transfers it to another active member.",
+        parameters=[versions.IF_MATCH],
         request=serializers.SourceChangeIn,
         responses={200: serializers.SourceOut},
         examples=[
@@ -96,18 +99,28 @@ class DataSources(PipelineViewSet):
     def partial_update(self, request: Request, reference: str) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceChangeIn, request.data))
         source = editing.update_source(
-            get_caller(request), reference, settings, organization=organization_to_write(request)
+            get_caller(request),
+            reference,
+            settings,
+            organization=organization_to_write(request),
+            expected_versions=versions.expected_versions(request),
         )
-        return Response(_render_source(request, source))
+        return Response(_render_source(request, source), headers=versions.etag(source))
 
     @extend_schema(
         operation_id="deleteDataSource",
         summary="Delete a data source",
         description="Searches no longer find its documents once this responds. A worker then removes the rows.",
+        parameters=[versions.IF_MATCH],
         responses={204: None},
     )
     def destroy(self, request: Request, reference: str) -> Response:
-        deletion.delete_by_reference(get_caller(request), reference, organization=organization_to_write(request))
+        deletion.delete_by_reference(
+            get_caller(request),
+            reference,
+            organization=organization_to_write(request),
+            expected_versions=versions.expected_versions(request),
+        )
         return Response(status=204)
 
     @extend_schema(

@@ -1,0 +1,58 @@
+"""ETag and If-Match of data sources and documents (RFC 9110)."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rag.models import DataSource, Document
+from tests.support.factories import World, ingest_text
+from tests.support.http import Client
+
+Api = Callable[..., Client]
+
+
+@pytest.fixture
+def owner(api: Api) -> Client:
+    return api("owner")
+
+
+def change(client: Client, path: str, etag: str, description: str) -> Any:
+    body = json.dumps({"description": description}).encode()
+    return client.with_headers(If_Match=etag).send("PATCH", path, body)
+
+
+def test_a_source_is_changed_only_in_the_version_that_was_read(owner: Client) -> None:
+    created = owner.post("/api/rag/sources", {"name": "Office"})
+    path = f"/api/rag/sources/{created.body['id']}"
+    first = owner.get(path).headers["etag"]
+    assert first == created.headers["etag"]
+    changed = change(owner, path, first, "mine")
+    assert (changed.status, changed.headers["etag"] != first) == (200, True)
+    refused = change(owner, path, first, "lost")
+    assert (refused.status, refused.body["error"]) == (412, "VERSION_CHANGED")
+    assert owner.with_headers(If_Match=first).send("DELETE", path).status == 412
+    assert DataSource.objects.get().description == "mine"
+    current = changed.headers["etag"]
+    assert change(owner, path, f"W/{current}", "compressed by a proxy").status == 200
+    assert change(owner, path, f'"x", {owner.get(path).headers["etag"]}', "one of several").status == 200
+    assert change(owner, path, "*", "any").status == 200
+    assert change(owner, path, "5f3a", "no quotes").body["details"]["field"] == "If-Match"
+    etag = owner.get(path).headers["etag"]
+    assert owner.with_headers(If_Match=etag).send("DELETE", path).status == 204
+
+
+def test_a_document_is_deleted_only_in_the_version_that_was_read(owner: Client, live_world: World) -> None:
+    source = live_world.source()
+    ingest_text(source, "a", "Zebras have stripes.")
+    path = f"/api/rag/sources/{source.pk}/documents"
+    document = f"{path}/{Document.objects.get().pk}"
+    etag = owner.get(document).headers["etag"]
+    assert owner.get(document).headers["etag"] == etag
+    ingest_text(source, "a", "Zebras have many stripes.")
+    for url in (document, f"{path}?path=a"):
+        refused = owner.with_headers(If_Match=etag).send("DELETE", url)
+        assert (refused.status, refused.body["error"]) == (412, "VERSION_CHANGED")
+    current = owner.get(document).headers["etag"]
+    assert owner.with_headers(If_Match=current).send("DELETE", f"{path}?path=a").status == 204
