@@ -37,7 +37,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "ragsite.postgres",
         "ragsite.celery",
         "ragsite.cache",
-        "ragsite.encryption",
         "ragsite.observability",
     ),
 )
@@ -51,7 +50,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "boto3": ("ragsite.settings",),
     "botocore": ("ragsite.settings",),
     "toktok": ("rag.text",),
-    "cryptography": ("ragsite.encryption",),
+    "cryptography": ("ragsite.postgres",),
     "celery": ("rag.tasks", "ragsite.celery", "ragsite.settings"),
     "charset_normalizer": ("rag.parsing",),
     "django_otp": ("accounts",),

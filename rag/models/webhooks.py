@@ -70,7 +70,7 @@ class Webhook(TrackedModelMixin, UUIDModel):
     """An address to which events of an organisation are sent.
 
     Attributes:
-        secret: The key of the signatures, encrypted (ragsite.encryption).
+        secret: The key of the signatures, encrypted (ragsite.postgres.encryption).
         old_secret: The key before a rotation, which signs as well until `old_secret_until`.
         disabled_reason: Why it was switched off by ragsite and not by a person.
         skipped: Events that were not stored, because too many deliveries were waiting.

@@ -17,7 +17,7 @@ from rag.errors import InvalidRequest
 from rag.models import Webhook, WebhookEvent
 from rag.models.webhooks import managed_organizations
 from rag.services.webhooks import endpoints, signing
-from ragsite import encryption
+from ragsite.postgres import encryption
 
 
 class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime

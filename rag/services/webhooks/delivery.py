@@ -21,7 +21,7 @@ from django.utils import timezone
 import ragsite
 from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
-from ragsite import encryption
+from ragsite.postgres import encryption
 from ragsite.postgres.locks import session_lock
 
 from . import quotas, signing

@@ -17,7 +17,7 @@ from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import WebhookQuerySet, managed_organizations
 from rag.providers.http import outbound
 from rag.services.sources.creation import resolve_target_organization
-from ragsite import encryption
+from ragsite.postgres import encryption
 from ragsite.postgres.locks import advisory_xact_locks
 
 from . import events, signing

@@ -156,8 +156,8 @@ def test_what_may_have_been_accepted_is_not_sent_twice() -> None:
         with pytest.raises((ConnectionFailed, cli.RagsiteError)):
             client.ingest("library", [NewDocument("a", "b")])
         assert len(requests) == 1
-    found = httpx2.Response(200, json={"documents": []})
-    client, requests, _ = answers(httpx2.ReadError("x"), httpx2.Response(502), found)
+    nothing = httpx2.Response(200, json={"documents": []})
+    client, requests, _ = answers(httpx2.ReadError("x"), httpx2.Response(502), nothing)
     assert (client.search("x"), len(requests)) == ([], 3)
 
 

@@ -36,5 +36,5 @@ def _cipher() -> MultiFernet:
 
 def _derive_key(secret_key: str) -> bytes:
     """Return a Fernet key: 32 bytes in URL-safe base64."""
-    digest = hmac.new(secret_key.encode(), b"ragsite.encryption: stored secrets", hashlib.sha256).digest()
+    digest = hmac.new(secret_key.encode(), b"ragsite: secrets in the database", hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest)
