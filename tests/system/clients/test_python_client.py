@@ -14,7 +14,18 @@ from typing import Any
 import httpx2
 import pytest
 from pytest_django.live_server_helper import LiveServer
-from ragsite_client import AsyncClient, Client, ConnectionFailed, NewDocument, NotFound, RateLimited, cli, models
+from ragsite_client import (
+    AsyncClient,
+    Client,
+    ConnectionFailed,
+    NewDocument,
+    NotFound,
+    RagsiteError,
+    RateLimited,
+    cli,
+    models,
+    uploads,
+)
 from ragsite_client.models import api_name
 
 from orgs.access.permissions import Visibility
@@ -74,7 +85,7 @@ def test_the_client_sends_documents_and_waits(live_server: LiveServer, key: str,
     (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nThe kettle is on the second floor.")
     (tmp_path / "notes" / ".hidden" / "x.md").write_text("x")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 100_000)
-    files = cli.uploads.find_files(tmp_path)
+    files = uploads.find_files(tmp_path)
     sent: list[int] = []
     with Client(live_server.url, key) as client:
         client._sleep = process_instead_of_sleeping
@@ -153,7 +164,7 @@ def test_refused_requests_are_repeated_when_the_server_says() -> None:
 def test_what_may_have_been_accepted_is_not_sent_twice() -> None:
     for outcome in (httpx2.ReadError("x"), httpx2.Response(502)):
         client, requests, _ = answers(outcome)
-        with pytest.raises((ConnectionFailed, cli.RagsiteError)):
+        with pytest.raises((ConnectionFailed, RagsiteError)):
             client.ingest("library", [NewDocument("a", "b")])
         assert len(requests) == 1
     nothing = httpx2.Response(200, json={"documents": []})

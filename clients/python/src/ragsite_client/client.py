@@ -37,7 +37,8 @@ class Client:
             max_retries: How often a refused request is sent again.
             transport: Replaces the network, for tests.
         """
-        self._max_retries, self._sleep = max_retries, time.sleep
+        self._max_retries = max_retries
+        self._sleep: Callable[[float], object] = time.sleep
         self._http = httpx2.Client(
             base_url=base_url, headers=calls.headers(api_key, organization), timeout=timeout, transport=transport
         )
