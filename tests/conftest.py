@@ -32,6 +32,7 @@ identity.run_process_as(identity.OWNER)
 
 # Files with the longest tests, longest first. They run first, so that no process still runs one of them at the end.
 SLOW_FILES = (
+    "tests/browser/test_pages.py",
     "tests/system/chaos/test_exactly_once.py",
     "tests/ragsite/test_launch.py",
     "tests/browser/test_pages.py",

@@ -17,7 +17,7 @@ from orgs.admin.scoped import organizations_with_permission
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.providers import file_storage
-from rag.services.sources import documents
+from rag.services.sources import documents, excerpts
 from ragsite.postgres.models import as_uuid
 
 from .base import CountedDeletionMixin, ReadOnlyMixin, SourceContentAdmin, visible_sources
@@ -28,8 +28,8 @@ from .reparsing import reparse
 class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     """Documents can be shown, parsed again and deleted; only ingestion creates and changes them.
 
-    The pages are for users who may manage the data source or send documents to it. The text is not shown: reading it
-    needs permission to query the data source.
+    The pages are for users who may manage the data source or send documents to it. The text and its chunks are shown
+    only to those who may query the data source.
     """
 
     list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
@@ -72,7 +72,8 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         document = _get_document_with_original(request, object_id)
         download_url = reverse("admin:rag_document_original", args=[object_id]) if document else ""
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "download_url": download_url}
+        extra = {"download_url": download_url, **_readable_parts(request, object_id)}
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
 
     @admin.action(description="Parse again")
@@ -107,6 +108,19 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         for document in queryset.select_related("source"):
             self.delete_model(request, document)
+
+
+def _readable_parts(request: HttpRequest, object_id: str) -> dict[str, Any]:
+    """Return the chunks of the document and the address of its text, for users who may query its data source."""
+    key, first = as_uuid(object_id), request.GET.get("first_chunk", "0")
+    first_position = int(first) if first.isascii() and first.isdigit() and len(first) < 7 else 0
+    chunks = excerpts.list_chunks(get_caller(request), key, first=first_position) if key else []
+    if not chunks:
+        return {}
+    text_url = reverse("document", args=[object_id])
+    linked = [(chunk, f"{text_url}?chunk={chunk.pk}&start={chunk.start}&end={chunk.end}#passage") for chunk in chunks]
+    next_position = chunks[-1].position + 1 if len(chunks) == excerpts.PAGE_CHUNKS else None
+    return {"text_url": text_url, "chunks": linked, "next_chunk": next_position}
 
 
 def _sanitize_file_name(name: str) -> str:

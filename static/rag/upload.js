@@ -189,19 +189,48 @@
     show();
   });
 
+  // Asks how far the job is until none of its documents is open.
+  async function follow(job, item, state) {
+    const pause = 1500;
+    let progress = { is_open: true };
+    try {
+      const reply = await fetch(form.action + "?job=" + job, { headers: { Accept: "application/json" } });
+      progress = reply.ok ? await reply.json() : progress;
+    } catch {
+      // The connection is lost for a moment: ask again.
+    }
+    if (progress.total) {
+      state.textContent = progress.done + " of " + progress.total + " searchable" + (progress.failed ? ", " + progress.failed + " failed" : "") + (progress.is_open ? " …" : ".");
+    }
+    if (progress.is_open) {
+      setTimeout(follow, pause, job, item, state);
+      return;
+    }
+    const failures = document.createElement("ul");
+    for (const failure of progress.failures) {
+      addLine(failures, failure.path + ": " + failure.message, true);
+    }
+    item.append(failures);
+    item.classList.toggle("upload-done", !progress.failed);
+  }
+
   function report(batch, answer) {
     const files = batch.length === 1 ? "1 file" : batch.length + " files";
     if (!answer.job) {
       addLine(results, files + " not uploaded: " + answer.message, true);
       return;
     }
-    const item = addLine(results, files + " uploaded. Job ");
-    const name = document.createElement(answer.url ? "a" : "span");
-    name.textContent = answer.job;
+    const item = addLine(results, files + " uploaded. ");
+    const state = document.createElement("span");
+    state.textContent = "Waiting for a worker …";
+    item.append(state);
     if (answer.url) {
-      name.href = answer.url;
+      const link = document.createElement("a");
+      link.textContent = "Show the job";
+      link.href = answer.url;
+      item.append(" ", link);
     }
-    item.append(name);
+    follow(answer.job, item, state);
     for (const [path] of batch) {
       selectedFiles.delete(path);
     }

@@ -1,5 +1,6 @@
 """One Chromium for the tests of the pages. Without one they are skipped: see `browser`."""
 
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -7,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
@@ -26,9 +27,16 @@ def browser() -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright keeps an event loop in this thread, in which Django would refuse to use the database.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        expect.set_options(timeout=30_000)
         browser = playwright.chromium.launch(executable_path=PROGRAM)
         yield browser
         browser.close()
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    """Two lines for each of hundreds of requests would take longer than some of the pages."""
+    caplog.set_level(logging.WARNING)
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from django.test import Client
 from django.urls import Resolver404, resolve
 
-# Of links that differ only in an id, so many are followed; of links that filter or sort a list, one.
-_ALIKE = 2
+# Of links that differ only in an id, and of links that filter a list, so many are followed.
+_ALIKE = 1
 _MAX_PARAMETERS = 1  # a list with two filters is as one with each of them
 _NOT_FOLLOWED = {"o", "p", "_facets", "all"}  # the order and the pages of a list
 _MAX_PAGES = 150
@@ -66,7 +66,7 @@ def crawl(client: Client, *starts: str) -> tuple[dict[str, str], list[str]]:
         url = url.partition("#")[0]
         kind = kind_of(url)
         alike = seen.setdefault(kind, set())
-        if url in alike or len(alike) >= (_ALIKE if len(kind) == 1 else 1) or _is_dull(kind):
+        if url in alike or len(alike) >= _ALIKE or _is_dull(kind):
             continue
         alike.add(url)
         count += 1

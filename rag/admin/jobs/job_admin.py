@@ -1,108 +1,74 @@
 """The admin of ingestion jobs: progress, errors, cancelling, retrying failed documents."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.template.defaultfilters import pluralize
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
 from orgs.access.caller import get_caller
-from rag.admin.base import ReadOnlyMixin, SourceContentAdmin, visible_sources
-from rag.errors import RagError
-from rag.models import Action, Condition, IngestionDocument, IngestionJob
-from rag.services.jobs import job_lookup, lifecycle, retries
+from rag.models import Condition, IngestionDocument, IngestionJob
+from rag.services.jobs import job_lookup, lifecycle
 
-_DOCUMENT_LIST_URL = "admin:rag_ingestiondocument_changelist"
+from .job_content import ConditionFilter, JobContentAdmin, link_to_documents
+
+COMPLETED_WITH_ERRORS = "completed with errors"
+_MAX_LISTED_FAILURES = 50
 
 
-class ConditionFilter(admin.SimpleListFilter):
-    title = "condition"
-    parameter_name = "condition"
+class StateFilter(admin.SimpleListFilter):
+    """Filters by the state that the list shows: a completed job may have failed documents."""
+
+    title, parameter_name = "state", "state"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        return [(condition.value, condition.name.capitalize()) for condition in Condition]
+        return [(state, state.capitalize()) for state in (*IngestionJob.Status.values, COMPLETED_WITH_ERRORS)]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
-        if self.value() not in Condition.values:
-            return queryset
-        if queryset.model is IngestionDocument:
-            return queryset.filter(condition=self.value())
-        open_documents: Any = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES).with_condition()
-        return queryset.filter(pk__in=open_documents.filter(condition=self.value()).order_by().values("job"))
-
-
-def link_to_documents(text: Any, **filters: object) -> SafeString:
-    """Render a link to the list of job documents, filtered by these filters."""
-    return format_html('<a href="{}?{}">{}</a>', reverse(_DOCUMENT_LIST_URL), urlencode(filters), text)
-
-
-class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
-    """The base class of the admins of jobs and of job documents."""
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        filters = [
-            entry for entry in self.list_filter if isinstance(entry, type) and issubclass(entry, admin.SimpleListFilter)
-        ]
-        return lookup in {entry.parameter_name for entry in filters} or super().lookup_allowed(lookup, value, request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        if request.method == "GET" and self.has_view_permission(request):
-            self._warn_if_starved(request)
-        return super().changelist_view(request, extra_context)
-
-    def _warn_if_starved(self, request: HttpRequest) -> None:
-        visible = IngestionDocument.objects.filter(pk__in=self.open_documents(request).values("pk"))
-        documents: Any = visible.with_condition()
-        if documents.filter(condition=Condition.STARVED).exists():
-            messages.warning(request, job_lookup.STARVED_ADVICE)
-
-    def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
-        documents = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES)
-        if self.model is IngestionJob:
-            return documents.filter(job__in=self.visible_rows(request))
-        return documents.filter(pk__in=self.visible_rows(request))
-
-    def retry_documents(self, request: HttpRequest, failed: QuerySet[IngestionDocument]) -> None:
-        """Retry failed documents of sources that the user may send documents to; managing the source is not enough."""
-        sources = visible_sources(request, Action.INGEST)
-        selected_count = failed.filter(state=IngestionDocument.State.FAILED).count()
-        failed = failed.filter(source__in=sources.values("pk"))
-        try:
-            retried_count = retries.retry_documents(failed)
-        except RagError as error:
-            messages.error(request, error.message or "The documents could not be queued again.")
-            return
-        messages.success(request, f"Queued again: {retried_count} documents.")
-        if retried_count < selected_count:
-            skipped = selected_count - retried_count
-            messages.warning(
-                request,
-                f"Not queued: {skipped} documents. Their content is no longer stored, their job was cancelled, or you "
-                "may not send documents to their source. Send them again in a new job.",
-            )
+    def queryset(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> QuerySet[IngestionJob]:
+        failed = Exists(IngestionDocument.objects.filter(job=OuterRef("pk"), state=IngestionDocument.State.FAILED))
+        match self.value():
+            case None:
+                return queryset
+            case "completed":
+                return queryset.filter(~failed, status=IngestionJob.Status.COMPLETED)
+            case value if value == COMPLETED_WITH_ERRORS:
+                return queryset.filter(failed, status=IngestionJob.Status.COMPLETED)
+            case value:
+                return queryset.filter(status=value)
 
 
 @admin.register(IngestionJob)
 class IngestionJobAdmin(JobContentAdmin):
-    list_display = ("id", "source", "status", "progress", "chunk_total", "created_by", "created_at", "finished_at")
-    list_filter = ("status", ConditionFilter, "source")
+    change_form_template = "admin/rag/job_change_form.html"
+    list_display = ("name", "state", "progress", "chunk_total", "created_by", "created_at", "finished_at")
+    list_filter = (StateFilter, ConditionFilter, "source")
+    search_fields = ("id__exact", "source__name", "source__slug", "created_by__email")
+    search_help_text = "Source, e-mail address of the sender, or id of a job"
     list_select_related = ("source__organization", "created_by")
     actions = ("retry", "cancel")
+    page_actions = ("retry", "cancel")
     fields = (
-        "id", "source", "created_by", "status", "progress", "open_now", "errors", "documents", "chunk_total",
+        "id", "source", "created_by", "state", "progress", "open_now", "errors", "failures", "documents", "chunk_total",
         "chunk_size", "chunk_overlap", "created_at", "started_at", "finished_at",
     )  # fmt: skip
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionJob]:
         return IngestionJob.objects.filter(pk__in=super().get_queryset(request).values("pk")).with_progress()
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        job: Any = self.get_object(request, object_id)
+        extra = (
+            {"subtitle": self.name(job), "row": job, "is_open": is_open(job), "has_failed": job.failed} if job else {}
+        )
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
+        return super().change_view(request, object_id, *args, **kwargs)
 
     @admin.action(description="Cancel the selected jobs (indexed documents stay)")
     def cancel(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> None:
@@ -118,11 +84,32 @@ class IngestionJobAdmin(JobContentAdmin):
         job_ids = [job.pk for job in queryset]
         self.retry_documents(request, IngestionDocument.objects.filter(job__in=job_ids))
 
+    @admin.display(description="job", ordering="source__name")
+    def name(self, job: Any) -> str:
+        """Name a job as people do: by where, how many and when."""
+        started = date_format(timezone.localtime(job.created_at), "j M, H:i e")
+        return f"{job.source.name}: {job.total} document{pluralize(job.total)}, {started}"
+
+    @admin.display(description="state", ordering="status")
+    def state(self, job: Any) -> str:
+        state = state_of(job)
+        return format_html(
+            '<span class="state state-{}" data-live="state-{}"{}>{}</span>',
+            slugify(state),
+            job.pk,
+            _open_mark(job),
+            state,
+        )
+
     @admin.display(description="documents")
     def progress(self, job: Any) -> str:
-        bar = format_html('<progress max="{}" value="{}"></progress>', job.total, job.done + job.failed)
+        ended = job.done + job.failed
         failed = f", {job.failed} failed" if job.failed else ""
-        return format_html("{} {} of {}{}", bar, job.done + job.failed, job.total, failed)
+        return format_html(
+            '<span data-live="progress-{0}"{1}><progress max="{2}" value="{3}" aria-label="Progress"></progress> '
+            "{3} of {2}{4}</span>",
+            job.pk, _open_mark(job), job.total, ended, failed,
+        )  # fmt: skip
 
     @admin.display(description="open documents")
     def open_now(self, job: IngestionJob) -> str:
@@ -145,6 +132,16 @@ class IngestionJobAdmin(JobContentAdmin):
             return "–"
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}: {}</li>", links))
 
+    @admin.display(description="failed documents")
+    def failures(self, job: Any) -> str:
+        """List the first failed documents, each with its error."""
+        rows = job_lookup.list_failures(job, _MAX_LISTED_FAILURES)
+        if not rows:
+            return "–"
+        lines = [(link_to_documents(row.path, job=job.pk, q=row.path), row.error_message) for row in rows]
+        more = f"… and {job.failed - len(rows)} more" if job.failed > len(rows) else ""
+        return format_html("<ul>{}</ul>{}", format_html_join("", "<li>{}: {}</li>", lines), more)
+
     @admin.display(description="all documents")
     def documents(self, job: Any) -> str:
         return link_to_documents(f"Show the {job.total} documents", job=job.pk)
@@ -152,3 +149,17 @@ class IngestionJobAdmin(JobContentAdmin):
     @admin.display(description="chunks")
     def chunk_total(self, job: Any) -> int:
         return int(job.chunks)
+
+
+def state_of(job: Any) -> str:
+    """Return the status of a job with its progress; a completed job may have failed documents."""
+    return COMPLETED_WITH_ERRORS if job.status == IngestionJob.Status.COMPLETED and job.failed else str(job.status)
+
+
+def is_open(job: IngestionJob) -> bool:
+    return job.status in IngestionJob.OPEN_STATUSES
+
+
+def _open_mark(job: IngestionJob) -> str:
+    """Return the attribute that makes the page's script ask again."""
+    return SafeString(" data-open") if is_open(job) else ""

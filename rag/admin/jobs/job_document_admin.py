@@ -5,14 +5,14 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
 from rag.models import Condition, IngestionDocument
 from rag.services.jobs import job_lookup
 
-from .job_admin import ConditionFilter, JobContentAdmin
+from .job_content import ConditionFilter, JobContentAdmin
 
 # The error codes of documents (docs/user). The filter also accepts other codes in the address.
 _ERROR_CODES = (
@@ -53,6 +53,7 @@ class JobFilter(admin.SimpleListFilter):
 class IngestionDocumentAdmin(JobContentAdmin):
     """Does not show the content of documents: that needs permission to query their data source."""
 
+    change_form_template = "admin/rag/job_change_form.html"
     list_display = ("path", "source", "condition_now", "outcome", "error_code", "attempts", "duration", "finished_at")
     list_filter = ("state", ConditionFilter, CodeFilter, JobFilter, "source")
     search_fields = ("path",)
@@ -60,6 +61,7 @@ class IngestionDocumentAdmin(JobContentAdmin):
     ordering = ("-id",)
     show_full_result_count = False
     actions = ("retry",)
+    page_actions = ("retry",)
     fields = (
         "path", "title", "of_job", "index", "source", "state", "condition_now", "what_to_do", "outcome", "indexed_as",
         "stage", "attempts", "outages", "error_code", "error_message", "retry_time", "timings_by_stage", "chunk_count",
@@ -71,6 +73,13 @@ class IngestionDocumentAdmin(JobContentAdmin):
         visible = super().get_queryset(request).values("pk")
         documents = IngestionDocument.objects.filter(pk__in=visible).with_condition().order_by(*self.ordering)
         return documents.defer("text", "metadata")
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        has_failed = row is not None and row.state == IngestionDocument.State.FAILED
+        extra = {"subtitle": row.path if row else "", "has_failed": has_failed}
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
+        return super().change_view(request, object_id, *args, **kwargs)
 
     @admin.action(description="Retry the failed documents")
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> None:

@@ -4,20 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Case, Count, Model, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
 from rag.admin.reparsing import reparse
 from rag.models import Action, DataSource, Document
+from rag.services.access.audience import NOBODY_YET, describe_audience, has_audience
 from rag.services.sources import deletion, documents
 
 from . import access_page, quality_page, reembedding_page, search_trace_page
 from .source_forms import GrantInline, SourceForm
-from .upload_page import UploadPageMixin
+from .upload_page import UploadPageMixin, upload_context
 
 
 @admin.register(DataSource)
@@ -33,8 +34,12 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         may_ingest = find_source(request, object_id, Action.INGEST) is not None
-        upload_url = reverse("admin:rag_datasource_upload", args=[object_id]) if may_ingest else ""
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "upload_url": upload_url}
+        source = find_source(request, object_id, Action.MANAGE)
+        extra = {
+            "audience": describe_audience(source) if source else None,
+            **(upload_context(source) if source and may_ingest else {}),
+        }
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
 
     @admin.action(description="Parse all documents again")
@@ -43,7 +48,11 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
         live = Count("documents", filter=Q(documents__deleted_at=None))
-        sources: QuerySet[DataSource] = super().get_queryset(request).annotate(document_count=live)
+        sources: QuerySet[DataSource] = (
+            super()
+            .get_queryset(request)
+            .annotate(document_count=live, has_audience=Case(When(has_audience(), then=True), default=False))
+        )
         return sources
 
     def get_urls(self) -> list[URLPattern]:
@@ -78,8 +87,8 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         return f"{count:,} documents, {chunks:,} chunks, {filesizeformat(size)}"
 
     @admin.display(description="who may query it", ordering="visibility")
-    def open_to(self, source: DataSource) -> str:
-        return source.visibility
+    def open_to(self, source: Any) -> str:
+        return source.visibility if source.has_audience else f"{source.visibility}: {NOBODY_YET}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         # The page Re-embed changes the model; grants and documents belong to the organisation.

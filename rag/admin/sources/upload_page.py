@@ -17,12 +17,15 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from orgs.access.caller import get_caller
 from rag.admin.base import find_source
-from rag.errors import RagError
+from rag.errors import RagError, UnknownJob
 from rag.models import Action, DataSource, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.services.ingestion import inputs
-from rag.services.jobs import uploads
+from rag.services.jobs import job_lookup, uploads
 from ragsite.http.uploads import PayloadTooLarge, SpooledUploadHandler
+from ragsite.postgres.models import as_uuid
+
+_MAX_LISTED_FAILURES = 20
 
 
 class _UploadRejected(Exception):
@@ -67,7 +70,7 @@ class UploadPageMixin:
     def _upload(self, request: HttpRequest, object_id: str) -> HttpResponse:
         source = _get_source(request, object_id)
         if request.method != "POST":
-            return self._page(request, source)
+            return _show_progress(request) if "job" in request.GET else self._page(request, source)
         try:
             job = _submit(request, source)
         except _UploadRejected as error:
@@ -92,11 +95,37 @@ class UploadPageMixin:
             "opts": DataSource._meta,
             "source": source,
             "may_manage": find_source(request, source.pk, Action.MANAGE) is not None,
-            "max_files": min(settings.DATA_UPLOAD_MAX_NUMBER_FILES, settings.RAG_MAX_DOCUMENTS_PER_JOB),
-            "max_file_bytes": settings.RAG_MAX_FILE_BYTES,
-            "max_bytes": settings.RAG_MAX_UPLOAD_BYTES,
+            **upload_context(source),
         }
         return TemplateResponse(request, "admin/rag/datasource/upload.html", context, status=status)
+
+
+def upload_context(source: DataSource) -> dict[str, Any]:
+    """Return what the form for uploads needs, on this page and on that of the source."""
+    return {
+        "upload_url": reverse("admin:rag_datasource_upload", args=[source.pk]),
+        "max_files": min(settings.DATA_UPLOAD_MAX_NUMBER_FILES, settings.RAG_MAX_DOCUMENTS_PER_JOB),
+        "max_file_bytes": settings.RAG_MAX_FILE_BYTES,
+        "max_bytes": settings.RAG_MAX_UPLOAD_BYTES,
+    }
+
+
+def _show_progress(request: HttpRequest) -> JsonResponse:
+    """Say how far a job is, for the script that follows the upload until its documents are searchable."""
+    job_id = as_uuid(request.GET["job"])
+    try:
+        if job_id is None:
+            raise UnknownJob
+        job = job_lookup.get_job(get_caller(request), job_id)
+    except UnknownJob:
+        raise Http404 from None
+    failures = [
+        {"path": failed.path, "message": failed.error_message}
+        for failed in job_lookup.list_failures(job, _MAX_LISTED_FAILURES)
+    ]
+    is_open = job.status in IngestionJob.OPEN_STATUSES
+    counts = {"total": job.total, "done": job.done, "failed": job.failed, "chunks": job.chunks}
+    return JsonResponse({"is_open": is_open, "failures": failures, **counts})
 
 
 def _get_source(request: HttpRequest, object_id: str) -> DataSource:

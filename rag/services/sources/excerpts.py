@@ -13,6 +13,10 @@ from rag.models import Action, Chunk, Document
 PART_CHARACTERS = 20_000
 
 
+# How many chunks are listed at once.
+PAGE_CHUNKS = 50
+
+
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """A part of a document's text, with a marked range.
@@ -87,3 +91,9 @@ def read_excerpt(
         last_page=chunk.last_page if chunk else None,
         is_changed=chunk_id is not None and chunk is None,
     )
+
+
+def list_chunks(caller: Caller, document_id: uuid.UUID, *, first: int = 0) -> list[Chunk]:
+    """Return chunks of a document from a position on, at most PAGE_CHUNKS; none if the caller may not query it."""
+    chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(document=document_id, position__gte=first)
+    return list(chunks.filter(document__deleted_at=None).order_by("position")[:PAGE_CHUNKS])

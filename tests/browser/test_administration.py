@@ -1,0 +1,87 @@
+"""What administrators do with data sources, documents and jobs, at a browser."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from rag.models import Document, IngestionDocument
+from tests.support.factories import process_queue
+
+from .site import LONG_PATH, Site, submit_document
+from .visitor import Visitor
+
+SOURCES, JOBS = "/admin/rag/datasource/", "/admin/rag/ingestionjob/"
+
+
+def test_an_upload_on_the_page_of_a_source_is_followed_until_it_is_searchable(
+    site: Site, visitor: Callable[..., Visitor]
+) -> None:
+    page = visitor(site.users["owner"]).page
+    page.goto(f"{SOURCES}{site.source.pk}/change/")
+    files = [
+        {"name": "okapi.txt", "mimeType": "text/plain", "buffer": b"The okapi lives in the forest."},
+        {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 and nothing else"},
+    ]
+    page.get_by_label("Files").set_input_files(files)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Upload").click()
+    results = page.locator(".upload-results")
+    expect(results).to_contain_text("2 files uploaded.")
+    expect(results).to_contain_text("0 of 2 searchable …")
+    process_queue()
+    expect(results).to_contain_text("1 of 2 searchable, 1 failed.")
+    expect(results).to_contain_text("broken.pdf: ")
+    results.get_by_role("link", name="Show the job").click()
+    expect(page.locator(".field-state")).to_contain_text("completed with errors")
+    expect(page.locator(".field-failures")).to_contain_text("broken.pdf")
+
+
+def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callable[..., Visitor]) -> None:
+    page = visitor(site.users["owner"]).page
+    page.goto(SOURCES)
+    page.get_by_role("link", name="For team").click()
+    expect(page.locator(".audience")).to_contain_text("Members of the team support can query this source")
+    page.get_by_label("Delete", exact=False).or_(page.locator("#id_grants-0-DELETE")).first.check()
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.locator(".audience")).to_contain_text("Nobody yet.")
+    page.goto(SOURCES)
+    expect(page.get_by_role("row", name="For team")).to_contain_text("team: nobody yet")
+
+
+def test_the_list_of_jobs_updates_by_itself(site: Site, visitor: Callable[..., Visitor]) -> None:
+    job = submit_document(site.source, site.users["owner"], "lions.md", "The lion sleeps most of the day.")
+    page = visitor(site.users["owner"]).page
+    page.goto(JOBS)
+    row = page.get_by_role("row").filter(has=page.locator(f'[data-live="state-{job.pk}"]'))
+    expect(row).to_contain_text("Animals: 1 document")
+    expect(row.locator(".state")).to_have_text("queued")
+    process_queue()
+    expect(row.locator(".state")).to_have_text("completed")
+    expect(row).to_contain_text("1 of 1")
+
+
+def test_a_failed_document_is_retried_with_a_button_and_a_job_cancelled(
+    site: Site, visitor: Callable[..., Visitor]
+) -> None:
+    page = visitor(site.users["owner"]).page
+    row = IngestionDocument.objects.get(job=site.failed)
+    page.goto(f"/admin/rag/ingestiondocument/{row.pk}/change/")
+    page.get_by_role("button", name="Retry what failed").click()
+    expect(page.get_by_text("Queued again: 1 documents.")).to_be_visible()
+    page.goto(f"{JOBS}{site.failed.pk}/change/")
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(page.locator(".field-state")).to_contain_text("cancelled")
+
+
+def test_the_page_of_a_document_shows_its_chunks_to_those_who_may_query(
+    site: Site, visitor: Callable[..., Visitor]
+) -> None:
+    document = Document.objects.get(path=LONG_PATH)
+    page = visitor(site.users["owner"]).page
+    page.goto(f"/admin/rag/document/{document.pk}/change/")
+    expect(page.get_by_role("region", name="Text of chunk 1")).to_contain_text("300 kilograms")
+    page.get_by_title("Show it in the text").first.click()
+    expect(page.locator("#passage")).to_contain_text("300 kilograms")
+    reader = visitor(site.superuser)  # manages every source, and is a member of no organisation
+    reader.open(f"/admin/rag/document/{document.pk}/change/")
+    expect(reader.page.get_by_text(LONG_PATH).first).to_be_visible()
+    expect(reader.page.get_by_text("300 kilograms")).to_have_count(0)
