@@ -12,7 +12,7 @@ LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt cons
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos abuse clients bench eval guard
-.PHONY: ingest-sample clean-data lock
+.PHONY: ingest-sample clean-data lock screenshots
 
 help:
 	@echo "make install        install what a production server needs"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench          measure ingestion and search"
 	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, OUT=file)"
 	@echo "make guard          compare the quality on a few small sets with stored results (RENEW=1 stores new ones)"
+	@echo "make screenshots    pictures of the running demo's pages (ADDRESS, PASSWORD, OUT=folder)"
 	@echo "make lock           renew the locked versions and their hashes (needs the network)"
 
 install: $(VENV)/.installed
@@ -106,6 +107,10 @@ eval: install-local
 
 guard: install-local
 	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.guard
+
+# Look at each one: no test sees what is ugly.
+screenshots: install-dev
+	@$(BIN)/python scripts/screenshots "$(or $(ADDRESS),http://127.0.0.1:3080)" "$(or $(PASSWORD),ragsite-demo)" "$(or $(OUT),var/screenshots)"
 
 lock: $(BIN)/uv
 	@./scripts/lock "$(BIN)/uv"

@@ -13,28 +13,20 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from orgs.access.caller import Caller, get_caller
+from orgs.access.caller import get_caller
 from rag.contracts.common.errors import render_error as render_contract_error
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError
-from rag.models import Action, ConversationMessage, DataSource
+from rag.models import ConversationMessage, DataSource
 from rag.services.search import asking
 from rag.services.search.queries import run_to_completion
-from rag.services.sources import lookup
 from rag.types import Retrieval
 
 from .access import limited, page, problem_fragment, wants_stream
 from .answers import render_answer, show_answer
 from .forms import AskForm
-
-MAX_LISTED_SOURCES = 200
-
-
-def list_queryable_sources(caller: Caller) -> list[DataSource]:
-    """Return the data sources that the caller may query, by name."""
-    sources = lookup.visible_sources(caller, Action.QUERY).select_related("organization")
-    return list(sources.order_by("name", "pk")[:MAX_LISTED_SOURCES])
+from .sources import list_queryable_sources, may_trace
 
 
 @page
@@ -62,10 +54,11 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
         form.to_options(stream=True),
         form.cleaned_data["conversation"],
     )
-    question, csrf_token, curl = form.cleaned_data["question"], get_token(request), _curl(request, form)
+    question, csrf_token = form.cleaned_data["question"], get_token(request)
+    extra = {"curl": _curl(request, form), "may_trace": may_trace(get_caller(request))}
 
     def done(outcome: asking.ConversationAnswer) -> object:
-        html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra={"curl": curl})
+        html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
         url = reverse("conversation", args=[conversation]) if conversation else ""
         return {"html": html, "conversation": conversation, "url": url}
@@ -121,6 +114,7 @@ def _render(
         "exchanges": exchanges or [],
         "reasons": ConversationMessage.RatingReason.choices,
         "is_stored": asking.is_stored(caller),
+        "may_trace": may_trace(caller),
     }
     return render(request, "pages/ask.html", context, status=status)
 

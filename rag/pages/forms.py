@@ -1,5 +1,6 @@
 """The forms of the pages: a question with its options, and the rating of an answer."""
 
+import copy
 import datetime
 from collections.abc import Iterable
 from typing import Any
@@ -96,6 +97,25 @@ class AskForm(forms.Form):
     def to_options(self, *, stream: bool) -> AnswerOptions:
         generation = GenerationOptions(self.cleaned_data["model"], stream=stream)
         return AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS, generation=generation)
+
+
+class CompareForm(AskForm):
+    """A question with two settings: those of AskForm, and a second mode, ranking, number of passages and model."""
+
+    SECOND = ("mode", "ranking", "top_k", "model")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in self.SECOND:
+            self.fields[f"second_{name}"] = copy.deepcopy(self.fields[name])
+
+    def to_settings(self) -> list[tuple[Question, AnswerOptions]]:
+        """Return the question and the options of both settings."""
+        first, values = (self.to_question(), self.to_options(stream=False)), self.cleaned_data
+        self.cleaned_data = values | {name: values[f"second_{name}"] for name in self.SECOND}
+        second = self.to_question(), self.to_options(stream=False)
+        self.cleaned_data = values
+        return [first, second]
 
 
 class RatingForm(forms.Form):

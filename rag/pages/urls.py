@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from . import ask, documents, history
+from . import ask, compare, documents, history, trace
 
 urlpatterns = [
     path("", ask.ask, name="ask"),
     path("conversations/<uuid:conversation_id>", ask.ask, name="conversation"),
     path("conversations/<uuid:conversation_id>/rename", history.rename, name="rename_conversation"),
     path("conversations/<uuid:conversation_id>/delete", history.delete, name="delete_conversation"),
+    path("compare", compare.show_comparison, name="compare"),
+    path("trace", trace.show_trace, name="trace"),
     path("history", history.list_history, name="history"),
     path("answers/<uuid:message_id>/rating", history.rate, name="rate_answer"),
     path("documents/<uuid:document_id>", documents.show_document, name="document"),

@@ -65,3 +65,33 @@ def test_a_key_is_revoked_only_after_a_confirmation(site: Site, visitor: Callabl
     page.get_by_role("button", name="Yes, revoke").click()
     expect(page.get_by_text("Revoked: 1.")).to_be_visible()
     expect(row).to_contain_text("revoked")
+
+
+def test_two_settings_are_compared_and_a_manager_opens_the_search_trace(
+    site: Site, visitor: Callable[..., Visitor]
+) -> None:
+    manager = visitor(site.users["owner"])
+    page = manager.page
+    page.goto("/")
+    page.get_by_label("Your question").fill(QUESTION)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Search trace").click()
+    expect(page.get_by_role("heading", name="Search trace")).to_be_visible()
+    expect(page.get_by_text("used for the answer").first).to_be_visible()
+    assert not manager.check_page()
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_label("Your question").fill(QUESTION)
+    page.get_by_role("group", name="Second setting").get_by_label("Search").select_option("lexical")
+    page.get_by_role("button", name="Compare").click()
+    for name in ("First setting", "Second setting"):
+        column = page.get_by_role("region", name=name)
+        expect(column).to_contain_text("300 kilograms")
+        expect(column).to_contain_text("score")
+        expect(column).to_contain_text("embed")
+    assert not manager.check_page()
+    reader = visitor(site.users["member"]).page
+    reader.goto("/")
+    reader.get_by_label("Your question").fill(QUESTION)
+    reader.keyboard.press("Enter")
+    expect(reader.locator(".cite").first).to_be_visible()
+    expect(reader.get_by_role("button", name="Search trace")).to_have_count(0)

@@ -18,16 +18,21 @@ class MeasuredQuery:
     Attributes:
         scopes: What it searches, as soon as that is known.
         is_grounded: Whether its answer has citations; None for a search, or before the answer is complete.
+        milliseconds: How long it took, as soon as it has ended.
+        stages: Stage → its duration in milliseconds.
     """
 
     def __init__(self, scopes: Sequence[SearchScope] = ()) -> None:
         self.scopes = scopes
         self.is_grounded: bool | None = None
+        self.milliseconds = 0.0
+        self.stages: dict[str, float] = {}
 
     @contextlib.contextmanager
     def measured(self) -> Iterator[None]:
         """Record how long the block takes. The time of an answer includes the time in which its client reads it."""
-        started, stages, failed = time.perf_counter(), measurements.start_operation(), True
+        self.stages = stages = measurements.start_operation()
+        started, failed = time.perf_counter(), True
         try:
             yield
             failed = False
@@ -39,7 +44,8 @@ class MeasuredQuery:
             raise
         finally:
             measurements.end_operation()
-            self._record((time.perf_counter() - started) * 1000, stages, failed=failed)
+            self.milliseconds = (time.perf_counter() - started) * 1000
+            self._record(self.milliseconds, stages, failed=failed)
 
     def _record(self, milliseconds: float, stages: dict[str, float], *, failed: bool) -> None:
         organizations = tuple(dict.fromkeys(key for scope in self.scopes for key in scope.organization_ids))

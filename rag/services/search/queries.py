@@ -81,8 +81,16 @@ def search(question: Question, selection: SourceSelection) -> Retrieval:
         return NO_RESULTS
 
 
-def ask(question: Question, selection: SourceSelection, options: AnswerOptions) -> AnswerEvents[AnswerResult]:
+def ask(
+    question: Question, selection: SourceSelection, options: AnswerOptions, *, query: MeasuredQuery | None = None
+) -> AnswerEvents[AnswerResult]:
     """Stream a grounded answer (rag.pipeline.answering.answer). Access is rechecked while the answer is streamed.
+
+    Args:
+        question: The question.
+        selection: The caller, and the sources to search.
+        options: How to answer.
+        query: Receives the durations of the stages.
 
     Raises:
         NoAccessibleSources: If the caller may not query any source.
@@ -90,7 +98,8 @@ def ask(question: Question, selection: SourceSelection, options: AnswerOptions) 
         AccessEnded: If the caller lost access while the answer was streamed.
         RagError: If the query pipeline fails.
     """
-    query = MeasuredQuery(_build_search_scopes(question, selection))
+    query = query or MeasuredQuery()
+    query.scopes = _build_search_scopes(question, selection)
     return _measure_answer(
         query, access_watch.watch_access(answering.ask(question, query.scopes, options), selection.caller)
     )

@@ -1,0 +1,48 @@
+"""The page "Compare": one question with two settings, side by side, with scores and durations."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from orgs.access.caller import get_caller
+from rag.contracts.common.rate_limits import QUERIES
+from rag.services.search import comparison
+
+from .access import limited, page
+from .forms import CompareForm
+from .sources import list_queryable_sources
+
+_SHOWN_PASSAGES = 20
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(QUERIES)
+@limited(QUERIES)  # it asks twice
+def show_comparison(request: HttpRequest) -> HttpResponse:
+    """Show the form, or the question's answer with both settings."""
+    caller = get_caller(request)
+    sources = list_queryable_sources(caller)
+    if request.method == "POST":
+        form = CompareForm(request.POST, sources=sources)
+    else:
+        initial = {"question": request.GET.get("q", "")[:2000], "second_ranking": "off"}
+        form = CompareForm(sources=sources, initial=initial)
+    compared: list[dict[str, Any]] = []
+    if form.is_valid():
+        answers = comparison.compare(form.to_settings(), form.to_selection(caller))
+        compared = [_column(number, answer) for number, answer in enumerate(answers, start=1)]
+    columns = [
+        {"title": "First setting", "fields": [form[name] for name in form.SECOND]},
+        {"title": "Second setting", "fields": [form[f"second_{name}"] for name in form.SECOND]},
+    ]
+    context = {"section": "compare", "title": "Compare", "form": form, "columns": columns, "compared": compared}
+    status = 400 if form.is_bound and form.errors else 200
+    return render(request, "pages/compare.html", {**context, "sources": sources}, status=status)
+
+
+def _column(number: int, answer: comparison.ComparedAnswer) -> dict[str, Any]:
+    passages = answer.result.retrieval.passages[:_SHOWN_PASSAGES] if answer.result else ()
+    return {"number": number, "answer": answer, "passages": passages}
