@@ -8,13 +8,15 @@ from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
-from rag.services.search import comparison
+from rag.services.evaluation import comparison
+from rag.types import MAX_QUESTION_CHARACTERS
 
 from .access import limited, page
-from .forms import CompareForm
+from .forms import DEFAULT_TOP_K, CompareForm
 from .sources import list_queryable_sources
 
 _SHOWN_PASSAGES = 20
+_DIFFERENT_SETTINGS = {"second_ranking": "off", "top_k": DEFAULT_TOP_K, "second_top_k": DEFAULT_TOP_K}
 
 
 @page
@@ -28,8 +30,8 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         form = CompareForm(request.POST, sources=sources)
     else:
-        initial = {"question": request.GET.get("q", "")[:2000], "second_ranking": "off"}
-        form = CompareForm(sources=sources, initial=initial)
+        question = request.GET.get("q", "")[:MAX_QUESTION_CHARACTERS]
+        form = CompareForm(sources=sources, initial={"question": question, **_DIFFERENT_SETTINGS})
     compared: list[dict[str, Any]] = []
     if form.is_valid():
         answers = comparison.compare(form.to_settings(), form.to_selection(caller))

@@ -16,7 +16,7 @@ from rag.models import Action, DataSource, Document
 from rag.services.access.audience import NOBODY_YET, describe_audience, has_audience
 from rag.services.sources import deletion, documents
 
-from . import access_page, quality_page, reembedding_page, search_trace_page
+from . import access_page, matrix_page, quality_page, reembedding_page, search_trace_page
 from .source_forms import GrantInline, SourceForm
 from .upload_page import UploadPageMixin, upload_context
 
@@ -68,6 +68,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         urls = [
             path(f"<uuid:source_id>/{end}/", view(page), name=f"rag_datasource_{name}") for end, name, page in pages
         ]
+        urls.append(path("matrix/", view(matrix_page.show_matrix), name="rag_datasource_matrix"))
         return [*urls, *super().get_urls()]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:

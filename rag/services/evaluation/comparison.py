@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from rag.errors import RagError
 from rag.services.measurements.queries import MeasuredQuery
+from rag.services.search import queries
 from rag.types import AnswerOptions, AnswerResult, Question
-
-from . import queries
 
 
 @dataclass(frozen=True, slots=True)

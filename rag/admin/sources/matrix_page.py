@@ -1,0 +1,46 @@
+"""The page "Who can query what": people and data sources of an organisation, with the reasons."""
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_safe
+
+from orgs.models import Membership, Team
+from rag.admin.base import managed_organizations, visible_sources
+from rag.models import Action, DataSource
+from rag.services.access import matrix
+from ragsite.postgres.models import as_uuid
+
+_MAX_CHOICES = 200
+
+
+@require_safe
+def show_matrix(request: HttpRequest) -> HttpResponse:
+    """Show the matrix of one organisation that this request's user manages, and the preview of a change."""
+    organizations = list(managed_organizations(request).order_by("name")[:_MAX_CHOICES])
+    if not organizations:
+        raise PermissionDenied
+    chosen = as_uuid(request.GET.get("organization", ""))
+    organization = next((entry for entry in organizations if entry.pk == chosen), organizations[0])
+    sources = visible_sources(request, Action.MANAGE)
+    search = request.GET.get("q", "")[:254].replace("\0", "").strip()
+    members = Membership.objects.filter(organization=organization).select_related("user").order_by("user__email")
+    teams = Team.objects.filter(organization=organization).order_by("name")
+    person = members.filter(pk=as_uuid(request.GET.get("person", ""))).first()
+    team = teams.filter(pk=as_uuid(request.GET.get("team", ""))).first()
+    context = {
+        **admin.site.each_context(request),
+        "title": "Who can query what",
+        "opts": DataSource._meta,
+        "organization": organization,
+        "organizations": organizations,
+        "search": search,
+        "matrix": matrix.build_matrix(sources, organization, search=search),
+        "members": members[:_MAX_CHOICES],
+        "teams": teams[:_MAX_CHOICES],
+        "person": person,
+        "team": team,
+        "opened": matrix.preview_team(sources, person.user, team) if person and team else None,
+    }
+    return TemplateResponse(request, "admin/rag/datasource/matrix.html", context)
