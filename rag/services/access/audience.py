@@ -24,16 +24,16 @@ class Audience:
     sentence: str
 
 
-def has_audience() -> Exists | Q:
+def has_audience() -> Q:
     """Return the condition of a queryset of sources: somebody is chosen, where the visibility needs it."""
     grants = Grant.objects.unexpired().filter(source=OuterRef("pk"))
     organization = F("source__organization")
     return (
         Q(visibility=Visibility.PUBLIC)
         | Q(visibility=Visibility.PERSONAL, owner__isnull=False)
-        | (Q(visibility=Visibility.PRIVATE) & Exists(grants.filter(user__isnull=False)))
-        | (Q(visibility=Visibility.ROLE) & Exists(grants.filter(role__organization=organization)))
-        | (Q(visibility=Visibility.TEAM) & Exists(grants.filter(team__organization=organization)))
+        | (Q(visibility=Visibility.PRIVATE) & Q(Exists(grants.filter(user__isnull=False))))
+        | (Q(visibility=Visibility.ROLE) & Q(Exists(grants.filter(role__organization=organization))))
+        | (Q(visibility=Visibility.TEAM) & Q(Exists(grants.filter(team__organization=organization))))
     )
 
 
