@@ -119,7 +119,7 @@ def test_a_follow_up_is_rewritten_by_the_language_model(member: Client, language
     assert [source["title"] for source in member.post("/api/chat", body).body["ragSources"]] == ["Tea"]
     rewriting, reply = language_model.requests
     assert (rewriting["temperature"], len(rewriting["messages"])) == (0, 2)
-    assert reply["messages"][1:] == messages, "the model gets the original messages"
+    assert reply["messages"][2:] == messages, "the model gets the original messages"
     language_model.requests.clear()
     language_model.fail(400)  # rewriting fails: the words of earlier messages are used
     language_model.replies = ["In the yard."]
