@@ -27,8 +27,9 @@ def show_matrix(request: HttpRequest) -> HttpResponse:
     search = request.GET.get("q", "")[:254].replace("\0", "").strip()
     members = Membership.objects.filter(organization=organization).select_related("user").order_by("user__email")
     teams = Team.objects.filter(organization=organization).order_by("name")
-    person = members.filter(pk=as_uuid(request.GET.get("person", ""))).first()
-    team = teams.filter(pk=as_uuid(request.GET.get("team", ""))).first()
+    person_id, team_id = (as_uuid(request.GET.get(name, "")) for name in ("person", "team"))
+    person = members.filter(pk=person_id).first() if person_id else None
+    team = teams.filter(pk=team_id).first() if team_id else None
     context = {
         **admin.site.each_context(request),
         "title": "Who can query what",
