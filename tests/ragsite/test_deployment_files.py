@@ -1,0 +1,249 @@
+"""The systemd units, image, compose.yaml and Kubernetes manifests: they start what the product's code starts."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import get_commands
+from django.urls import resolve
+
+from ragsite.run import processes
+from tests.docs import project
+from tests.docs.project import ROOT
+
+DEPLOY = ROOT / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+KUBERNETES = DEPLOY / "kubernetes"
+PROCESSES = {"web", "worker", "background", "scheduler"}
+# Other programs' variables, and the password that compose.yaml puts into DATABASE_URL.
+FOREIGN = {"POSTGRES_PASSWORD", "DATABASE_PASSWORD", "GRAFANA_PASSWORD"}
+# Where the files put data and code.
+DATA, CODE = "/var/lib/ragsite", "/opt/ragsite"
+# The most that `systemd-analyze security` may say: 0 is most protected, 10 least.
+MAX_EXPOSURE = 20
+
+
+def documented_settings() -> set[str]:
+    """The variables in the tables of the settings page."""
+    rows = re.findall(r"^\| (`[A-Z].*?) \|", (ROOT / "docs/operations/settings.md").read_text(), re.M)
+    return {name for row in rows for name in re.findall(r"`([A-Z_0-9]+)`", row)}
+
+
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())  # type: ignore[no-any-return]
+
+
+def own_services() -> dict[str, dict[str, Any]]:
+    return {name: service for name, service in compose()["services"].items() if service.get("image") == "ragsite"}
+
+
+def manifests() -> list[dict[str, Any]]:
+    """Every object, those of the autoscaler for workers included."""
+    files = [file for file in KUBERNETES.rglob("*.yaml") if file.name != "kustomization.yaml"]
+    return [part for file in files for part in yaml.safe_load_all(file.read_text())]
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """Name of the process → the template of its pods."""
+    templates = [part["spec"]["template"] for part in manifests() if part["kind"] in ("Deployment", "Job")]
+    return {template["metadata"]["labels"]["app.kubernetes.io/component"]: template for template in templates}
+
+
+def unit(file: Path) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for line in file.read_text().splitlines():
+        if "=" in line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            values.setdefault(name, []).append(value)
+    return values
+
+
+def commands() -> Iterator[tuple[str, str, list[str]]]:
+    """(file, process, command) of everything of ours that the files start."""
+    for file in UNITS:
+        for line in unit(file)["ExecStart"]:
+            # In a unit, % begins a specifier: %h would be the user's home.
+            assert not re.search(r"(?<!%)%(?!%)", line), "write %% for %"
+            command = [part.removeprefix(f"{CODE}/.venv/bin/") for part in shlex.split(line.replace("%%", "%"))]
+            yield file.name, file.stem.removeprefix("ragsite-"), command
+    for name, service in own_services().items():
+        yield "compose.yaml", name, service["command"]
+    for name, pod in pods().items():
+        for container in (*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]):
+            yield "kubernetes", name if container["name"] == name else "migrate", container["command"]
+    image = re.search(r"^CMD (\[.*\])$", (DEPLOY / "Dockerfile").read_text(), re.M)
+    assert image
+    yield "Dockerfile", "web", yaml.safe_load(image[1])
+
+
+def comparable(command: list[str]) -> list[str]:
+    """Without what an installation chooses: the interpreter, the address, the number of worker processes."""
+    parts = ["python", *command[1:]]
+    parts = ["ADDRESS" if re.fullmatch(r"[\d.]+:\d+", part) else part for part in parts]
+    if "ingestion" in parts:
+        parts[parts.index("--concurrency") + 1] = "COUNT"
+    options = parts.index("worker") + 1 if "worker" in parts else len(parts)
+    # The order of Celery's options does not matter.
+    grouped = re.findall(r"--\S+(?: (?!--)\S+)?", " ".join(parts[options:]))
+    return [*parts[:options], *sorted(grouped)]
+
+
+def test_processes_are_started_as_the_product_starts_them() -> None:
+    expected = {
+        "web": processes.web(host="127.0.0.1", port=8000),
+        "worker": processes.worker(),
+        "background": processes.background(),
+        "scheduler": processes.scheduler(folder=Path(DATA)),
+    }
+    seen: dict[str, set[str]] = {}
+    for file, process, command in commands():
+        seen.setdefault(file, set()).add(process)
+        if process in expected:
+            assert comparable(command) == comparable(expected[process]), (file, process)
+        elif command[1] == "manage.py":
+            assert command[2] in get_commands(), file
+        else:
+            assert command == ["python", "-m", "ragsite.run.prepare"], file
+    assert seen["compose.yaml"] == seen["kubernetes"] == PROCESSES | {"migrate"}
+    assert {f"ragsite-{name}.service" for name in PROCESSES | {"migrate"}} == {file.name for file in UNITS}
+
+
+def test_variables_exist_and_are_documented() -> None:
+    known = documented_settings()
+    assert {"SECRET_KEY", "DATABASE_URL", "RAG_NGINX"} <= known & project.variables()
+    environments = [set(service["environment"]) for service in own_services().values()]
+    for name in (".env.example", "ragsite.env.example"):
+        environments.append(set(re.findall(r"^([A-Z_]+)=", (DEPLOY / name).read_text(), re.M)))
+    environments += [{name.partition("=")[0] for name in unit(file)["Environment"]} for file in UNITS]
+    image = re.search(r"^ENV ((?:.*\\\n)*.*)$", (DEPLOY / "Dockerfile").read_text(), re.M)
+    assert image
+    environments.append(set(re.findall(r"(\w+)=", image[1])) - {"PATH", "PYTHONDONTWRITEBYTECODE"})
+    for names in environments:
+        assert names - FOREIGN <= known
+    text = (DEPLOY / "compose.yaml").read_text()
+    used = set(re.findall(r"\$\{(\w+)", text))
+    assert used == set(re.findall(r"^([A-Z_]+)=", (DEPLOY / ".env.example").read_text(), re.M))
+    for secret in ("SECRET_KEY", "DATABASE_PASSWORD", "POSTGRES_PASSWORD"):
+        assert f"${{{secret}:?}}" in text, "compose refuses to start without it"
+
+
+def test_secrets_are_neither_committed_nor_in_the_image() -> None:
+    for name in (".env", "ragsite.env"):
+        assert subprocess.run(["git", "check-ignore", "-q", f"deploy/{name}"], cwd=ROOT).returncode == 0
+    for name in (".env.example", "ragsite.env.example"):
+        for variable in ("SECRET_KEY", "POSTGRES_PASSWORD", "RAG_METRICS_TOKEN"):
+            assert not re.search(rf"^{variable}=.", (DEPLOY / name).read_text(), re.M)
+    assert (ROOT / ".dockerignore").read_text().split("\n")[1] == "*"
+
+
+def test_compose_names_only_what_it_declares() -> None:
+    content = compose()
+    services = content["services"]
+    for name, service in services.items():
+        assert ":latest" not in service["image"], name
+        assert set(service["networks"]) <= set(content["networks"]), name
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert (DEPLOY / source).exists() if source.startswith(".") else source in content["volumes"], volume
+        for other, how in service.get("depends_on", {}).items():
+            assert how["condition"] != "service_healthy" or "healthcheck" in services[other], (name, other)
+        assert {config["source"] for config in service.get("configs", [])} <= set(content["configs"])
+        assert set(service.get("secrets", [])) <= set(content["secrets"])
+        if "profiles" not in service and service["image"] != "ragsite":
+            assert set(service["networks"]) == {"data"}, "the database stays inside"
+            assert "ports" not in service
+    for config in content["configs"].values():
+        assert yaml.safe_load(config["content"]) if "content" in config else (DEPLOY / config["file"]).exists()
+    for service in own_services().values():
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+        assert f"ragsite:{DATA}" in service["volumes"]
+    network = content["networks"]["web"]["ipam"]["config"][0]
+    assert services["web"]["environment"]["RAG_TRUSTED_PROXIES"] == network["gateway"]
+    assert all(port.startswith("127.0.0.1:") for service in services.values() for port in service.get("ports", []))
+
+
+def test_image_contains_what_the_product_needs_and_no_root() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    copied = [name for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.M) for name in line.split()]
+    for name in copied:
+        assert list(ROOT.glob(name)), name
+        assert f"!{name}" in ignored, name
+    assert set(copied) >= {"manage.py", "static", "templates", *project.APPS}
+    assert re.findall(r"^USER (.*)$", text, re.M) == ["10001:10001"]
+    health = re.search(r"http://localhost:8000(/\w+)", text)
+    assert health
+    assert resolve(health[1]).url_name == "healthz"
+    assert re.search(r"apt-get install .* nginx ", text)
+    assert "RAG_NGINX=/usr/sbin/nginx" in text
+
+
+def test_pods_are_restricted_probed_and_reached_by_policies() -> None:
+    for name, pod in pods().items():
+        spec = pod["spec"]
+        assert spec["securityContext"]["runAsNonRoot"], name
+        assert not spec["automountServiceAccountToken"], name
+        for container in (*spec.get("initContainers", []), *spec["containers"]):
+            assert container["securityContext"]["readOnlyRootFilesystem"], name
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, name
+            assert DATA in {mount["mountPath"] for mount in container["volumeMounts"]}, name
+            assert container["resources"]["requests"], name
+            for probe in (value for key, value in container.items() if key.endswith("Probe")):
+                assert resolve(probe["httpGet"]["path"]).url_name in ("healthz", "readyz")
+                # A pod's address is not in ALLOWED_HOSTS.
+                assert probe["httpGet"]["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
+        if name != "migrate":
+            assert spec["initContainers"][0]["command"][-2:] == ["migrate", "--check"], name
+    labels = {tuple(sorted(pod["metadata"]["labels"].items())) for pod in pods().values()}
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for part in manifests():
+        by_kind.setdefault(part["kind"], []).append(part)
+    selectors = [policy["spec"]["podSelector"]["matchLabels"] for policy in by_kind["NetworkPolicy"]]
+    selectors += [part["spec"]["selector"] for part in by_kind["Service"]]
+    selectors += [part["spec"]["selector"]["matchLabels"] for part in by_kind["PodDisruptionBudget"]]
+    for selector in selectors:
+        assert any(set(selector.items()) <= set(pod) for pod in labels), selector
+    deployments = {part["metadata"]["name"] for part in by_kind["Deployment"]}
+    assert {part["spec"]["scaleTargetRef"]["name"] for part in by_kind["HorizontalPodAutoscaler"]} <= deployments
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="needs kubectl, which contains Kustomize")
+@pytest.mark.parametrize(("folder", "autoscalers"), [("base", 1), ("autoscale-workers", 2)])
+def test_kustomize_renders_the_manifests(folder: str, autoscalers: int) -> None:
+    rendered = subprocess.run(["kubectl", "kustomize", KUBERNETES / folder], capture_output=True, text=True, check=True)
+    parts = list(yaml.safe_load_all(rendered.stdout))
+    assert sum(part["kind"] == "HorizontalPodAutoscaler" for part in parts) == autoscalers
+    assert {part["metadata"]["namespace"] for part in parts} == {"ragsite"}
+    worker = next(
+        part for part in parts if (part["kind"], part["metadata"]["name"]) == ("Deployment", "ragsite-worker")
+    )
+    assert ("replicas" in worker["spec"]) == (autoscalers == 1), "the autoscaler alone decides"
+    assert worker["spec"]["template"]["spec"]["containers"][0]["image"].startswith("registry.example.com/")
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+def test_systemd_accepts_and_protects_the_units(tmp_path: Path) -> None:
+    """Checked as if the checkout were where the units expect it."""
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(shutil.which("true") or "/bin/true")
+    for file in (*UNITS, DEPLOY / "systemd" / "ragsite.target"):
+        (tmp_path / file.name).write_text(file.read_text().replace(CODE, str(tmp_path)))
+    names = [str(tmp_path / file.name) for file in UNITS]
+    environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
+    target = str(tmp_path / "ragsite.target")
+    verify = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *names, target]
+    result = subprocess.run(verify, capture_output=True, text=True, env=environment)
+    complaints = [line for line in result.stderr.splitlines() if "ragsite" in line]
+    assert (result.returncode, complaints) == (0, [])
+    security = ["systemd-analyze", "security", "--offline=yes", "--no-pager", f"--threshold={MAX_EXPOSURE}", *names]
+    result = subprocess.run(security, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stdout[-500:]
