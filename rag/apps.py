@@ -7,6 +7,11 @@ class RagConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.db.backends.signals import connection_created
+
+        from ragsite.observability import tracing
+
         from .models import audit_registry
 
         audit_registry.register()
+        connection_created.connect(tracing.trace_connection)

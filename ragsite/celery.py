@@ -10,6 +10,7 @@ from celery.signals import before_task_publish, setup_logging, worker_init, work
 from django_structlog.celery.steps import DjangoStructLogInitStep
 from kombu.transport.redis import Channel
 
+from .observability import tracing
 from .postgres import identity
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
@@ -32,6 +33,7 @@ def keep_django_logging(**_: object) -> None:
 def add_publication_time(headers: dict[str, Any], **_: object) -> None:
     """Celery's messages do not say how old they are, which shows whether a queue is served."""
     headers["published_at"] = time.time()
+    tracing.inject(headers)
 
 
 @worker_init.connect

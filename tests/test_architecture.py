@@ -67,6 +67,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "onnx": ("rag.providers",),
     "onnxruntime": ("rag.providers",),
     "openai": ("rag.providers",),
+    "opentelemetry": ("ragsite.observability", "rag.providers"),
     "pgvector": ("rag.providers.stores", "rag.models.content.pgvector_tables"),
     "prometheus_client": ("ragsite.views",),
     "psutil": ("ragsite.embedded", "ragsite.run.children"),

@@ -1,5 +1,7 @@
 """Authentication by API key (docs/contracts/authentication.md)."""
 
+import re
+
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
@@ -13,6 +15,13 @@ from ragsite.http.transport import require_https
 from ragsite.postgres import identity
 
 from .base import authenticated
+
+_INVALID = "This API key is invalid, expired or revoked."
+_WRONG_HEADER = (
+    "This is an access token and not an API key, which begins with rk_. Send it as `Authorization: Bearer <token>`."
+)
+# The header of a JSON Web Token begins with {" in base64url.
+_TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 
 
 class ApiKeyAuthentication(BaseAuthentication):
@@ -35,13 +44,18 @@ class ApiKeyAuthentication(BaseAuthentication):
             with identity.run_as(identity.SIGN_IN):
                 audit_registry.record_refused_key(key, reason)
         if key is None or reason:
-            raise AuthenticationFailed("This API key is invalid, expired or revoked.")
+            raise AuthenticationFailed(_WRONG_HEADER if _is_token(secret) else _INVALID)
         result = authenticated(Caller.from_key(key))
         service.record_use(key)
         return result
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="api"'
+
+
+def _is_token(credential: str) -> bool:
+    """Whether the credential has the form of an access token. Its signature is not checked: it is refused anyway."""
+    return _TOKEN.fullmatch(credential.removeprefix("Bearer ").strip()) is not None
 
 
 def read_credential_headers(request: Request) -> tuple[str, str, str]:

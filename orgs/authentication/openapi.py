@@ -11,7 +11,11 @@ class AccessTokenScheme(OpenApiAuthenticationExtension):
     name = "bearer"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "An access token, or an API key (rk_…)."}
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An access token of POST /api/auth/token, or an API key (rk_…).",
+        }
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):
@@ -19,7 +23,7 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        return {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key (rk_…)."}
+        return {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key (rk_…), not a token."}
 
 
 class AnonymousOrganizationScheme(OpenApiAuthenticationExtension):

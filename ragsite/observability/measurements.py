@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from opentelemetry.trace import Span, SpanKind
+
+from . import tracing
+
 # The upper bounds of a histogram's buckets, in milliseconds. The last bucket has no bound.
 BOUNDS_MS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000)
 PERIOD_SECONDS = 300
@@ -149,11 +153,22 @@ def take() -> Pending:
 
 
 @contextlib.contextmanager
-def measure(kind: str, name: str) -> Iterator[None]:
-    """Record how long the block takes, and whether it raises."""
+def measure(
+    kind: str, name: str, *, span_name: str = "", span_kind: SpanKind = SpanKind.INTERNAL, **attributes: str
+) -> Iterator[Span | None]:
+    """Record how long the block takes, and whether it raises. It is also a span, if traces are on.
+
+    Args:
+        kind: The kind of measurement.
+        name: What is measured.
+        span_name: The name of the span; empty for `name`.
+        span_kind: Which side of a call it is.
+        **attributes: Attributes of the span, with `__` for dots.
+    """
     started, failed = time.perf_counter(), True
     try:
-        yield
+        with tracing.span(span_name or name, span_kind, ragsite__kind=kind, **attributes) as span:
+            yield span
         failed = False
     except GeneratorExit:  # a reader left; nothing failed
         failed = False

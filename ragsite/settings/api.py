@@ -85,21 +85,52 @@ if _unknown := _limits.keys() - RAG_REQUESTS_PER_MINUTE.keys():
 RAG_REQUESTS_PER_MINUTE |= {name: int(limit) for name, limit in _limits.items()}
 RATELIMIT_FAIL_OPEN = True
 
+_INTRODUCTION = """
+Ask questions about the documents of your organisation, and send documents to its data sources. Five published contracts
+(v3, retrieval, pipeline, agent and search service) and an OpenAI-compatible API are answered by one server; each
+operation names its contract.
+
+**Start here**
+
+1. Get an access token: `POST /api/auth/token` with your e-mail address and password. It is valid for half an hour by
+   default, and `POST /api/auth/token/refresh` renews it. For programs, create an API key with `POST /api/auth/keys`.
+2. Select **Authorize** and paste the token or the key under `bearer`. It stays in this browser until you log out there.
+3. Ask: `POST /api/rag/query` returns an answer with citations, `POST /api/rag/search` only passages.
+4. Send a document: `POST /api/rag/ingest`. Then `GET /api/rag/ingest/{jobId}` says when it is searchable.
+
+**Credentials.** `Authorization: Bearer …` accepts access tokens and API keys (`rk_…`). `X-API-Key` accepts API
+keys only.
+
+**Errors** are JSON with `error`, `message` and `details`. `details.request_id` is also in the header `X-Request-ID`;
+tell it to your operator, who finds the request in the log by it. 429 and 503 say in `Retry-After` how long to wait.
+
+**Limits.** `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` show how many requests a minute are left.
+""".strip()
+
 SPECTACULAR_SETTINGS = {
     "TITLE": "ragsite",
     "VERSION": "1.0.0",
     "OAS_VERSION": "3.1.0",
-    "DESCRIPTION": "Five published contracts on one server: v3, retrieval, pipeline, agent and search service.",
+    "DESCRIPTION": _INTRODUCTION,
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "PREPROCESSING_HOOKS": ["ragsite.http.openapi.normalize_paths"],
-    "POSTPROCESSING_HOOKS": [],
+    "POSTPROCESSING_HOOKS": ["ragsite.views.api_tasks.group_by_task"],
     "SCHEMA_PATH_PREFIX": "/",
     # The API reference is public, even with an expired token.
     "SERVE_AUTHENTICATION": [],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     # The default validator is an external server.
-    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
+    "SWAGGER_UI_SETTINGS": {
+        # The links of deep linking lie inside of buttons, which assistive technology cannot use.
+        "deepLinking": False,
+        "validatorUrl": None,
+        # A reload keeps the token, in this browser's storage.
+        "persistAuthorization": True,
+        "displayRequestDuration": True,
+        "filter": True,
+        "defaultModelsExpandDepth": 0,
+    },
     # Scripts and styles are served from this server, not from a CDN.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -61,6 +61,17 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
 ]
 
+# OpenTelemetry traces: the address to which spans are sent (OTLP over HTTP); none are sent without it. The share of
+# requests that are traced, from 0 to 1, and whether spans may have texts of questions, documents and answers.
+RAG_TRACES_ENDPOINT = env.str("RAG_TRACES_ENDPOINT", default="")
+RAG_TRACES_SHARE = env.float("RAG_TRACES_SHARE", default=1.0)
+RAG_TRACES_CONTENT = env.bool("RAG_TRACES_CONTENT", default=False)
+if RAG_TRACES_ENDPOINT:
+    MIDDLEWARE.insert(
+        MIDDLEWARE.index("ragsite.middleware.RequestLogMiddleware") + 1,
+        "ragsite.observability.request_traces.RequestTraceMiddleware",
+    )
+
 ROOT_URLCONF = "ragsite.urls"
 WSGI_APPLICATION = "ragsite.wsgi.application"
 TEMPLATES = [

@@ -66,6 +66,8 @@ class Document(APIView):
 class Page(SpectacularSwaggerSplitView):
     """Swagger UI. Its start script is served at the same address with `?script=`."""
 
+    template_name = "site/api_reference.html"
+
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:
         untyped: Any = super()

@@ -1,5 +1,7 @@
 """The figures on the admin's home: correct, linked, and of the viewer's organisations only."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -53,8 +55,8 @@ def test_an_administrator_sees_their_organisation_only(two_busy_organizations: W
     assert "<strong>1</strong> queued jobs" in page
     assert "Questions per hour: at most 1," in page
     assert "Failed documents per hour" not in page, "nothing failed at home"
-    for text in ("Abroad", "977", "978", str(two_busy_organizations.abroad.pk)):
-        assert text not in page
+    assert "Abroad" not in page
+    assert not re.search(r"\b97[78]\b", page)
     assert "/admin/operations" not in page
 
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 
 from django.conf import settings
+from opentelemetry.trace import Span, SpanKind
 
 from rag.errors import ProviderFailed
 from ragsite.observability import measurements
@@ -15,13 +16,15 @@ from .long_requests import LONG_REQUESTS
 class ConcurrencyLimiter:
     """Counts the calls of one kind of model that are in progress."""
 
-    def __init__(self) -> None:
+    def __init__(self, operation: str) -> None:
+        """Count calls of this operation, as the semantic conventions of OpenTelemetry name it."""
+        self._operation = operation
         self._count = 0
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def slot(self, model: str, failure: type[ProviderFailed]) -> Iterator[None]:
-        """Count a call while the block runs.
+    def slot(self, model: str, failure: type[ProviderFailed]) -> Iterator[Span | None]:
+        """Count a call while the block runs. Yields its span, if traces are on.
 
         Args:
             model: The model's name, for the message.
@@ -31,11 +34,11 @@ class ConcurrencyLimiter:
             ProviderFailed: If RAG_MAX_MODEL_CALLS calls are in progress already; its class is `failure`.
             TooManyLongRequests: If the account has too many long requests in progress.
         """
-        with LONG_REQUESTS.place(), self._counted(model, failure):
-            yield
+        with LONG_REQUESTS.place(), self._counted(model, failure) as span:
+            yield span
 
     @contextlib.contextmanager
-    def _counted(self, model: str, failure: type[ProviderFailed]) -> Iterator[None]:
+    def _counted(self, model: str, failure: type[ProviderFailed]) -> Iterator[Span | None]:
         with self._lock:
             if self._count >= settings.RAG_MAX_MODEL_CALLS:
                 raise failure(
@@ -43,11 +46,23 @@ class ConcurrencyLimiter:
                 )
             self._count += 1
         try:
-            with measurements.measure("model", model):
-                yield
+            with measure_model_call(self._operation, model) as span:
+                yield span
         finally:
             with self._lock:
                 self._count -= 1
 
 
-LANGUAGE_MODEL_CALLS, EMBEDDER_CALLS = ConcurrencyLimiter(), ConcurrencyLimiter()
+def measure_model_call(operation: str, model: str) -> contextlib.AbstractContextManager[Span | None]:
+    """Measure a call of a model behind an endpoint, with the attributes of OpenTelemetry's GenAI conventions."""
+    return measurements.measure(
+        "model",
+        model,
+        span_name=f"{operation} {model}",
+        span_kind=SpanKind.CLIENT,
+        gen_ai__operation__name=operation,
+        gen_ai__request__model=model,
+    )
+
+
+LANGUAGE_MODEL_CALLS, EMBEDDER_CALLS = ConcurrencyLimiter("chat"), ConcurrencyLimiter("embeddings")

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
+from opentelemetry.trace import Span
 
 from rag.errors import GenerationFailed
 from rag.providers import backoff
@@ -16,6 +17,7 @@ from rag.providers.http import bounded
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
 from rag.types import Message
+from ragsite.observability import tracing
 
 from .async_iteration import iterate_async
 
@@ -39,14 +41,18 @@ class OpenAILanguageModel:
 
     def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
         _ = self._client  # imported and created before the time starts
-        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed):
+        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed) as span:
+            _add_messages(span, messages)
             deadline = time.monotonic() + self._timeout
-            return self._retry(deadline, lambda: self._complete_once(messages, temperature, deadline))
+            text = self._retry(deadline, lambda: self._complete_once(messages, temperature, deadline))
+            tracing.add_content(span, "gen_ai.output.messages", text)
+            return text
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
         import openai  # noqa: F401  # takes seconds, before the time starts
 
-        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed):
+        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed) as span:
+            _add_messages(span, messages)
             yield from iterate_async(lambda: self._generate(messages, temperature))
 
     async def _generate(self, messages: Sequence[Message], temperature: float | None) -> AsyncIterator[str]:
@@ -156,6 +162,12 @@ class OpenAILanguageModel:
     def _async_client(self) -> "openai.AsyncOpenAI":
         """Create a client for one stream. Closing the client closes its connection."""
         return open_async_client(api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout)
+
+
+def _add_messages(span: Span | None, messages: Sequence[Message]) -> None:
+    tracing.add_content(
+        span, "gen_ai.input.messages", [{"role": message.role, "content": message.content} for message in messages]
+    )
 
 
 def is_reachable(base_url: str, api_key: str) -> bool:

@@ -14,9 +14,9 @@ import httpx2
 
 from rag.errors import RerankFailed
 from rag.providers.http import bounded
+from rag.providers.http.concurrency import measure_model_call
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import Passage
-from ragsite.observability import measurements
 
 _MAX_CHARACTERS = 8_000
 # Maximum number of texts that TEI accepts in one request, unless its operator allows more.
@@ -47,7 +47,7 @@ class CohereReranker:
         texts = [f"{passage.title}\n{passage.text}"[:_MAX_CHARACTERS].strip() or "-" for passage in passages]
         deadline = time.monotonic() + self._timeout
         try:
-            with LONG_REQUESTS.place(), measurements.measure("model", self.name):
+            with LONG_REQUESTS.place(), measure_model_call("rerank", self.name):
                 scores = [score for request in self._requests(query, texts) for score in self._send(request, deadline)]
             return _to_probabilities(scores)
         except (httpx2.TimeoutException, TimeoutError) as error:

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
+from ragsite.views import api_tasks
 from ragsite.views.api_reference import get_schema
 from tests.support import conformance
 from tests.support.http import Client
@@ -87,7 +88,7 @@ def test_the_page_has_no_external_resources_and_no_inline_script(client: Any) ->
         assert page.status_code == 200
         html = page.content.decode()
         scripts = re.findall(r"<script([^>]*)>(.*?)</script>", html, re.DOTALL)
-        assert len(scripts) == 3
+        assert len(scripts) == 4
         assert all("src=" in attributes and not inline.strip() for attributes, inline in scripts)
         assert "//" not in "".join(re.findall(r'(?:src|href)="([^"]+)"', html))
         assert "script-src 'self';" in page.headers["Content-Security-Policy"]
@@ -102,7 +103,10 @@ def test_every_operation_has_a_summary_and_examples() -> None:
     for name, operation in operations():
         assert re.fullmatch(r"[a-z][A-Za-z0-9]+", operation["operationId"]), name
         assert 0 < len(operation["summary"]) <= 100, name
-        assert {*operation["tags"]} <= CONTRACTS | {"accounts"}, name
+        assert len(operation["tags"]) == 1, name
+        assert operation["tags"][0] in api_tasks.TAGS, name
+        contracts = re.findall(r"Contracts?: (.+)\.$", operation["description"])[-1].split(", ")
+        assert {*contracts} <= CONTRACTS | {"accounts"}, name
         bodies = [operation["requestBody"]["content"]] if "requestBody" in operation else []
         bodies += [response.get("content", {}) for status, response in operation["responses"].items() if status < "300"]
         for media_type, media in ((key, value) for content in bodies for key, value in content.items()):

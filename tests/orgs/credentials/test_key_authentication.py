@@ -276,4 +276,16 @@ def test_openapi_names_both_kinds_of_credentials() -> None:
     schemes = schema["components"]["securitySchemes"]
     assert {name: schemes[name]["type"] for name in schemes} == {"bearer": "http", "apiKey": "apiKey"}
     assert (schemes["bearer"]["scheme"], schemes["apiKey"]["name"]) == ("bearer", "X-API-Key")
-    assert schema["paths"]["/api/auth/keys"]["get"]["security"] == [{"apiKey": []}, {"bearer": []}]
+    assert schema["paths"]["/api/auth/keys"]["get"]["security"] == [{"bearer": []}, {"apiKey": []}]
+
+
+def test_a_token_sent_as_a_key_is_named_as_such(world: World) -> None:
+    """Valid or not, with or without "Bearer"; a key that is only wrong gets no such hint."""
+    token = str(AccessToken.for_user(world.users["member"]))
+    for header in ("X-API-Key", "apikey"):
+        for credential in (token, f"Bearer {token}"):
+            reply = InProcess().get(SOURCES, headers={header: credential})
+            assert reply.status_code == 401
+            assert "access token and not an API key" in reply.json()["message"]
+            assert token not in reply.content.decode()
+        assert "invalid, expired or revoked" in InProcess().get(SOURCES, headers={header: "rk_x"}).json()["message"]

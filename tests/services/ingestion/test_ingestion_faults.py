@@ -10,9 +10,19 @@ from django.db import connection
 from django.utils import timezone
 
 from rag import queue
-from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.models import (
+    Chunk,
+    DataSource,
+    Document,
+    EmbeddingModel,
+    IngestionDocument,
+    IngestionJob,
+    ScheduledTaskRun,
+    WorkerHeartbeat,
+)
 from rag.services.ingestion import leases, sweep
 from rag.services.jobs import submit as job_submit
+from rag.services.measurements import figures
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from tests.conftest import Worker, purge_queue
@@ -83,6 +93,13 @@ def test_documents_are_ingested_after_the_broker_lost_its_queue(
     worker.start()
     eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+    # The worker also reports itself, its scheduled tasks and what its child processes have measured.
+    eventually(lambda: ScheduledTaskRun.objects.filter(name="rag.sweep_ingestion", error="").exists())
+    eventually(lambda: [done.count for done in figures.summarize_all_time("operation")] == [5])
+    (heartbeat,) = WorkerHeartbeat.objects.all()
+    assert (set(heartbeat.queues), heartbeat.slots) == ({"ingestion", "maintenance", "background"}, 2)
+    worker.stop()
+    assert not WorkerHeartbeat.objects.exists(), "a worker that stops is not reported as lost"
 
 
 def test_the_sweep_sends_lost_messages_again(live_world: World, worker: Worker) -> None:

@@ -1,0 +1,54 @@
+"""Groups the operations of the API reference by what people want to do, and puts bearer authentication first."""
+
+from typing import Any
+
+# Tag, its description, and the beginnings of the paths under it. The first one that matches applies.
+_TASKS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("Sign in and keys", "Get an access token, and manage API keys.", ("/api/auth/",)),
+    (
+        "Ask and search",
+        "Answers with citations, and the passages that they are based on.",
+        ("/api/rag/query", "/api/rag/answer", "/api/rag/search", "/api/rag/retrieve", "/api/rag/explain",
+         "/api/v1/search", "/functions/"),
+    ),
+    ("Chat and agent", "Conversations, and answers for which a model calls tools.", ("/api/chat", "/agent/")),
+    ("Send documents and watch jobs", "Send texts and files, follow them until they are searchable, retry, cancel.",
+     ("/api/rag/ingest",)),
+    ("Data sources and documents", "Create, share and delete data sources; list and delete their documents.",
+     ("/api/rag/sources",)),
+    ("Webhooks", "Be notified of events, and see what was sent.", ("/api/rag/webhooks",)),
+    ("OpenAI-compatible API", "For clients that know OpenAI's API.", ("/v1/",)),
+)  # fmt: skip
+# A new path that is not listed yet; a test refuses it.
+_OTHER = "Other"
+TAGS = tuple(name for name, _, _ in _TASKS)
+
+
+def group_by_task(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Tag each operation with its task, and name its contract in the description (a postprocessing hook)."""
+    for path, item in result["paths"].items():
+        for operation in item.values():
+            _describe(path, operation)
+    schemes = result["components"]["securitySchemes"]
+    result["components"]["securitySchemes"] = dict(sorted(schemes.items(), key=_bearer_first))
+    result["tags"] = [{"name": name, "description": description} for name, description, _ in _TASKS]
+    return result
+
+
+def _describe(path: str, operation: dict[str, Any]) -> None:
+    contracts = ", ".join(operation["tags"])
+    label = "Contracts" if len(operation["tags"]) > 1 else "Contract"
+    operation["description"] = "\n\n".join(filter(None, (operation.get("description"), f"{label}: {contracts}.")))
+    operation["tags"] = [_task_of(path)]
+    if "security" in operation:
+        operation["security"].sort(
+            key=lambda requirement: min(map(_bearer_first, requirement.items()), default=(1, ""))
+        )
+
+
+def _task_of(path: str) -> str:
+    return next((name for name, _, beginnings in _TASKS if path.startswith(beginnings)), _OTHER)
+
+
+def _bearer_first(scheme: tuple[str, Any]) -> tuple[bool, str]:
+    return scheme[0] != "bearer", scheme[0]
