@@ -110,13 +110,21 @@ def test_clients_that_do_not_read_do_not_block_others(web: Web, large_file: str)
         assert send(web.port, HEALTH)[0] == 200
 
 
+OTHERS = ((b"/v1/models", {"error"}), (b"/mcp", {"jsonrpc", "id", "error"}))
+
+
 def test_an_address_has_a_limit_of_requests_in_progress(web: Web) -> None:
     body = POST % (b"/api/rag/search", b"Content-Length: 2000\r\nExpect: 100-continue")
     with contextlib.ExitStack() as clients:
         for _ in range(settings.RAG_MAX_REQUESTS_PER_ADDRESS):
             client = clients.enter_context(connect(web.port, body, address="127.0.0.2"))
             assert client.recv(25) == CONTINUE, "the server waits for the body, so the request is counted"
-        for path, keys in ((b"/healthz", V3), (b"/functions/v1/rag-search", V3 | {"status"}), (b"/agent/x", {"error"})):
+        for path, keys in (
+            (b"/healthz", V3),
+            (b"/functions/v1/rag-search", V3 | {"status"}),
+            (b"/agent/x", {"error"}),
+            *OTHERS,
+        ):
             request = b"GET %s HTTP/1.1\r\n" % path + HOST + CLOSE + b"\r\n"
             status, headers, refusal = send(web.port, request, address="127.0.0.2")
             assert (status, set(json.loads(refusal)), "retry-after" in headers) == (429, keys, True)
@@ -168,6 +176,7 @@ MALFORMED = (
     (400, POST % (b"/", b"Content-Length: 3\r\nTransfer-Encoding: chunked") + b"0\r\n\r\n"),
     (413, POST % (b"/api/rag/search", CLOSE + b"Content-Length: 100000000")),
     (413, POST % (b"/api/auth/token", CLOSE + b"Content-Length: 100000")),
+    (413, POST % (b"/sign-in", CLOSE + b"Content-Length: 100000")),
 )
 
 
