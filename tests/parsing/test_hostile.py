@@ -196,6 +196,14 @@ def test_deeply_nested_json_is_kept_as_text(read: Read, content: bytes) -> None:
     assert read(content, "a.json").text.startswith(content[:10].decode())
 
 
+def test_a_malformed_field_of_a_calendar_is_skipped(read: Read, settings: Any) -> None:
+    """It has no colon, and may be divided into parameters in very many ways."""
+    settings.RAG_PARSE_TIMEOUT_SECONDS = 10
+    field = b"A" + b";" * 40 + b'"'
+    lines = (b"BEGIN:VCALENDAR", b"BEGIN:VEVENT", b"SUMMARY:Meeting", field, b"END:VEVENT", b"END:VCALENDAR")
+    assert "Meeting" in read(b"\r\n".join(lines), "a.ics").text
+
+
 def test_time_limit(read: Read, settings: Any) -> None:
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")  # an idle parser process exists now
     settings.RAG_PARSE_TIMEOUT_SECONDS = 0.5

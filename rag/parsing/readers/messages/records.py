@@ -9,7 +9,7 @@ from rag.parsing.compose import Composer
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-_LINE = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<parameters>(?:;(?:\"[^\"]*\"|[^\":])*)*):(?P<value>.*)", re.S)
+_LINE = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<parameters>(?:;(?:\"[^\"]*\"|[^\":;])*)*):(?P<value>.*)", re.S)
 _ESCAPED = re.compile(r"\\([\\;,nN])")
 _COMMON_NAME = re.compile(r";CN=(?:\"([^\"]*)\"|([^;:\"]*))", re.I)
 _DATE = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
