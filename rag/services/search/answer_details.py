@@ -133,10 +133,11 @@ def _read(
         confidence=details.get("confidence", 0.0),
         model=details.get("model", ""),
         warnings=tuple(details.get("warnings", ())),
-        gaps=tuple(details.get("gaps", ())),
+        gaps=() if is_withheld else tuple(details.get("gaps", ())),
         citations_dropped=details.get("dropped", 0),
         unsupported_sentences=() if is_withheld else tuple(details.get("unsupported", ())),
-        searched_text=details.get("searched", ""),
+        # A rewritten question repeats what earlier answers said.
+        searched_text="" if is_withheld else details.get("searched", ""),
         message=message,
         is_withheld=is_withheld,
     )

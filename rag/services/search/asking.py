@@ -1,6 +1,7 @@
 """Questions in a conversation: grounded answers with citations, follow-up questions, history and ratings."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ from .conversations import ChatTurn, resolve_follow_up
 
 # How many messages of a conversation are shown, the newest ones.
 MAX_SHOWN_MESSAGES = 100
+# How many answers with a text are searched for it.
+MAX_SEARCHED_ANSWERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def ask(
     caller, keeps_history = selection.caller, is_stored(selection.caller)
     conversation = conversation_store.find_conversation(caller, conversation_id, is_stored=keeps_history)
     new_message = Message(ConversationMessage.Role.USER.value, question.text)
-    messages = [*(conversation_store.load_history(conversation) if conversation else []), new_message]
+    messages = [*(_readable_history(caller, conversation) if conversation else []), new_message]
     turn = ChatTurn(messages, generation=options.generation, question=question)
     searched = resolve_follow_up(turn, messages, selection)
     result = yield from queries.ask(searched, selection, options)
@@ -98,9 +101,39 @@ def list_conversations(caller: Caller, *, search: str = "") -> QuerySet[Conversa
     if not is_stored(caller):
         return conversations.none()
     if search:
-        containing = ConversationMessage.objects.filter(content__icontains=search).values("conversation")
-        conversations = conversations.filter(Q(title__icontains=search) | Q(pk__in=containing))
+        questions = ConversationMessage.objects.filter(
+            content__icontains=search, role=ConversationMessage.Role.USER
+        ).values("conversation")
+        answered = _conversations_answering(caller, conversations, search)
+        conversations = conversations.filter(Q(title__icontains=search) | Q(pk__in=questions) | Q(pk__in=answered))
     return conversations.order_by("-updated_at", "-pk")
+
+
+def _conversations_answering(caller: Caller, conversations: QuerySet[Conversation], search: str) -> set[uuid.UUID]:
+    """Return the conversations with the text in an answer that the caller may still read, among the newest answers."""
+    containing = ConversationMessage.objects.filter(
+        conversation__in=conversations, role=ConversationMessage.Role.ASSISTANT, content__icontains=search
+    )
+    containing_answers = list(containing.order_by("-pk")[:MAX_SEARCHED_ANSWERS])
+    return {
+        message.conversation_id
+        for message, answer in zip(containing_answers, _read_messages(caller, containing_answers), strict=True)
+        if not answer.is_withheld
+    }
+
+
+def _readable_history(caller: Caller, conversation: Conversation) -> list[Message]:
+    """Return the messages of the conversation without the answers that are withheld from the caller."""
+    newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
+    return [
+        Message(message.role, message.content)
+        for message, answer in zip(newest, _read_messages(caller, newest), strict=True)
+        if not answer.is_withheld
+    ]
+
+
+def _read_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> list[ReadableAnswer]:
+    return read_answers(caller, [(message.content, message.details or {}, message) for message in messages])
 
 
 def get_conversation(caller: Caller, conversation_id: uuid.UUID) -> Conversation:
@@ -122,7 +155,7 @@ def read_conversation(caller: Caller, conversation: Conversation) -> list[Exchan
     """
     newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
     replies = [message for message in newest if message.role == ConversationMessage.Role.ASSISTANT]
-    answers = read_answers(caller, [(message.content, message.details or {}, message) for message in replies])
+    answers = _read_messages(caller, replies)
     by_position = {message.position: answer for message, answer in zip(replies, answers, strict=True)}
     return [
         Exchange(message.content, by_position.get(message.position + 1))
