@@ -6,6 +6,7 @@ from django.http import HttpRequest
 
 from ragsite.postgres.models import as_uuid
 
+from .access.permissions import Permission
 from .models.organizations import AnyUser, Membership, Organization
 
 HEADER = "X-Organization"
@@ -31,6 +32,14 @@ def read_header(request: HttpRequest) -> str:
 def organizations_of(user: AnyUser) -> QuerySet[Organization]:
     """The organisations of which the user is an active member."""
     return Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
+
+
+def organizations_with_permission(user: AnyUser, permission: Permission) -> QuerySet[Organization]:
+    """The organisations in which the user has the permission. A superuser has it in all."""
+    if user.is_superuser:
+        return Organization.objects.filter(deleted_at=None)
+    allowed = Membership.objects.allowing(user, permission)
+    return Organization.objects.filter(pk__in=allowed.values("organization"))
 
 
 def get_organization(user: AnyUser, reference: str, *, where: str, only: Organization | None = None) -> Organization:

@@ -103,7 +103,7 @@ class DatabaseIdentityMiddleware:
     """Starts each request without a database identity.
 
     Authentication sets the caller's (orgs.authentication). Pages of the admin run as the staff role, which
-    sees what the admin lists. The identity is kept until a streamed response has ended.
+    sees the organisations of its user. The identity is kept until a streamed response has ended.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -119,7 +119,7 @@ class DatabaseIdentityMiddleware:
         match, user = request.resolver_match, request.user
         if match and "admin" in match.app_names:
             is_staff = user.is_active and user.is_staff
-            identity.set_current(identity.STAFF if is_staff else identity.SIGN_IN)
+            identity.set_current(identity.of_staff(user.pk) if is_staff else identity.SIGN_IN)
 
 
 @receiver(request_finished)

@@ -9,6 +9,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from accounts.models import User
+from orgs import organization_resolver
 from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization, Role, Team
 
@@ -17,10 +18,7 @@ from .permitted_links import limit_links
 
 def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
     """The organisations in which the user of this request has the permission. A superuser has it in all."""
-    if request.user.is_superuser:
-        return Organization.objects.filter(deleted_at=None)
-    allowed = Membership.objects.allowing(request.user, permission)
-    return Organization.objects.filter(pk__in=allowed.values("organization"))
+    return organization_resolver.organizations_with_permission(request.user, permission)
 
 
 def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:

@@ -7,6 +7,7 @@ from typing import TypedDict
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
+from accounts.models import User
 from orgs.access.permissions import Scope
 from orgs.models import ApiKey
 from ragsite.http import fields
@@ -96,6 +97,21 @@ class KeyOut(TypedDict):
     flagged_at: datetime | None
 
 
+class MemberKeyOut(KeyOut):
+    """An API key as administrators see it. `user` is its owner's e-mail address, null for a former member."""
+
+    user: str | None
+
+
+class MemberKeysOut(TypedDict):
+    """A page of the API keys of members."""
+
+    keys: list[MemberKeyOut]
+    page: Count
+    page_size: Count
+    total: Count
+
+
 class NewKeyOut(TypedDict):
     """`key` is shown only in this response."""
 
@@ -138,6 +154,10 @@ def key_out(key: ApiKey) -> KeyOut:
         "revoked_at": key.revoked_at,
         "flagged_at": key.flagged_at,
     }
+
+
+def member_key_out(key: ApiKey, user: User | None) -> MemberKeyOut:
+    return {**key_out(key), "user": user.email if user else None}
 
 
 def new_key_out(issued: IssuedKey) -> NewKeyOut:

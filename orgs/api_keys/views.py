@@ -37,8 +37,8 @@ _NEW_KEY: dict[str, object] = {
     "expires_at": None,
     "created_at": "2026-01-31T12:00:00Z",
 }
-_KEY = {name: value for name, value in _NEW_KEY.items() if name != "key"}
-_KEY |= {"last_used_at": "2026-01-31T12:30:00Z", "revoked_at": None, "flagged_at": None}
+KEY_EXAMPLE = {name: value for name, value in _NEW_KEY.items() if name != "key"}
+KEY_EXAMPLE |= {"last_used_at": "2026-01-31T12:30:00Z", "revoked_at": None, "flagged_at": None}
 
 
 class KeyView(APIView):
@@ -62,7 +62,7 @@ class Keys(KeyView):
         description="Includes revoked and expired keys. The keys themselves are not shown again.",
         parameters=pagination.parameters("page_size"),
         responses={200: KeysOut},
-        examples=[response_example({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
+        examples=[response_example({"keys": [KEY_EXAMPLE], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
         keys = ApiKey.objects.filter(user=get_caller(request).authenticated_user).select_related("organization")

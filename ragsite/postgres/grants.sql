@@ -40,6 +40,8 @@ BEGIN
     FOREACH name IN ARRAY credential_tables || ARRAY['accounts_user', 'orgs_apikey'] LOOP
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO ragsite_sign_in', name);
     END LOOP;
+    -- A session's key is a credential of its user. Only sign-in uses sessions, workers delete expired ones.
+    REVOKE ALL ON django_session FROM ragsite_staff;
     FOREACH name IN ARRAY read_only_tables LOOP
         EXECUTE format('GRANT SELECT ON %I TO ragsite_sign_in', name);
     END LOOP;

@@ -20,7 +20,8 @@ class Identity:
         role: The database role. Empty for the owner of the tables.
         user: The user of the request.
         key: The API key of the request.
-        action: `query` to read passages, `write` to read and write them where the user may ingest or delete.
+        action: `query` to read passages, `write` to read and write them where the user may ingest or delete, `all` for
+            the staff role without a limit.
     """
 
     role: str
@@ -32,8 +33,8 @@ class Identity:
 NOBODY = Identity("ragsite_reader")
 # Sign-in: reads and writes credentials and sessions, and no content.
 SIGN_IN = Identity("ragsite_sign_in")
-# Pages of the admin: access to all rows, which their querysets narrow.
-STAFF = Identity("ragsite_staff")
+# Reads and creates rows of all organisations. The signed action stands for it, so injected SQL cannot.
+STAFF = Identity("ragsite_staff", uuid.UUID(int=0), action="all")
 # Workers and commands: access to all rows, without owning the tables.
 WORKER = Identity("ragsite_worker")
 # Migrations and index maintenance.
@@ -43,6 +44,11 @@ OWNER = Identity("")
 def of_user(user_id: uuid.UUID | None, key_id: uuid.UUID | None = None) -> Identity:
     """Return the identity of a user's request, made with this API key if there is one."""
     return Identity(NOBODY.role, user_id, key_id)
+
+
+def of_staff(user_id: uuid.UUID | None) -> Identity:
+    """Return the identity of a page of the admin: the rows of the user's organisations, for a superuser all rows."""
+    return Identity(STAFF.role, user_id)
 
 
 _of_process = NOBODY

@@ -158,6 +158,7 @@ SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|mcp|v1|healthz|readyz|metrics)
 # One hour. A longer period is the operator's decision; subdomains and preload lists are set at the proxy.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and preload
+SESSION_ENGINE = "accounts.sign_in.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"

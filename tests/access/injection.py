@@ -151,9 +151,9 @@ def next_request() -> None:
     execute("SELECT 1")
 
 
-def readable_rows() -> Iterator[tuple[str, str]]:
+def readable_rows(role: str = identity.NOBODY.role) -> Iterator[tuple[str, str]]:
     """Read every table as far as its columns may be read. Yields the table's name and a row as text."""
-    assert execute("SELECT session_user, current_user") == [("ragsite_reader", "ragsite_reader")]
+    assert execute("SELECT session_user, current_user") == [(role, role)]
     tables = execute(
         "SELECT c.relname, string_agg(quote_ident(a.attname), ', ') FROM pg_class c "
         "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "

@@ -153,6 +153,17 @@ def is_usable(world: World, key: Key) -> bool:
     return _active_membership(world, key.user, key.organization) is not None
 
 
+def manages_members(world: World, user: User, organization: Organization) -> bool:
+    """Whether the user may change the organisation's members, and so list and revoke their keys."""
+    if not (user.active and organization.active):
+        return False
+    membership = _active_membership(world, user, organization)
+    return user.superuser or (
+        membership is not None
+        and any(role.organization == organization and "members.manage" in role.permissions for role in membership.roles)
+    )
+
+
 def accepts_address(key: Key, address: str) -> bool:
     """Whether the key may be used from this IP address."""
     if key.networks is None:

@@ -41,9 +41,10 @@ def callers(rows: Rows) -> Iterator[tuple[Identity, set[str]]]:
         # A source that the caller sees names its owner, and people with a grant, who may have left the organisation.
         foreign -= {source.owner_id for source in rows.sources.values() if source.pk in visible}
         foreign -= set(Grant.objects.filter(source__in=visible).values_list("user_id", flat=True))
-        for own_key in rows.keys.values():  # a key shows what it is for, also if its user has left that organisation
-            if own_key.user_id == caller.user.pk:
-                foreign -= {own_key.organization_id, *(own_key.source_ids or ())}
+        for oracle_key, row in rows.keys.items():  # a key shows what it is for, also if its user has left
+            is_managed = person and not key and oracle.manages_members(rows.world, person, oracle_key.organization)
+            if is_managed or row.user_id == caller.user.pk:
+                foreign -= {row.organization_id, row.user_id, *(row.source_ids or ())}
         yield caller.database_identity, {str(pk) for pk in foreign if pk}
 
 

@@ -60,6 +60,7 @@ def test_the_paths_are_exactly_the_documented_ones() -> None:
         ("POST", "/api/auth/token/revoke"),
         ("GET", "/api/auth/keys"), ("POST", "/api/auth/keys"), ("DELETE", "/api/auth/keys/{}"),
         ("POST", "/api/auth/keys/{}/rotate"),
+        ("GET", "/api/auth/member-keys"), ("DELETE", "/api/auth/member-keys/{}"),
     }  # fmt: skip
 
 

@@ -218,7 +218,7 @@ def test_no_secret_is_in_logs_errors_or_admin_pages(
         replies += [InProcess().get(SOURCES, headers={"X-API-Key": value}) for value in (secret, secret + "x")]
     replies += [admin.get(page), *(admin.get(f"{page}{key['id']}/change/") for key in (first, second))]
     for action in ("end_after_overlap", "revoke"):
-        form = {"action": action, "_selected_action": [first["id"], second["id"]]}
+        form = {"action": action, "_selected_action": [first["id"], second["id"]], "confirmed": "yes"}
         replies.append(admin.post(page, form, follow=True))
     replies += [admin.get(f"{page}{first['id']}/history/"), admin.get("/admin/")]
     log_text = caplog.text + "".join(str(vars(record)) for record in caplog.records)
