@@ -8,10 +8,7 @@ from email.message import EmailMessage
 
 from rag.errors import ParseFailed, RagError
 from rag.parsing import containers, detection, encodings, formats
-from rag.parsing.readers import (
-    registry,  # which imports this module
-    web,
-)
+from rag.parsing.readers import web
 from rag.parsing.readers.xberg_adapter import extract, strip_formatting
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -70,6 +67,8 @@ def _attachments(message: EmailMessage) -> list[EmailMessage]:
 
 def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument | None:
     """Return the text of an attachment; None if its format cannot be read or it is damaged."""
+    from rag.parsing.readers.registry import get_reader  # it imports this module
+
     try:
         if part.get_content_type() == formats.EML:
             (inner,) = part.iter_parts() if not part.is_attachment() else (part.get_payload(0),)
@@ -88,7 +87,7 @@ def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> Parse
             return None
         if (charset := part.get_content_charset()) and formats.is_text(media_type):
             content = _decode(content, charset).encode("utf-8", "replace")
-        return registry.get_reader(containers.detect_container_type(content, media_type))(content, limits)
+        return get_reader(containers.detect_container_type(content, media_type))(content, limits)
     except (RagError, LookupError, ValueError, AttributeError, TypeError):
         return None
 
