@@ -111,8 +111,8 @@ class Answer:
         model: The language model's name, "extractive" for quoted sentences, empty if nothing was generated.
         citations_dropped: How many citations the language model wrote that were removed, because no passage has that
             number or the passage does not support the sentence.
-        unsupported_sentences: The sentences that were removed because none of the passages that they cite supports
-            them.
+        unsupported_sentences: The sentences that were removed, because none of the passages that they cite supports
+            them, or because they stood at the end, cited nothing and were not supported.
     """
 
     text: str

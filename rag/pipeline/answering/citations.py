@@ -33,7 +33,7 @@ class CitedAnswer:
         dropped: How many citations were dropped: no passage has that number, or the passage does not support the
             sentence.
         unsupported_sentences: The sentences whose cited passages all fail to support them. They are removed from `text`
-            if their citations follow them.
+            if their citations follow them. Also those that `drop_unsupported_end` has removed.
     """
 
     text: str
