@@ -1,0 +1,3 @@
+from . import delivery_admin, webhook_admin
+
+__all__ = ["delivery_admin", "webhook_admin"]
