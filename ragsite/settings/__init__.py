@@ -1,6 +1,7 @@
 """All settings by topic. Those that a deployment may change come from the environment: docs/operations/settings.md."""
 
 from .base import *
+from .web import *
 from .sign_in import *
 from .rag import *
 from .files import *

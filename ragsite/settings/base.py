@@ -1,7 +1,5 @@
 """Django itself: apps, database, cache, static files, security, logging."""
 
-from ipaddress import ip_network
-
 import structlog
 
 from .env import BASE_DIR as BASE_DIR
@@ -167,12 +165,6 @@ SECURE_REFERRER_POLICY = "same-origin"
 # Only behind a proxy that always overwrites the header.
 if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-
-# Networks (CIDR) of proxies whose X-Forwarded-For is trusted.
-RAG_TRUSTED_PROXIES = [str(ip_network(network)) for network in env.list("RAG_TRUSTED_PROXIES", default=[])]
-# nginx: its program, and how many requests of one client address it has in progress (ragsite.run.web).
-RAG_NGINX = env.str("RAG_NGINX", default="")
-RAG_MAX_REQUESTS_PER_ADDRESS = env.int("RAG_MAX_REQUESTS_PER_ADDRESS", default=100)
 
 # Logs: one JSON object a line on standard error; never query or document text.
 _shared_processors: list[structlog.typing.Processor] = [

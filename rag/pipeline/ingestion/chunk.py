@@ -14,6 +14,9 @@ from rag.text.tokens import count_tokens
 from rag.text.words import SENTENCE_END
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument
 
+# The sizes of chunks that clients may choose, in OpenAI tokens.
+MIN_CHUNK_TOKENS = 32
+MAX_CHUNK_TOKENS = 2048
 # A line or sentence stays whole up to this share of a chunk, so that a heading fits above it.
 _MAX_UNIT_SHARE = 3 / 4
 # How good it is to split before a unit: a heading, a paragraph, a line, a sentence, a word.

@@ -14,7 +14,7 @@ from rag.errors import NoAccessibleSources
 from rag.models import Action, DataSource
 from rag.models.sources import QueryableSources
 from rag.pipeline.answering import answer as answering
-from rag.pipeline.answering import confidence
+from rag.pipeline.answering import confident_answer
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
 from rag.services.measurements.queries import MeasuredQuery
@@ -116,7 +116,7 @@ def _measure_answer(query: MeasuredQuery, events: AnswerEvents[AnswerResult]) ->
 def answer_if_confident(
     question: Question, selection: SourceSelection, generation: GenerationOptions
 ) -> AnswerEvents[ConfidentAnswer]:
-    """Stream the retrieval contract's answer (rag.pipeline.answering.confidence).
+    """Stream the retrieval contract's answer (rag.pipeline.answering.confident_answer).
 
     If the caller may not query any source, the result is empty and confidence is low.
 
@@ -129,7 +129,7 @@ def answer_if_confident(
         scopes = _build_search_scopes(question, selection)
     except NoAccessibleSources:
         scopes = []
-    answer = confidence.answer_if_confident(question, scopes, generation)
+    answer = confident_answer.answer_if_confident(question, scopes, generation)
     return access_watch.watch_access(answer, selection.caller)
 
 

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 
 from rag.contracts.common import fields
 from rag.models import SourceType
+from rag.pipeline.ingestion.chunk import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 from rag.services.jobs.uploads import Upload, rewind
 from rag.types import ChunkingOptions, Submission
 
@@ -61,8 +62,8 @@ class DocumentIn(AboutIn):
 
 class JobIn(serializers.Serializer[None]):
     dataSourceId = fields.Text("dataSourceId", max_length=100)
-    chunkSize = fields.Integer("chunkSize", min_value=32, max_value=2048, required=False)
-    chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=1024, required=False)
+    chunkSize = fields.Integer("chunkSize", min_value=MIN_CHUNK_TOKENS, max_value=MAX_CHUNK_TOKENS, required=False)
+    chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=MAX_CHUNK_TOKENS // 2, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
 
     schema_rules: dict[str, Any] = {
