@@ -34,6 +34,8 @@ RENDERED = {
     "UnknownQuery": (404, 404, 404, "NOT_FOUND", "query_not_found"),
     "UnknownJob": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownDocument": (404, 404, 404, "NOT_FOUND", "not_found"),
+    "UnknownWebhook": (404, 404, 404, "NOT_FOUND", "not_found"),
+    "VersionChanged": (412, 412, 412, "AGENT_ERROR", "internal_error"),
     "NothingToRetry": (409, 409, 409, "AGENT_ERROR", "internal_error"),
     "NotAllowed": (403, 403, 403, "FORBIDDEN", "forbidden"),
     "NoAccessibleSources": (403, 403, 403, "FORBIDDEN", "forbidden"),

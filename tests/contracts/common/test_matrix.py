@@ -106,6 +106,8 @@ ROWS = (
     Row("POST", "/api/auth/keys", None),
     Row("DELETE", "/api/auth/keys/{editors_key}", None, "NNANN"),
     Row("POST", "/api/auth/keys/{editors_key}/rotate", None, "NNANN"),
+    Row("GET", "/api/auth/member-keys", None, "AAFFF"),
+    Row("DELETE", "/api/auth/member-keys/{editors_key}", None, "AAFFF"),
     Row("POST", "/api/auth/token", public=True),
     Row("POST", "/api/auth/token/refresh", public=True),
     Row("POST", "/api/auth/token/verify", public=True),
