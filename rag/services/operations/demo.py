@@ -74,8 +74,14 @@ SOURCES = (
         ("architecture.md",),
         owner="editor@acme.example",
     ),
+    # Another organisation, whose members must not see the sources above. A few pages are enough.
     DemoSource(
-        "globex", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md",), owner="member@globex.example"
+        "globex",
+        "handbook",
+        "User documentation",
+        Visibility.PUBLIC,
+        ("user/README.md", "user/ask-a-question.md", "user/search.md", "user/send-documents.md"),
+        owner="member@globex.example",
     ),
 )
 
