@@ -26,6 +26,11 @@ DIRECTORY = {
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
+def _is_own_event(caller: Identity, table: str, row: str) -> bool:
+    """Whether the row is an audit event of the caller, such as a grant to them, which names its organisation."""
+    return table == "accounts_auditevent" and caller.user is not None and str(caller.user) in row
+
+
 @given(world=worlds())
 @settings(
     max_examples=WORLDS,
@@ -68,7 +73,7 @@ def test_sql_injected_into_the_admin_reads_nothing_of_other_organizations(world:
                         (table, pk)
                         for table, row in injection.readable_rows(identity.STAFF.role)
                         for pk in _UUID.findall(row)
-                        if pk in ids and table not in DIRECTORY
+                        if pk in ids and table not in DIRECTORY and not _is_own_event(caller, table, row)
                     }
                 assert leaks == set(), (caller, statement)
                 proof.count("tables read by SQL injected into the admin")
