@@ -12,6 +12,7 @@ import pgvector.django.halfvec
 import pgvector.django.sparsevec
 from django.conf import settings
 from django.db import migrations, models
+from pgvector.django import VectorExtension
 
 import rag.models.content.originals
 import ragsite.postgres.models
@@ -26,7 +27,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        pgvector.django.extensions.VectorExtension(),
+        VectorExtension(),
         migrations.CreateModel(
             name="Chunk",
             fields=[
@@ -327,16 +328,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("organization", "slug"),
-                "constraints": [
-                    models.UniqueConstraint(
-                        condition=models.Q(("deleted_at", None)),
-                        fields=("organization", "slug"),
-                        name="source_slug_in_organization",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(("slug__regex", "^[a-zA-Z0-9_-]+$")), name="source_slug_pattern"
-                    ),
-                ],
             },
         ),
         migrations.AddField(
@@ -401,26 +392,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("source", "path"),
-                "indexes": [
-                    models.Index(
-                        condition=models.Q(("chunk_count__gt", 0), ("deleted_at__isnull", False)),
-                        fields=["id"],
-                        name="document_unpurged",
-                    ),
-                    models.Index(
-                        condition=models.Q(("deleted_at__isnull", False)),
-                        fields=["source", "path"],
-                        name="document_deleted",
-                    ),
-                    django.contrib.postgres.indexes.GinIndex(fields=["tags"], name="document_tags"),
-                ],
-                "constraints": [
-                    models.UniqueConstraint(
-                        condition=models.Q(("deleted_at", None)),
-                        fields=("source", "path"),
-                        name="document_path_in_source",
-                    )
-                ],
             },
         ),
         migrations.AddField(
@@ -503,9 +474,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "indexes": [models.Index(fields=["source", "source_type", "lang"], name="embedding768_scope")],
-            },
         ),
         migrations.CreateModel(
             name="Embedding384",
@@ -561,9 +529,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "indexes": [models.Index(fields=["source", "source_type", "lang"], name="embedding384_scope")],
-            },
         ),
         migrations.CreateModel(
             name="Embedding3072",
@@ -619,9 +584,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "indexes": [models.Index(fields=["source", "source_type", "lang"], name="embedding3072_scope")],
-            },
         ),
         migrations.CreateModel(
             name="Embedding1536",
@@ -677,9 +639,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "indexes": [models.Index(fields=["source", "source_type", "lang"], name="embedding1536_scope")],
-            },
         ),
         migrations.CreateModel(
             name="Calibration",
@@ -711,9 +670,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("model", "mode"),
-                "constraints": [
-                    models.UniqueConstraint(fields=("model", "mode"), name="one_calibration_per_model_and_mode")
-                ],
             },
         ),
         migrations.CreateModel(
@@ -767,13 +723,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("source", "id"),
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("passage", ""), ("path", ""), _negated=True),
-                        name="golden_question_expects_something",
-                        violation_error_message="Say which document or which passage the question must find.",
-                    )
-                ],
             },
         ),
         migrations.CreateModel(
@@ -842,20 +791,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("source", "granted_at"),
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("role", None), ("team", None), ("user__isnull", False)),
-                            models.Q(("role__isnull", False), ("team", None), ("user", None)),
-                            models.Q(("role", None), ("team__isnull", False), ("user", None)),
-                            _connector="OR",
-                        ),
-                        name="grant_names_exactly_one",
-                    ),
-                    models.UniqueConstraint(
-                        fields=("source", "user", "role", "team"), name="grant_once", nulls_distinct=False
-                    ),
-                ],
             },
         ),
         migrations.CreateModel(
@@ -912,11 +847,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-id",),
-                "indexes": [
-                    models.Index(
-                        condition=models.Q(("status__in", ["queued", "processing"])), fields=["id"], name="open_jobs"
-                    )
-                ],
             },
         ),
         migrations.CreateModel(
@@ -1064,35 +994,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("job", "index"),
-                "indexes": [
-                    models.Index(
-                        condition=models.Q(("due_at", None), ("state", "queued")),
-                        fields=["source", "id"],
-                        name="claimable_documents",
-                    ),
-                    models.Index(
-                        condition=models.Q(("due_at__isnull", False), ("state", "queued")),
-                        fields=["due_at"],
-                        name="postponed_documents",
-                    ),
-                    models.Index(condition=models.Q(("state", "running")), fields=["due_at"], name="running_documents"),
-                    models.Index(
-                        condition=models.Q(("state__in", ["queued", "running"])),
-                        fields=["job"],
-                        name="open_documents_of_job",
-                    ),
-                    models.Index(
-                        condition=models.Q(
-                            ("finished_at__isnull", False),
-                            models.Q(
-                                models.Q(("text", ""), _negated=True), ("original__isnull", False), _connector="OR"
-                            ),
-                        ),
-                        fields=["finished_at"],
-                        name="documents_with_input",
-                    ),
-                ],
-                "constraints": [models.UniqueConstraint(fields=("job", "index"), name="document_of_job")],
             },
         ),
         migrations.AddField(
@@ -1137,7 +1038,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-id",),
-                "indexes": [models.Index(fields=["source", "-id"], name="quality_of_source")],
             },
         ),
         migrations.CreateModel(
@@ -1239,15 +1139,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-id",),
-                "constraints": [
-                    models.UniqueConstraint(
-                        condition=models.Q(
-                            ("state__in", ["building", "ready", "failed"]), ("clearing__isnull", False), _connector="OR"
-                        ),
-                        fields=("source",),
-                        name="one_open_reembedding",
-                    )
-                ],
             },
         ),
         migrations.CreateModel(
@@ -1359,12 +1250,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "indexes": [
-                    models.Index(fields=["source", "document"], name="terms_of_document"),
-                    django.contrib.postgres.indexes.GinIndex(fields=["terms"], name="terms_words"),
-                ],
-            },
         ),
         migrations.CreateModel(
             name="ConversationMessage",
@@ -1407,6 +1292,159 @@ class Migration(migrations.Migration):
                 fields=("document", "position"),
                 name="chunk_position",
             ),
+        ),
+        migrations.AddIndex(
+            model_name="embedding768",
+            index=models.Index(fields=["source", "source_type", "lang"], name="embedding768_scope"),
+        ),
+        migrations.AddIndex(
+            model_name="embedding384",
+            index=models.Index(fields=["source", "source_type", "lang"], name="embedding384_scope"),
+        ),
+        migrations.AddIndex(
+            model_name="embedding3072",
+            index=models.Index(fields=["source", "source_type", "lang"], name="embedding3072_scope"),
+        ),
+        migrations.AddIndex(
+            model_name="embedding1536",
+            index=models.Index(fields=["source", "source_type", "lang"], name="embedding1536_scope"),
+        ),
+        migrations.AddConstraint(
+            model_name="datasource",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("deleted_at", None)),
+                fields=("organization", "slug"),
+                name="source_slug_in_organization",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="datasource",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("slug__regex", "^[a-zA-Z0-9_-]+$")), name="source_slug_pattern"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="calibration",
+            constraint=models.UniqueConstraint(fields=("model", "mode"), name="one_calibration_per_model_and_mode"),
+        ),
+        migrations.AddConstraint(
+            model_name="goldenquestion",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("passage", ""), ("path", ""), _negated=True),
+                name="golden_question_expects_something",
+                violation_error_message="Say which document or which passage the question must find.",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="grant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("role", None), ("team", None), ("user__isnull", False)),
+                    models.Q(("role__isnull", False), ("team", None), ("user", None)),
+                    models.Q(("role", None), ("team__isnull", False), ("user", None)),
+                    _connector="OR",
+                ),
+                name="grant_names_exactly_one",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="grant",
+            constraint=models.UniqueConstraint(
+                fields=("source", "user", "role", "team"), name="grant_once", nulls_distinct=False
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="ingestionjob",
+            index=models.Index(
+                condition=models.Q(("status__in", ["queued", "processing"])), fields=["id"], name="open_jobs"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="ingestiondocument",
+            index=models.Index(
+                condition=models.Q(("due_at", None), ("state", "queued")),
+                fields=["source", "id"],
+                name="claimable_documents",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="ingestiondocument",
+            index=models.Index(
+                condition=models.Q(("due_at__isnull", False), ("state", "queued")),
+                fields=["due_at"],
+                name="postponed_documents",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="ingestiondocument",
+            index=models.Index(condition=models.Q(("state", "running")), fields=["due_at"], name="running_documents"),
+        ),
+        migrations.AddIndex(
+            model_name="ingestiondocument",
+            index=models.Index(
+                condition=models.Q(("state__in", ["queued", "running"])), fields=["job"], name="open_documents_of_job"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="ingestiondocument",
+            index=models.Index(
+                condition=models.Q(
+                    ("finished_at__isnull", False),
+                    models.Q(models.Q(("text", ""), _negated=True), ("original__isnull", False), _connector="OR"),
+                ),
+                fields=["finished_at"],
+                name="documents_with_input",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="ingestiondocument",
+            constraint=models.UniqueConstraint(fields=("job", "index"), name="document_of_job"),
+        ),
+        migrations.AddIndex(
+            model_name="document",
+            index=models.Index(
+                condition=models.Q(("chunk_count__gt", 0), ("deleted_at__isnull", False)),
+                fields=["id"],
+                name="document_unpurged",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="document",
+            index=models.Index(
+                condition=models.Q(("deleted_at__isnull", False)), fields=["source", "path"], name="document_deleted"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="document",
+            index=django.contrib.postgres.indexes.GinIndex(fields=["tags"], name="document_tags"),
+        ),
+        migrations.AddConstraint(
+            model_name="document",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("deleted_at", None)), fields=("source", "path"), name="document_path_in_source"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="qualityrun",
+            index=models.Index(fields=["source", "-id"], name="quality_of_source"),
+        ),
+        migrations.AddConstraint(
+            model_name="reembedding",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("state__in", ["building", "ready", "failed"]), ("clearing__isnull", False), _connector="OR"
+                ),
+                fields=("source",),
+                name="one_open_reembedding",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="chunkterms",
+            index=models.Index(fields=["source", "document"], name="terms_of_document"),
+        ),
+        migrations.AddIndex(
+            model_name="chunkterms",
+            index=django.contrib.postgres.indexes.GinIndex(fields=["terms"], name="terms_words"),
         ),
         migrations.RunSQL((Path(__file__).parent / "sql" / "storage.sql").read_text()),
     ]
