@@ -62,10 +62,6 @@ class Visitor:
         if is_wrong:
             self.problems.append(f"{kind} on {self.page.url}: {text}")
 
-    @staticmethod
-    def _failed(reply: Response) -> bool:
-        return reply.status >= 400
-
     def _is_here(self, url: str) -> bool:
         return url.startswith((f"{self.url}/", "data:", "blob:"))
 
