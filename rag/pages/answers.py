@@ -14,8 +14,10 @@ from rag.models import ConversationMessage
 from rag.services.search.answer_details import CitedPassage, ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
+from .answer_blocks import BlockKind, divide
+
 _CODE = re.compile(r"`([^`\n]+)`")
-_CODE_BLOCK = re.compile(r"\n?^(?:```|~~~)[^\n]*\n(.*?)\n(?:```|~~~)[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
 _NOTES = {
     "RERANK_FAILED": "The passages could not be put into their best order, so better ones may be missing.",
     "EMBEDDING_FAILED": "The search by meaning was not available, so only passages with the same words were found.",
@@ -40,7 +42,23 @@ class Segment:
     url: str = ""
     label: str = ""
     is_code: bool = False
-    is_code_block: bool = False
+    is_strong: bool = False
+
+
+Cells = tuple[tuple[Segment, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    """A paragraph, heading, list, table or piece of code of an answer.
+
+    Attributes:
+        entries: The cells of each item or row, and whether it belongs to the item above it.
+    """
+
+    kind: str
+    entries: tuple[tuple[Cells, bool], ...]
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +75,7 @@ class AnswerPart:
     """What the template of an answer shows."""
 
     answer: ReadableAnswer
-    segments: tuple[Segment, ...]
+    blocks: tuple[ShownBlock, ...]
     references: tuple[Reference, ...]
     level: str
     level_name: str
@@ -73,7 +91,7 @@ def show_answer(answer: ReadableAnswer) -> AnswerPart:
     references = tuple(_group_citations(answer))
     return AnswerPart(
         answer=answer,
-        segments=tuple(_segments(answer, references)),
+        blocks=show_blocks(answer.text, references),
         references=references,
         level=name,
         level_name=title,
@@ -110,31 +128,49 @@ def page_label(first: int | None, last: int | None) -> str:
     return f"pages {first}–{last}" if last and last != first else f"page {first}"
 
 
-def _segments(answer: ReadableAnswer, references: Sequence[Reference]) -> Iterator[Segment]:
-    """Split the answer at its citation markers and its code."""
+def show_blocks(text: str, references: Sequence[Reference] = ()) -> tuple[ShownBlock, ...]:
+    """Prepare the text of an answer for its template. Numbers without a reference stay as they are."""
     by_number = {reference.citation.number: reference for reference in reversed(references)}
+    return tuple(
+        ShownBlock(
+            block.kind.value,
+            tuple(
+                (tuple(tuple(_segments(cell, block.kind, by_number)) for cell in entry.cells), entry.is_nested)
+                for entry in block.entries
+            ),
+            block.start,
+        )
+        for block in divide(text)
+    )
+
+
+def _segments(text: str, kind: BlockKind, by_number: Mapping[int, Reference]) -> Iterator[Segment]:
+    """Split a text at its citation markers, its code and what is emphasised."""
+    if kind == BlockKind.CODE:
+        yield Segment(text, is_code=True)
+        return
     position = 0
-    for start, end in find_markers(answer.text):
-        numbers = [number for number in parse_numbers(answer.text[start:end]) if number in by_number]
+    for start, end in find_markers(text):
+        numbers = [number for number in parse_numbers(text[start:end]) if number in by_number]
         if not numbers:
             continue
-        yield from _text_segments(answer.text[position:start])
+        yield from _text_segments(text[position:start])
         for number in numbers:
             reference = by_number[number]
             label = f"Citation {number}: {reference.citation.title}" if reference.url else f"Citation {number}"
             yield Segment(str(number), number, reference.url, label)
         position = end
-    yield from _text_segments(answer.text[position:])
+    yield from _text_segments(text[position:])
 
 
 def _text_segments(text: str) -> Iterator[Segment]:
-    for block_number, block in enumerate(_CODE_BLOCK.split(text)):
-        if block_number % 2 == 1:
-            yield Segment(block, is_code_block=True)
+    for code_number, part in enumerate(_CODE.split(text)):
+        if code_number % 2 == 1:
+            yield Segment(part, is_code=True)
             continue
-        for number, part in enumerate(_CODE.split(block)):
-            if part:
-                yield Segment(part, is_code=number % 2 == 1)
+        for number, piece in enumerate(_STRONG.split(part)):
+            if piece:
+                yield Segment(piece, is_strong=number % 2 == 1)
 
 
 def _group_citations(answer: ReadableAnswer) -> Iterator[Reference]:

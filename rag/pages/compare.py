@@ -12,6 +12,7 @@ from rag.services.evaluation import comparison
 from rag.types import MAX_QUESTION_CHARACTERS
 
 from .access import limited, page
+from .answers import show_blocks
 from .forms import DEFAULT_TOP_K, CompareForm
 from .sources import list_queryable_sources
 
@@ -47,4 +48,5 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
 
 def _column(number: int, answer: comparison.ComparedAnswer) -> dict[str, Any]:
     passages = answer.result.retrieval.passages[:_SHOWN_PASSAGES] if answer.result else ()
-    return {"number": number, "answer": answer, "passages": passages}
+    blocks = show_blocks(answer.result.answer.text) if answer.result else ()
+    return {"number": number, "answer": answer, "blocks": blocks, "passages": passages}

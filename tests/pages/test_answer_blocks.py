@@ -1,0 +1,61 @@
+"""How an answer is laid out: Markdown's lists, tables, headings and code, and nothing of a document as HTML."""
+
+import re
+
+from django.template.loader import render_to_string
+
+from rag.pages.answers import show_blocks
+
+TEXT = """# Feeding
+The zebra eats **twice** a day.
+It needs `hay`:
+- grass [1]
+  and leaves
+  - in winter: hay
+
+Then:
+
+* <b>carrots</b>
+
+3. Open the gate
+4. Wait
+
+| animal | weight |
+| --- | ---: |
+| zebra | 300 kg |
+| a\\|b | <script>alert(1)</script> |
+
+```sh
+feed --now | tee -a "- log"
+```
+1990 was a dry year."""
+
+
+def render(text: str) -> str:
+    html = render_to_string("pages/answer_text.html", {"blocks": show_blocks(text)})
+    return re.sub(r">\s*\n\s*<", "><", html)
+
+
+def test_lists_tables_headings_and_code_become_html() -> None:
+    html = render(TEXT)
+    for expected in (
+        '<p class="answer-heading">Feeding</p>',
+        "<p>The zebra eats <strong>twice</strong> a day.\nIt needs <code>hay</code>:</p>",
+        '<ul><li>grass [1]\nand leaves</li><li class="is-nested">in winter: hay</li></ul>',
+        "<ul><li>&lt;b&gt;carrots&lt;/b&gt;</li></ul>",
+        '<ol start="3"><li>Open the gate</li><li>Wait</li></ol>',
+        '<th scope="col">animal</th><th scope="col">weight</th>',
+        "<td>zebra</td><td>300 kg</td>",
+        "<td>a|b</td><td>&lt;script&gt;alert(1)&lt;/script&gt;</td>",
+        "<code>feed --now | tee -a &quot;- log&quot;</code></pre>",
+        "<p>1990 was a dry year.</p>",
+    ):
+        assert expected in html, html
+
+
+def test_every_word_of_an_answer_is_shown() -> None:
+    """Also of what only looks like Markdown: a table without a rule, a fence without an end, a lone bar or number."""
+    for text in ("| a | b |\nc", "```\ncode", "- ", "1.", "|", "#", "a\n---\nb", "**open", "-\n- a\n\n\n- b"):
+        words = re.findall(r"\w+", text)
+        shown = re.sub(r"<[^>]*>", " ", render(text))
+        assert re.findall(r"\w+", shown) == words, text
