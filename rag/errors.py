@@ -111,6 +111,28 @@ class VersionChanged(RagError):
     default_message = "It was changed in the meantime. Read it again, and repeat the request with its new ETag."
 
 
+class SlugTaken(RagError):
+    """The organisation has a data source of this slug already."""
+
+    kind, code = ErrorKind.CONFLICT, "SLUG_TAKEN"
+    field = "slug"
+    default_message = "The organisation has a source of this slug already."
+
+
+class IdempotencyKeyReused(RagError):
+    """The client sent the key before, with another request."""
+
+    kind, code = ErrorKind.UNPROCESSABLE, "IDEMPOTENCY_KEY_REUSED"
+    default_message = "This Idempotency-Key was sent with another request. Send each new request with a new key."
+
+
+class IdempotencyKeyInUse(RagError):
+    """The request with this key still runs."""
+
+    kind, code = ErrorKind.CONFLICT, "IDEMPOTENCY_KEY_IN_USE"
+    default_message = "The request with this Idempotency-Key is still being answered. Send it again in a moment."
+
+
 class NothingToRetry(RagError):
     """No document of the job can be retried."""
 

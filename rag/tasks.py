@@ -15,6 +15,7 @@ from ragsite.observability import tracing
 
 from .services.evaluation import quality
 from .services.ingestion import processing, sweep
+from .services.integrations import idempotency
 from .services.maintenance import (
     bm25_index,
     history_retention,
@@ -117,6 +118,12 @@ def deliver_webhooks() -> None:
 def delete_expired_deliveries() -> None:
     """Delete old deliveries of webhooks."""
     webhook_retention.delete_expired_deliveries()
+
+
+@shared_task(name="rag.delete_expired_requests")
+def delete_expired_requests() -> None:
+    """Delete old requests with an Idempotency-Key."""
+    idempotency.delete_expired_requests()
 
 
 @shared_task(name="rag.delete_expired_sign_ins")

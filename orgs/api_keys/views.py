@@ -16,6 +16,7 @@ from orgs.access.caller import Caller, get_caller
 from orgs.access.permissions import Action
 from orgs.models import ApiKey, Organization
 from ragsite.http import pagination
+from ragsite.http.errors import Conflict
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.parsers import CredentialsParser
 from ragsite.postgres.models import as_uuid
@@ -56,6 +57,8 @@ class KeyView(APIView):
 
 
 class Keys(KeyView):
+    extra_error_statuses = {"post": (409,)}
+
     @extend_schema(
         operation_id="listKeys",
         summary="List your API keys",
@@ -99,7 +102,7 @@ class Keys(KeyView):
                 expires_at=values.get("expires_at"),
             )
         except service.TooManyKeys as error:
-            raise ValidationError({"body": str(error)}) from None
+            raise Conflict(str(error)) from None
         return _new_key_response(issued)
 
 
@@ -121,6 +124,7 @@ class Key(KeyView):
 
 class Rotation(KeyView):
     path_names = {"key_id": "id"}
+    extra_error_statuses = {"post": (409,)}
 
     @extend_schema(
         operation_id="rotateKey",
@@ -142,7 +146,7 @@ class Rotation(KeyView):
         try:
             issued = service.rotate(key, overlap=timedelta(hours=form.validated_data["overlap_hours"]))
         except (service.InactiveKey, service.TooManyKeys) as error:
-            raise ValidationError({"body": str(error)}) from None
+            raise Conflict(str(error)) from None
         return _new_key_response(issued)
 
 

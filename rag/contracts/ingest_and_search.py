@@ -28,6 +28,7 @@ class Ingest(SharedPathViewSet, IngestionJobs):
     operation_id = "ingestDocumentOrJob"
     scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
     error_statuses = COMMON_STATUSES
+    extra_error_statuses = {}
     rate_limit = INGESTIONS
     parser_classes = (BoundedJSONParser, BoundedMultipartParser)
 

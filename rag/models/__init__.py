@@ -5,6 +5,7 @@ from .content.originals import Original
 from .embedding_models import EmbeddingModel
 from .evaluation.calibration import Calibration
 from .evaluation.golden_questions import GoldenQuestion, QualityRun
+from .idempotency import IdempotentRequest
 from .ingestion.claiming import IngestionFairness, ModelOutage
 from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
 from .ingestion.usage import Usage
@@ -28,6 +29,7 @@ __all__ = [
     "GoldenQuestion",
     "Grant",
     "HistoryUsage",
+    "IdempotentRequest",
     "IngestionDocument",
     "IngestionFairness",
     "IngestionJob",

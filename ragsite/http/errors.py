@@ -78,6 +78,12 @@ class Unavailable(exceptions.APIException):
     wait = 2
 
 
+class Conflict(exceptions.APIException):
+    """409: the state of the object, or of what the caller has, does not allow the request."""
+
+    status_code = status.HTTP_409_CONFLICT
+
+
 def exception_handler(exception: Exception, context: dict[str, object]) -> Response | None:
     """Render an exception as the error envelope (DRF's EXCEPTION_HANDLER).
 

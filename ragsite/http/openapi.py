@@ -6,7 +6,8 @@ envelope) and `error_statuses`; each of its operations is documented with all of
 
 - `response_headers`: name → OpenAPI header object, for headers on every response;
 - `path_names`: a path parameter's name in Python → its name in the contract;
-- `extra_error_statuses`: more error statuses of single actions, by action;
+- `extra_error_statuses`: more error statuses of single actions, by action, or by method if there are no actions;
+- `has_etag`: its GET responses have an ETag, and are 304 if the client has this version;
 - `adapters`: the view sets that share its path and are documented as one operation.
 
 A serializer may have `schema_rules`: JSON Schema keywords that its fields do not express.
@@ -38,6 +39,7 @@ _ERRORS: dict[int, exceptions.APIException] = {
     429: exceptions.Throttled(wait=30),
 }
 _RETRY_AFTER = {"description": "Seconds to wait.", "schema": {"type": "string", "pattern": "^[0-9]+$"}}
+_ETAG = {"description": "The version, for `If-None-Match`.", "schema": {"type": "string"}}
 _HEADERS: dict[str, dict[str, Any]] = {
     "401": {"WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}}},
     "429": {"Retry-After": _RETRY_AFTER},
@@ -145,7 +147,8 @@ class Schema(AutoSchema):
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         statuses = {*getattr(self.view, "error_statuses", COMMON_STATUSES)}
-        statuses.update(getattr(self.view, "extra_error_statuses", {}).get(getattr(self.view, "action", None), ()))
+        action = getattr(self.view, "action", None) or self.method.lower()
+        statuses.update(getattr(self.view, "extra_error_statuses", {}).get(action, ()))
         if self.method in ("POST", "PUT", "PATCH"):
             statuses.add(415)
         body = getattr(self.view, "error_body", ErrorBody)
@@ -153,6 +156,9 @@ class Schema(AutoSchema):
             examples = [response_example(example, status=status)] if (example := self._error_example(status)) else []
             described = OpenApiResponse(body, description=TITLES[status], examples=examples)
             bodies.setdefault(str(status), self._get_response_for_code(described, str(status), direction=direction))
+        if self.method == "GET" and getattr(self.view, "has_etag", False):
+            unchanged = OpenApiResponse(None, description="Not modified: as `If-None-Match` says.")
+            bodies["304"] = self._get_response_for_code(unchanged, "304", direction=direction)
         return bodies
 
     def _get_response_for_code(
@@ -171,7 +177,9 @@ class Schema(AutoSchema):
     def _get_response_headers_for_code(self, status_code: Any, direction: Any = "response") -> Any:
         untyped: Any = super()
         headers = untyped._get_response_headers_for_code(status_code, direction)
-        return {**headers, **getattr(self.view, "response_headers", {}), **_HEADERS.get(str(status_code), {})}
+        has_etag = getattr(self.view, "has_etag", False) and self.method == "GET" and str(status_code) in ("200", "304")
+        etag = {"ETag": _ETAG} if has_etag else {}
+        return {**headers, **etag, **getattr(self.view, "response_headers", {}), **_HEADERS.get(str(status_code), {})}
 
     def _error_example(self, status: int) -> Any:
         """The body that the view's error handler renders for an error of this status; None without an example."""

@@ -53,14 +53,14 @@ CORS_ALLOW_ALL_ORIGINS = not CORS_ALLOWED_ORIGINS
 CORS_ALLOW_HEADERS = [
     *("authorization", "x-client-info", "apikey", "content-type"),  # of the retrieval contract
     *("accept", "x-api-key", "x-organization"),
-    *("if-match", "mcp-protocol-version"),
+    *("if-match", "if-none-match", "idempotency-key", "mcp-protocol-version"),
     # supabase-js sends these if an app chooses a region or propagates traces. They are ignored.
     *("x-region", "traceparent", "tracestate", "baggage"),
 ]
 CORS_EXPOSE_HEADERS = [
     *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"),
     *("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"),
-    *("etag", "retry-after", "x-request-id", "x-request-warnings"),
+    *("etag", "idempotent-replayed", "retry-after", "x-request-id", "x-request-warnings"),
 ]
 
 # Requests a minute: of one user, of one API key for the search service, and of one IP address for what needs no

@@ -50,6 +50,8 @@ _NIGHTLY = {
     "rag.delete_expired_measurements": crontab(hour=3, minute=15),
     "rag.measure_all_quality": crontab(hour=3, minute=0),
 }
+_HOURLY = {"rag.delete_expired_requests": crontab(minute=5)}
+_BY_THE_CLOCK = _HOURLY | _NIGHTLY
 _BACKGROUND = (
     "rag.reembed",
     "rag.embed_other_languages",
@@ -61,11 +63,11 @@ _BACKGROUND = (
     "rag.backfill_token_signatures",
 )
 CELERY_TASK_ROUTES = {
-    **{name: {"queue": "maintenance"} for name in (*_FREQUENT, *_NIGHTLY)},
+    **{name: {"queue": "maintenance"} for name in (*_FREQUENT, *_BY_THE_CLOCK)},
     **{name: {"queue": "background"} for name in _BACKGROUND},
 }
 # Messages expire, so that they do not pile up while no worker runs.
 CELERY_BEAT_SCHEDULE = {
     **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _FREQUENT.items()},
-    **{name: {"task": name, "schedule": when, "options": {"expires": 3600}} for name, when in _NIGHTLY.items()},
+    **{name: {"task": name, "schedule": when, "options": {"expires": 3600}} for name, when in _BY_THE_CLOCK.items()},
 }

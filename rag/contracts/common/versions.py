@@ -1,16 +1,26 @@
-"""ETag and If-Match (RFC 9110, 8.8.3 and 13.1.1) of data sources and documents."""
+"""ETag, If-Match and If-None-Match (RFC 9110, 8.8.3, 13.1.1 and 13.1.2).
 
+The ETag of a data source or document is `"<version of the row>.<digest of the body>"`. If-Match compares the version
+only: what else a body has, such as who may query the source, depends on its reader. Every other response has a digest
+only.
+"""
+
+import hashlib
 import re
 
+from django.http import HttpResponse, HttpResponseNotModified
+from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from rag.models import DataSource, Document
 from rag.services.sources import versions
 
 # A proxy that compresses a response makes its ETag weak. It names the same version of the row.
-_ETAG = re.compile(r'(?:W/)?"([^"]*)"')
+_ETAG = re.compile(r'(?:W/)?"([^".]*)(\.[^"]*)?"')
 _MAX_CHARACTERS = 2_000
 IF_MATCH = OpenApiParameter(
     "If-Match",
@@ -18,6 +28,9 @@ IF_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The `ETag` of the version to change or delete. A 412 if it has changed meanwhile.",
 )
+
+
+_SUCCESSES = (200, 201)
 
 
 def etag(row: DataSource | Document) -> dict[str, str]:
@@ -39,3 +52,33 @@ def expected_versions(request: Request) -> frozenset[str] | None:
     if len(header) > _MAX_CHARACTERS or not all(matches):
         raise ValidationError({"If-Match": 'If-Match must be an ETag such as "5f3a", a list of them, or *'})
     return frozenset(match[1] for match in matches if match)
+
+
+def add_etag(request: Request, response: Response) -> None:
+    """Let a response get its ETag when its body is known. If the client has this version, it becomes a 304.
+
+    Responses to POST and PATCH have one only if they show a data source or document.
+    """
+    if response.status_code in _SUCCESSES and (request.method in SAFE_METHODS or "ETag" in response.headers):
+        response.add_post_render_callback(lambda rendered: _finish(request, rendered))
+
+
+def _finish(request: Request, response: HttpResponse) -> HttpResponse | None:
+    digest = hashlib.sha256(response.content).hexdigest()[:16]
+    version = response.headers.get("ETag", "").strip('"')
+    response.headers["ETag"] = f'"{version}.{digest}"' if version else f'"{digest}"'
+    # Responses are personal. A cache may keep one for its user, and asks each time whether it is still right.
+    response.headers.setdefault("Cache-Control", "private, no-cache")
+    if request.method not in SAFE_METHODS or not _has(request, response.headers["ETag"]):
+        return None
+    unchanged = HttpResponseNotModified()
+    for name in ("ETag", "Cache-Control", "Vary"):
+        if value := response.headers.get(name):
+            unchanged.headers[name] = value
+    return unchanged
+
+
+def _has(request: Request, etag: str) -> bool:
+    """Whether If-None-Match names this ETag (weak comparison, RFC 9110, 8.8.3.2)."""
+    header = request.headers.get("If-None-Match", "")[:_MAX_CHARACTERS]
+    return "*" in (known := parse_etags(header)) or etag in (entry.removeprefix("W/") for entry in known)

@@ -1,5 +1,11 @@
 """The base of the pipeline contract's view sets."""
 
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from rag.contracts.common import versions
 from rag.contracts.common.base import ContractViewSet
 from ragsite.http.openapi import COMMON_STATUSES
 
@@ -9,3 +15,12 @@ from . import errors
 class PipelineViewSet(ContractViewSet):
     error_handler = staticmethod(errors.handle_exception)
     error_statuses: tuple[int, ...] = (*COMMON_STATUSES, 404)
+    # Its JSON responses have an ETag, except those that no cache may store.
+    has_etag = True
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        # A stream is no response of DRF.
+        if self.has_etag and isinstance(response, Response) and "no-store" not in response.get("Cache-Control", ""):
+            versions.add_etag(request, response)
+        return response

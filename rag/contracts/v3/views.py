@@ -8,9 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
+from rag.contracts.common import idempotency
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
+from rag.contracts.common.idempotency import Created
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
+from rag.models import DataSource
 from rag.services.ingestion import synchronous
 from rag.services.search import conversations, queries
 from rag.services.sources import creation
@@ -26,11 +29,13 @@ class V3ViewSet(CreateViewSet):
 class Ingest(V3ViewSet):
     scopes = {"POST": Scope.INGEST}
     error_statuses = (*COMMON_STATUSES, 422, 507)
+    extra_error_statuses = {"create": (409,)}
 
     @extend_schema(
         operation_id="v3Ingest",
         summary="Ingest one document",
         description="With `text`: ingests one document, which is searchable once this responds.",
+        parameters=[idempotency.PARAMETER],
         request=serializers.IngestIn,
         responses={200: serializers.IngestOut},
         examples=[request_example(examples.DOCUMENT, "Document"), response_example(examples.INGESTED, "Document")],
@@ -38,9 +43,18 @@ class Ingest(V3ViewSet):
     def create(self, request: Request) -> Response:
         values = validate(serializers.IngestIn, request.data)
         caller = get_caller(request)
-        source = creation.get_or_build_source(caller, values["source"], organization=organization_to_write(request))
-        outcome = synchronous.ingest_now(source=source, submission=serializers.build_submission(values), caller=caller)
-        return Response(serializers.ingest_out(outcome))
+
+        def find_source() -> DataSource:
+            organization = organization_to_write(request)
+            return creation.get_or_build_source(caller, values["source"], organization=organization)
+
+        def ingest() -> Created:
+            submission = serializers.build_submission(values)
+            outcome = synchronous.ingest_now(source=find_source(), submission=submission, caller=caller)
+            # Another request may have created the source meanwhile, with another id: look it up again.
+            return Created(Response(serializers.ingest_out(outcome)), lambda: find_source().pk)
+
+        return idempotency.run_once(request, ingest)
 
 
 class Search(V3ViewSet):

@@ -9,7 +9,7 @@ from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission, Visibility
 from orgs.models import Organization
-from rag.errors import InvalidRequest, NotAllowed, UnknownSource
+from rag.errors import InvalidRequest, NotAllowed, SlugTaken, UnknownSource
 from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 from rag.services.jobs import lifecycle
 
@@ -181,7 +181,8 @@ def save_settings(source: DataSource, settings: SourceSettings, *, granted_by: U
         granted_by: The user who makes the change.
 
     Raises:
-        InvalidRequest: If a setting is invalid or the slug is taken.
+        InvalidRequest: If a setting is invalid.
+        SlugTaken: If the organisation has another source of this slug.
     """
     values = {name: getattr(settings, name) for name in ("name", "slug", "description", "visibility", "source_type")}
     for name, value in values.items():
@@ -195,7 +196,7 @@ def save_settings(source: DataSource, settings: SourceSettings, *, granted_by: U
         with transaction.atomic():
             source.save()
     except IntegrityError:
-        raise InvalidRequest("The organisation has a source of this slug already.", field="slug") from None
+        raise SlugTaken from None
     for kind in Grant.COUNTS_FOR:
         names = getattr(settings.access, f"{kind}s")
         if names is not None:

@@ -131,7 +131,6 @@ def test_access_lists_open_a_source_and_are_shown_to_managers(api: Api, live_wor
         ({"name": "x" * 151}, "name"),
         ({"name": "東京"}, "slug"),
         ({"slug": "a b"}, "slug"),
-        ({"slug": "library"}, "slug"),
         ({"slug": "01a2006b-a602-77e9-a653-252a22c5c113"}, "slug"),
         ({"description": None}, "description"),
         ({"visibility": "everybody"}, "visibility"),

@@ -1,4 +1,4 @@
-"""ETag and If-Match of data sources and documents (RFC 9110)."""
+"""ETag, If-Match and If-None-Match (RFC 9110)."""
 
 import json
 from collections.abc import Callable
@@ -56,3 +56,36 @@ def test_a_document_is_deleted_only_in_the_version_that_was_read(owner: Client, 
         assert (refused.status, refused.body["error"]) == (412, "VERSION_CHANGED")
     current = owner.get(document).headers["etag"]
     assert owner.with_headers(If_Match=current).send("DELETE", f"{path}?path=a").status == 204
+
+
+def test_what_the_client_has_is_not_sent_again(owner: Client, api: Api, live_world: World) -> None:
+    source = live_world.source()
+    ingest_text(source, "a", "Zebras have stripes.")
+    one = f"/api/rag/sources/{source.pk}"
+    document = f"{one}/documents/{Document.objects.get().pk}"
+    paths = [one, "/api/rag/sources", document, f"{one}/documents", "/api/rag/ingest", "/api/schema"]
+    etags = {path: owner.get(path).headers["etag"] for path in paths}
+    for path, etag in etags.items():
+        for known in (etag, f"W/{etag}", f'"x", {etag}', "*"):
+            unchanged = owner.with_headers(If_None_Match=known).get(path)
+            assert (unchanged.status, unchanged.body) == (304, None), path
+            assert unchanged.headers["etag"].removeprefix("W/") == etag.removeprefix("W/")
+        assert owner.with_headers(If_None_Match='"x", broken').get(path).status == 200
+    # A manager's response has more fields than that of somebody who only queries.
+    assert api("member").with_headers(If_None_Match=etags[one]).get(one).status == 200
+    assert "private" in owner.get(one).headers["cache-control"]
+    DataSource.objects.update(description="Changed")
+    assert owner.with_headers(If_None_Match=etags[one]).get(one).body["description"] == "Changed"
+    assert owner.with_headers(If_None_Match=etags["/api/rag/sources"]).get("/api/rag/sources").status == 200
+    secret = owner.post("/api/rag/webhooks", {"url": "https://93.184.215.14/", "events": ["job.failed"]})
+    assert (secret.headers["cache-control"], secret.headers.get("etag")) == ("no-store", None)
+
+
+def test_a_slug_that_is_taken_is_a_conflict(owner: Client, live_world: World) -> None:
+    live_world.source("library")
+    live_world.source("office")
+    created = owner.post("/api/rag/sources", {"name": "Library"})
+    changed = owner.send("PATCH", "/api/rag/sources/office", b'{"slug": "library"}')
+    for reply in (created, changed):
+        assert (reply.status, reply.body["error"], reply.body["details"]["field"]) == (409, "SLUG_TAKEN", "slug")
+    assert DataSource.objects.filter(slug="office").exists()

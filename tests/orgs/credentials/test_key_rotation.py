@@ -58,7 +58,7 @@ def test_only_ones_own_usable_keys_are_rotated(world: World, post_as: Callable[.
     ApiKey.objects.filter(pk=revoked.pk).update(revoked_at=timezone.now())
     ApiKey.objects.filter(pk=expired.pk).update(expires_at=timezone.now())
     statuses = [post_as("editor", {}, f"/{key.pk}/rotate").status_code for key in (revoked, expired, foreign)]
-    assert statuses == [400, 400, 404]
+    assert statuses == [409, 409, 404]
     for hours in (-1, 721, "24", None):
         refused = post_as("owner", {"overlap_hours": hours}, f"/{foreign.pk}/rotate")
         assert (refused.status_code, refused.json()["details"]["field"]) == (400, "overlap_hours")
@@ -70,7 +70,7 @@ def test_the_limit_of_live_keys_applies_to_rotation(
 ) -> None:
     monkeypatch.setattr(service, "MAX_LIVE_KEYS", 1)
     key = world.key("editor").key
-    assert post_as("editor", {}, f"/{key.pk}/rotate").status_code == 400
+    assert post_as("editor", {}, f"/{key.pk}/rotate").status_code == 409
     key.refresh_from_db()
     assert key.expires_at is None, "nothing was changed"
     assert post_as("editor", {"overlap_hours": 0}, f"/{key.pk}/rotate").status_code == 201

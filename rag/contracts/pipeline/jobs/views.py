@@ -12,8 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import pagination
+from rag.contracts.common import idempotency, pagination
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
+from rag.contracts.common.idempotency import Created
 from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
@@ -33,11 +34,13 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
 
     scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
     error_statuses = (*PipelineViewSet.error_statuses, 415, 507)
+    extra_error_statuses = {"create": (409, 422)}
 
     @extend_schema(
         summary="Create an ingestion job",
         description="With `documents` or files: creates a job and responds once it is stored. Workers then index its "
         "documents.",
+        parameters=[idempotency.PARAMETER],
         request={
             "application/json": submission_serializers.IngestIn,
             "multipart/form-data": submission_serializers.UploadIn,
@@ -60,13 +63,17 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
                 "that name.",
                 field="embeddingModel",
             )
-        job = uploads.submit_documents(
-            source=source,
-            documents=submission_serializers.build_documents(values),
-            options=submission_serializers.build_chunking_options(values),
-            actor=get_caller(request).authenticated_user,
-        )
-        return Response(_render_job(request, job.pk), status=202)
+
+        def submit() -> Created:
+            job = uploads.submit_documents(
+                source=source,
+                documents=submission_serializers.build_documents(values),
+                options=submission_serializers.build_chunking_options(values),
+                actor=get_caller(request).authenticated_user,
+            )
+            return Created(Response(_render_job(request, job.pk), status=202), lambda: source.pk)
+
+        return idempotency.run_once(request, submit)
 
     @extend_schema(
         operation_id="listIngestionJobs",

@@ -9,8 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import pagination, versions
+from rag.contracts.common import idempotency, pagination, versions
 from rag.contracts.common.base import get_caller, has_scope, organization, organization_to_write, validate
+from rag.contracts.common.idempotency import Created
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.models import DataSource
@@ -27,7 +28,7 @@ class DataSources(PipelineViewSet):
     """List, create, show, change and delete data sources; explain who may use one."""
 
     scopes = {"POST": Scope.MANAGE, "PATCH": Scope.MANAGE, "DELETE": Scope.MANAGE}
-    extra_error_statuses = {"partial_update": (412,), "destroy": (412,)}
+    extra_error_statuses = {"create": (409, 422), "partial_update": (409, 412), "destroy": (412,)}
     path_names = {"reference": "id"}
     lookup_url_kwarg = "reference"
     lookup_value_regex = "[^/]+"
@@ -59,6 +60,7 @@ class DataSources(PipelineViewSet):
         operation_id="createDataSource",
         summary="Create a data source",
         description="Requires the permission sources.create.",
+        parameters=[idempotency.PARAMETER],
         request=serializers.SourceIn,
         responses={201: serializers.SourceOut},
         examples=[
@@ -68,8 +70,13 @@ class DataSources(PipelineViewSet):
     )
     def create(self, request: Request) -> Response:
         settings = serializers.build_source_settings(validate(serializers.SourceIn, request.data))
-        source = creation.create_source(get_caller(request), settings, organization=organization_to_write(request))
-        return Response(_render_source(request, source), status=201, headers=versions.etag(source))
+
+        def create() -> Created:
+            source = creation.create_source(get_caller(request), settings, organization=organization_to_write(request))
+            response = Response(_render_source(request, source), status=201, headers=versions.etag(source))
+            return Created(response, lambda: source.pk)
+
+        return idempotency.run_once(request, create)
 
     @extend_schema(
         operation_id="getDataSource",

@@ -1,0 +1,112 @@
+"""Runs a request with an `Idempotency-Key` once, and returns the stored response for its repetitions.
+
+A row is written before the request runs, so that of two simultaneous requests only one runs. A request that fails, or
+whose process ends, leaves its key free: what it would create again is found as it is (a slug that is taken, a document
+that is unchanged).
+"""
+
+import datetime
+import hashlib
+import uuid
+from dataclasses import dataclass, field
+
+from django.db.models import Q
+from django.utils import timezone
+
+from orgs.access.caller import Caller
+from rag.errors import IdempotencyKeyInUse, IdempotencyKeyReused, UnknownSource
+from rag.models import Action, DataSource, IdempotentRequest
+
+RETENTION = datetime.timedelta(hours=24)
+# Longer than any request runs after its body was read. Then its process has ended.
+MAX_RUNTIME = datetime.timedelta(minutes=10)
+MAX_REQUESTS_OF_A_USER = 10_000
+_BATCH_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """What a request returned. `body`: JSON. `source_id`: the data source in which something was created."""
+
+    status: int
+    body: str
+    headers: dict[str, str] = field(default_factory=dict)
+    source_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to run a request: its row, and when it was claimed."""
+
+    request_id: uuid.UUID
+    claimed_at: datetime.datetime
+
+
+def claim(caller: Caller, key: str, fingerprint: str) -> Claim | StoredResponse:
+    """Claim a request, or return the response of the request with the same key that was answered before.
+
+    Args:
+        caller: The caller. Another user, and another API key of the same user, have keys of their own.
+        key: The client's key.
+        fingerprint: A digest of the request.
+
+    Raises:
+        IdempotencyKeyReused: If the key was sent with another request.
+        IdempotencyKeyInUse: If the request with this key still runs.
+        UnknownSource: If the caller no longer sees the data source of the stored response.
+    """
+    now = timezone.now()
+    api_key_id = caller.key.pk if caller.key else None
+    owned = IdempotentRequest.objects.filter(user=caller.authenticated_user, api_key_id=api_key_id)
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    is_over = Q(claimed_at__lt=now - RETENTION) | Q(status=None, claimed_at__lt=now - MAX_RUNTIME)
+    owned.filter(is_over, key_hash=digest).delete()
+    row, is_new = owned.get_or_create(
+        key_hash=digest,
+        defaults={
+            "user": caller.authenticated_user,
+            "api_key_id": api_key_id,
+            "fingerprint": fingerprint,
+            "claimed_at": now,
+        },
+    )
+    if is_new:
+        _delete_oldest(caller)
+        return Claim(row.pk, now)
+    return _stored_response(caller, row, fingerprint)
+
+
+def finish(claim: Claim, response: StoredResponse) -> None:
+    """Store the response of a claimed request."""
+    IdempotentRequest.objects.filter(pk=claim.request_id, claimed_at=claim.claimed_at).update(
+        status=response.status, body=response.body, headers=response.headers, source_id=response.source_id
+    )
+
+
+def release(claim: Claim) -> None:
+    """Free the key of a request that created nothing."""
+    IdempotentRequest.objects.filter(pk=claim.request_id, claimed_at=claim.claimed_at).delete()
+
+
+def delete_expired_requests() -> None:
+    """Delete what is older than RETENTION."""
+    expired = IdempotentRequest.objects.filter(claimed_at__lt=timezone.now() - RETENTION).order_by("claimed_at")
+    while ids := list(expired.values_list("pk", flat=True)[:_BATCH_ROWS]):
+        IdempotentRequest.objects.filter(pk__in=ids).delete()
+
+
+def _stored_response(caller: Caller, row: IdempotentRequest, fingerprint: str) -> StoredResponse:
+    if row.fingerprint != fingerprint:
+        raise IdempotencyKeyReused
+    if row.status is None:
+        raise IdempotencyKeyInUse
+    if not DataSource.objects.visible_to(caller, Action.VIEW).filter(pk__in=[row.source_id]).exists():
+        raise UnknownSource
+    return StoredResponse(row.status, row.body, row.headers, row.source_id)
+
+
+def _delete_oldest(caller: Caller) -> None:
+    newest_first = IdempotentRequest.objects.filter(user=caller.authenticated_user).order_by("-claimed_at")
+    excess = newest_first.values_list("pk", flat=True)[MAX_REQUESTS_OF_A_USER : MAX_REQUESTS_OF_A_USER + _BATCH_ROWS]
+    if ids := list(excess):
+        IdempotentRequest.objects.filter(pk__in=ids).delete()
