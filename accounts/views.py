@@ -29,7 +29,7 @@ from ragsite.http import fields
 from ragsite.http.openapi import request_example, response_example
 from ragsite.http.parsers import CredentialsParser
 from ragsite.http.request_warnings import UnknownFieldWarnings
-from ragsite.http.transport import require_https
+from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 
 from .models import User

@@ -37,10 +37,10 @@ def main() -> None:
 def measured() -> dict[str, list[tuple[float, float, float]]]:
     """Variant → Recall@5, share of first ranks and MRR, for follow-ups and for questions that stand alone."""
     from accounts.models import User
-    from orgs.services import add_member, create_organization
+    from orgs.creation import add_member, create_organization
     from rag.models import DataSource, EmbeddingModel
     from rag.services.ingestion import synchronous
-    from rag.services.search import queries
+    from rag.services.search import permitted_queries
     from rag.types import Submission
 
     name = f"bench-{secrets.token_hex(4)}"
@@ -53,7 +53,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
         for title, text in _sections():
             synchronous.ingest_now(source=source, submission=Submission(path=text[:80], title=title, text=text))
         dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
-        reader = queries.SourceSelection(Caller(user))
+        reader = permitted_queries.SourceSelection(Caller(user))
         return {
             f"{variant}, {mode}": [
                 _figures(
@@ -89,22 +89,24 @@ def _original(question: Any, messages: Sequence[str], reader: Any) -> Any:
 
 
 def _rewritten(question: Any, texts: Sequence[str], reader: Any) -> Any:
-    from rag.services.search import conversations
+    from rag.services.search import chat_conversations
     from rag.types import Message
 
     messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(texts)]
     messages.append(Message("user", question.text))
-    return conversations.resolve_follow_up(conversations.ChatTurn(messages, question=question), messages, reader)
+    return chat_conversations.resolve_follow_up(
+        chat_conversations.ChatTurn(messages, question=question), messages, reader
+    )
 
 
 def _rank(dialogue: dict[str, Any], rewrite: Callable[..., Any], reader: Any, mode: str) -> int:
     """Rank of the passage that answers; 0 if it is not found."""
-    from rag.services.search import queries
+    from rag.services.search import permitted_queries
     from rag.types import Question
 
     question = Question(dialogue["asks"], top_k=_TOP, rerank=mode == "reranked")
     title, heading = dialogue["finds"]
-    passages = queries.search(rewrite(question, dialogue["said"], reader), reader).passages
+    passages = permitted_queries.search(rewrite(question, dialogue["said"], reader), reader).passages
     ranks = [
         passage.rank for passage in passages if passage.title == title and f"## {heading}\n" in f"{passage.text}\n"
     ]

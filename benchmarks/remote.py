@@ -26,13 +26,13 @@ _WRITERS = 2
 def measure(setting: "Setting", texts: list[str], *, first_load: int, live: int) -> None:
     """Print the rates. `first_load` and `live` are numbers of chunks, `texts` the paragraphs of the documents."""
     from rag.models import EmbeddingModel
-    from rag.providers import registry
+    from rag.providers import provider_factory
 
     with endpoint.running(DIMENSIONS) as base_url, _writers() as pool:
         model, _ = EmbeddingModel.objects.update_or_create(
             name="bench-remote", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}
         )
-        store = registry.chunk_store()
+        store = provider_factory.chunk_store()
         store.drop_vector_index(DIMENSIONS)
         _compare(setting, pool, model, texts, first_load, "first load")
         started = time.perf_counter()
@@ -91,7 +91,7 @@ def _write(task: tuple[uuid.UUID, int]) -> None:
     from django.db import connection, transaction
 
     from rag.models import DataSource, Document
-    from rag.providers import registry
+    from rag.providers import provider_factory
     from rag.providers.stores.base import DocumentVersion
     from rag.types import ChunkDraft
 
@@ -99,7 +99,7 @@ def _write(task: tuple[uuid.UUID, int]) -> None:
     model = DataSource.objects.get(pk=source_id).embedding_model
     random = np.random.default_rng()
     text = "The same words as in a paragraph of a real text, more or less. " * 12
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = off")
     for _ in range(documents):

@@ -10,12 +10,12 @@ MAX_INGESTION_SECONDS, MAX_SEARCH_SECONDS, MAX_EMBEDDING_SECONDS = 5.0, 0.5, 0.2
 
 def measure(setting: Setting) -> None:
     """Print the best of a few attempts at each target."""
-    from rag.providers import registry
+    from rag.providers import provider_factory
 
     sentences = [f"Zebra number {number} has stripes of its own, which nobody else has. " for number in range(200)]
     document = {"source": "main", "path": "/zebras", "title": "Zebras", "text": "".join(sentences)[:10_000]}
     question = {"query": "Which zebra has stripes?"}
-    embedder = registry.embedder(setting.source.embedding_model)
+    embedder = provider_factory.embedder(setting.source.embedding_model)
     targets: tuple[tuple[str, float, int, Callable[[], object]], ...] = (
         (
             "ingest 10 KB in one request",

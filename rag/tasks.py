@@ -14,7 +14,7 @@ from accounts.sign_in import retention as sign_ins
 from ragsite.observability import tracing
 
 from .services.evaluation import quality
-from .services.ingestion import processing, sweep
+from .services.ingestion import processing, recovery_sweep
 from .services.integrations import idempotency
 from .services.maintenance import (
     bm25_index,
@@ -45,7 +45,7 @@ def ingest_documents(count: int) -> None:
 @shared_task(name="rag.sweep_ingestion")
 def sweep_ingestion() -> None:
     """Recover lost documents, and close finished jobs."""
-    sweep.sweep()
+    recovery_sweep.sweep()
 
 
 @shared_task(name="rag.purge_deleted")

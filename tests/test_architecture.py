@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("rag.contracts", "rag.pages", "rag.admin", "rag.tasks", "rag.management", "rag.apps"),
     ("rag.services",),
-    ("rag.queue",),
+    ("rag.task_queue",),
     ("rag.pipeline",),
     ("rag.providers", "rag.parsing"),
     ("rag.models",),
@@ -61,7 +61,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "httpcore2": ("rag.providers",),
     "httpx2": ("rag.providers",),
     "jwt": ("accounts",),
-    "kombu": ("rag.queue", "ragsite.celery", "ragsite.settings"),
+    "kombu": ("rag.task_queue", "ragsite.celery", "ragsite.settings"),
     "lxml": ("rag.parsing",),
     "markdown_it": ("rag.parsing",),
     "onnx": ("rag.providers",),
@@ -88,7 +88,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
 # The chunk store's tables are private to the stores; rag.models imports them so that Django registers them.
 STORE_TABLES = "rag.models.content.pgvector_tables"
 STORE_TABLE_IMPORTERS = ("rag.providers.stores", "rag.models")
-STORE_IMPORTERS = ("rag.providers.stores", "rag.providers.registry")
+STORE_IMPORTERS = ("rag.providers.stores", "rag.providers.provider_factory")
 
 # Files that need no docstring: their name and folder describe them.
 UNDOCUMENTED_NAMES = {"__init__.py", "apps.py"}

@@ -24,14 +24,14 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     """Print the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`."""
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieval.candidates import MAX_CANDIDATES
-    from rag.providers import registry
+    from rag.providers import provider_factory
     from rag.providers.stores.base import ScopeQuery
     from rag.types import Mode, SearchScope
 
     _fill(setting, fill, texts)
     model = setting.source.embedding_model
     scope = SearchScope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     embed = functools.partial(embed_question, model=model)
     for path, body in (
         ("/api/rag/search", lambda question: {"query": question, "topK": 5}),
@@ -110,7 +110,7 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
     from django.db import transaction
 
     from rag.models import Document
-    from rag.providers import registry
+    from rag.providers import provider_factory
     from rag.providers.stores.base import DocumentVersion
     from rag.types import ChunkDraft
 
@@ -132,7 +132,7 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
         signatures=list(random.integers(0, 256, (count, _TOKENS, 48), np.uint8)),
     )
     is_large = count > _MAX_LIVE_INSERTS
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     if is_large:
         store.drop_vector_index(384)
     index = "no" if is_large else "a live"

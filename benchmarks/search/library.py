@@ -9,10 +9,10 @@ from django.db import connection, transaction
 from accounts.models import User
 from benchmarks.support import corpus
 from orgs.access.permissions import Visibility
+from orgs.creation import add_member, create_organization
 from orgs.models import Organization
-from orgs.services import add_member, create_organization
 from rag.models import DataSource, Document, EmbeddingModel, Grant
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.stores.base import DocumentVersion
 from rag.types import ChunkDraft
 from ragsite.postgres.models import uuid7
@@ -82,7 +82,7 @@ class Library:
         sources = [DataSource(slug=slug, name=slug, **fields) for slug in _slugs(source_count)]
         DataSource.objects.bulk_create(sources, batch_size=2_000)
         source_of_chunk = np.arange(self._chunk_count) * source_count // self._chunk_count
-        store = registry.chunk_store()
+        store = provider_factory.chunk_store()
         for start in range(0, self._chunk_count, _BATCH):
             numbers = range(start, min(start + _BATCH, self._chunk_count))
             groups: dict[int, list[int]] = {}
@@ -112,7 +112,7 @@ class Library:
 
 def build_index() -> None:
     """Build the vector index, and refresh the planner's statistics."""
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     if not any(index.is_built for index in store.vector_indexes() if index.dimensions == 384):
         store.build_vector_index(384)
     with connection.cursor() as cursor:

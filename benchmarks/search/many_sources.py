@@ -49,7 +49,7 @@ def main() -> None:
 def _profile(reader: Any, questions: list[str]) -> None:
     """Print the statements of a search within this process, with their median times."""
     from orgs.access.caller import Caller
-    from rag.services.search import queries
+    from rag.services.search import permitted_queries
     from rag.types import Question
 
     caller = Caller(reader.user)
@@ -59,7 +59,7 @@ def _profile(reader: Any, questions: list[str]) -> None:
         for number, text in enumerate(questions[:25]):
             with _timed_statements() as statements:
                 started = time.perf_counter()
-                retrieval = queries.search(Question(text, 10), queries.SourceSelection(caller))
+                retrieval = permitted_queries.search(Question(text, 10), permitted_queries.SourceSelection(caller))
                 total = 1000 * (time.perf_counter() - started)
             if number >= 5:  # the first ones warm caches up
                 totals.append(total)

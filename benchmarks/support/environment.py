@@ -8,7 +8,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from accounts.models import User
-from orgs.services import add_member, create_organization
+from orgs.creation import add_member, create_organization
 from rag.models import DataSource, EmbeddingModel
 
 

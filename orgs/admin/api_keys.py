@@ -11,7 +11,7 @@ from orgs.api_keys import service
 from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
 
-from .scoped import OrganizationRowsAdmin
+from .scoped_admin import OrganizationRowsAdmin
 
 
 @admin.register(ApiKey)

@@ -29,7 +29,7 @@ from orgs.access.permissions import Permission
 from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
 
-from .scoped import ScopedAdmin, organizations_with_permission
+from .scoped_admin import ScopedAdmin, organizations_with_permission
 
 MAX_EXPORTED_ROWS = 100_000
 COLUMNS = (

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from orgs.access.permissions import Permission
 from orgs.models import Membership, Role, Team
 
-from .guarded import GuardedAdmin
-from .scoped import OrganizationRowsAdmin
+from .delegated_admin import GuardedAdmin
+from .scoped_admin import OrganizationRowsAdmin
 
 
 class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime

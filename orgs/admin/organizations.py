@@ -13,8 +13,8 @@ from django.http import HttpRequest
 from orgs.access.permissions import DEFAULT_ROLES
 from orgs.models import Organization, Role
 
-from .guarded import RefusalAdmin
-from .scoped import ScopedAdmin, manageable_organizations
+from .delegated_admin import RefusalAdmin
+from .scoped_admin import ScopedAdmin, manageable_organizations
 
 _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
 

@@ -8,7 +8,7 @@ from rest_framework_simplejwt.tokens import Token
 
 from accounts.models import User
 from orgs.access.caller import Caller
-from ragsite.http.transport import require_https
+from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 

@@ -7,7 +7,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts.models import User
-from orgs import services
+from orgs import creation
 from orgs.access.caller import Caller
 
 from .api_keys import read_credential_headers
@@ -25,7 +25,7 @@ class AnonymousOrganizationAuthentication(BaseAuthentication):
             return None
         if not _is_allowed_origin(request):
             return None
-        user = services.get_service_user(slug)
+        user = creation.get_service_user(slug)
         return authenticated(Caller(user)) if user else None
 
 

@@ -11,7 +11,7 @@ from orgs import audit_registry
 from orgs.access.caller import Caller
 from orgs.api_keys import service
 from ragsite.http.client_address import client_address
-from ragsite.http.transport import require_https
+from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 
 from .base import authenticated

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.scoped import ScopedAdmin, organizations_with_permission
+from orgs.admin.scoped_admin import ScopedAdmin, organizations_with_permission
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid

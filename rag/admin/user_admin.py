@@ -14,7 +14,7 @@ from django.http import FileResponse, HttpRequest
 
 from accounts.admin import UserAdmin
 from accounts.models import User
-from orgs.admin.guarded import GuardedAdmin
+from orgs.admin.delegated_admin import GuardedAdmin
 from rag.services.maintenance import personal_data
 
 from .base import CountedDeletionMixin

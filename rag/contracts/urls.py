@@ -3,7 +3,6 @@
 from .agent.views import Agent
 from .common import openapi as _  # noqa: F401  # registers our fields with the OpenAPI generator
 from .common.routers import ContractRouter
-from .ingest_and_search import Ingest, Search
 from .mcp.views import Mcp
 from .openai_api.views import ChatCompletions, Embeddings, Models
 from .pipeline.documents.views import Documents
@@ -13,6 +12,7 @@ from .pipeline.sources.views import DataSources
 from .pipeline.webhooks.views import Webhooks
 from .retrieval import views as retrieval
 from .search_service.views import Searches
+from .shared_paths import Ingest, Search
 from .v3.views import Chat
 
 router = ContractRouter()

@@ -19,8 +19,8 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
-from rag.services.search import asking
-from rag.services.search.queries import run_to_completion
+from rag.services.search import ask_conversations
+from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
 from .access import limited, page, problem_fragment, wants_stream
@@ -48,7 +48,7 @@ def ask(request: HttpRequest, conversation_id: uuid.UUID | None = None) -> HttpR
 
 
 def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
-    events = asking.ask(
+    events = ask_conversations.ask(
         form.to_question(),
         form.to_selection(get_caller(request)),
         form.to_options(stream=True),
@@ -57,7 +57,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
     question, csrf_token = form.cleaned_data["question"], get_token(request)
     extra = {"curl": _curl(request, form), "may_trace": may_trace(get_caller(request))}
 
-    def done(outcome: asking.ConversationAnswer) -> object:
+    def done(outcome: ask_conversations.ConversationAnswer) -> object:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
         url = reverse("conversation", args=[conversation]) if conversation else ""
@@ -71,7 +71,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
 def _show_answer(request: HttpRequest, form: AskForm, sources: list[DataSource]) -> HttpResponse:
     """Answer for a browser without scripts."""
     outcome = run_to_completion(
-        asking.ask(
+        ask_conversations.ask(
             form.to_question(),
             form.to_selection(get_caller(request)),
             form.to_options(stream=False),
@@ -98,11 +98,11 @@ def _render(
     exchanges: list[dict[str, object]] | None = None,
 ) -> HttpResponse:
     caller = get_caller(request)
-    conversation = asking.get_conversation(caller, conversation_id) if conversation_id else None
+    conversation = ask_conversations.get_conversation(caller, conversation_id) if conversation_id else None
     if conversation:
         exchanges = [
             {"question": exchange.question, "part": show_answer(exchange.answer) if exchange.answer else None}
-            for exchange in asking.read_conversation(caller, conversation)
+            for exchange in ask_conversations.read_conversation(caller, conversation)
         ]
     context: dict[str, Any] = {
         "section": "ask",
@@ -113,7 +113,7 @@ def _render(
         "conversation": conversation,
         "exchanges": exchanges or [],
         "reasons": ConversationMessage.RatingReason.choices,
-        "is_stored": asking.is_stored(caller),
+        "is_stored": ask_conversations.is_stored(caller),
         "may_trace": may_trace(caller),
     }
     return render(request, "pages/ask.html", context, status=status)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from orgs.access.caller import get_caller
 from rag.models import ConversationMessage
-from rag.services.search import asking
+from rag.services.search import ask_conversations
 
 from .access import limited, page, wants_stream
 from .forms import RatingForm, TitleForm
@@ -26,13 +26,13 @@ _MAX_SEARCH_CHARACTERS = 200
 def list_history(request: HttpRequest) -> HttpResponse:
     """List the visitor's own conversations."""
     caller, search = get_caller(request), request.GET.get("q", "").strip()[:_MAX_SEARCH_CHARACTERS].replace("\x00", "")
-    paginator = Paginator(asking.list_conversations(caller, search=search), _PER_PAGE)
+    paginator = Paginator(ask_conversations.list_conversations(caller, search=search), _PER_PAGE)
     context = {
         "section": "history",
         "title": "History",
         "search": search,
         "page": paginator.get_page(request.GET.get("page")),
-        "is_stored": asking.is_stored(caller),
+        "is_stored": ask_conversations.is_stored(caller),
     }
     return render(request, "pages/history.html", context)
 
@@ -41,9 +41,12 @@ def list_history(request: HttpRequest) -> HttpResponse:
 @require_POST
 @limited()
 def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
-    conversation, form = asking.get_conversation(get_caller(request), conversation_id), TitleForm(request.POST)
+    conversation, form = (
+        ask_conversations.get_conversation(get_caller(request), conversation_id),
+        TitleForm(request.POST),
+    )
     if form.is_valid():
-        asking.rename_conversation(conversation, form.cleaned_data["title"])
+        ask_conversations.rename_conversation(conversation, form.cleaned_data["title"])
         messages.success(request, "The conversation has its new title.")
     else:
         messages.error(request, "A title needs 1 to 120 characters.")
@@ -55,7 +58,7 @@ def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
 @limited()
 def delete(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     caller = get_caller(request)
-    asking.delete_conversation(caller, asking.get_conversation(caller, conversation_id))
+    ask_conversations.delete_conversation(caller, ask_conversations.get_conversation(caller, conversation_id))
     messages.success(request, "The conversation is deleted.")
     return HttpResponseRedirect(reverse("history"))
 
@@ -69,7 +72,7 @@ def rate(request: HttpRequest, message_id: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         raise BadRequest("The rating is malformed.")
     values = form.cleaned_data
-    message = asking.rate_answer(
+    message = ask_conversations.rate_answer(
         get_caller(request),
         str(message_id),
         is_helpful={"up": True, "down": False}.get(values["rating"]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.models import EmbeddingModel
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.base import HalfVectors, Vectors
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
@@ -50,7 +50,7 @@ def embed_texts(
     """
     vectors = np.empty((count, model.dimensions), np.float16)
     signatures: list[TokenSignatures] = []
-    remaining, batch_size = iter(texts), registry.embedder(model).batch_size
+    remaining, batch_size = iter(texts), provider_factory.embedder(model).batch_size
     done = 0
     while batch := list(itertools.islice(remaining, batch_size)):
         if done:
@@ -68,19 +68,19 @@ def count_local_tokens(texts: Sequence[str], *, model: EmbeddingModel) -> int:
     """Return how many tokens the local model would process for `embed_texts`; 0 if it is not used."""
     if not uses_local_model(model):
         return 0
-    return registry.local_embedder().count_tokens([model.document_prefix + text for text in texts])
+    return provider_factory.local_embedder().count_tokens([model.document_prefix + text for text in texts])
 
 
 def uses_local_model(model: EmbeddingModel) -> bool:
     """Return whether texts of documents are embedded on this machine, or their token signatures computed here."""
-    return model.provider == EmbeddingModel.Provider.LOCAL or registry.token_embedder(model) is not None
+    return model.provider == EmbeddingModel.Provider.LOCAL or provider_factory.token_embedder(model) is not None
 
 
 def _embed_batch(
     texts: Sequence[str], model: EmbeddingModel, *, with_signatures: bool
 ) -> tuple[Vectors, Sequence[TokenSignatures]]:
-    embedder = registry.embedder(model)
-    token_embedder = registry.token_embedder(model) if with_signatures else None
+    embedder = provider_factory.embedder(model)
+    token_embedder = provider_factory.token_embedder(model) if with_signatures else None
     prefixed = [model.document_prefix + text for text in texts]
     if token_embedder is embedder:
         return token_embedder.embed_with_token_signatures(prefixed)
@@ -96,8 +96,8 @@ def embed_token_signatures(texts: Sequence[str], model: EmbeddingModel) -> Seque
     Raises:
         EmbeddingFailed: If the local model cannot be loaded.
     """
-    token_embedder = registry.token_embedder(model)
-    if token_embedder is registry.embedder(model):
+    token_embedder = provider_factory.token_embedder(model)
+    if token_embedder is provider_factory.embedder(model):
         texts = [model.document_prefix + text for text in texts]
     return token_embedder.embed_with_token_signatures(texts)[1] if token_embedder else ()
 
@@ -111,8 +111,8 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
     Raises:
         EmbeddingFailed: If the model did not answer.
     """
-    prefixed, embedder = model.query_prefix + text, registry.embedder(model)
-    if embedder is registry.token_embedder(model):
+    prefixed, embedder = model.query_prefix + text, provider_factory.embedder(model)
+    if embedder is provider_factory.token_embedder(model):
         return embed_question_locally(prefixed)[0]
     vector: Vectors = embedder.embed([prefixed])[0]
     return vector
@@ -136,4 +136,4 @@ def embed_question_locally(text: str) -> tuple[Vectors, TokenVectors]:
     Raises:
         EmbeddingFailed: If the local model cannot be loaded.
     """
-    return registry.local_embedder().embed_with_token_vectors(text)
+    return provider_factory.local_embedder().embed_with_token_vectors(text)

@@ -69,7 +69,7 @@ def _start(children: Children) -> None:
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "localhost,127.0.0.1,::1")
     _write_environment()
     _step("database schema and static files")
-    _run("-m", "ragsite.run.prepare")
+    _run("-m", "ragsite.run.migrate_and_collect")
     _step("workers and web server")
     children.start("worker", processes.worker(), log=LOGS / "worker.log")
     children.start("background", processes.background(), log=LOGS / "background.log")

@@ -8,8 +8,8 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import Role, Team
 from rag.models import Action, DataSource, Grant
+from rag.services.access.access_matrix import build_matrix, preview_team
 from rag.services.access.audience import describe_audience, has_audience
-from rag.services.access.matrix import build_matrix, preview_team
 from tests.admin.test_admin import browser
 from tests.support.factories import World
 

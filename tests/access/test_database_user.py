@@ -42,8 +42,8 @@ with connection.cursor() as cursor:
 for who in (identity.WORKER, identity.NOBODY, identity.OWNER, identity.Identity("ragsite_reader", user.pk)):
     with identity.run_as(who):
         print(DataSource.objects.count(), source.chunks.count())
-from rag.providers import registry
-store = registry.chunk_store()
+from rag.providers import provider_factory
+store = provider_factory.chunk_store()
 store.build_vector_index(384)
 print(store.vector_indexes()[0].is_built)
 """

@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
+from orgs.creation import add_member
 from orgs.models import Membership, Team
-from orgs.services import add_member
 from rag.models import Action, DataSource
 from rag.services.access import explain
 from tests.access import oracle

@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
+from orgs.creation import add_member
 from orgs.models import AnyUser, Membership, Role, Team
-from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, Grant, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from tests.access.worlds import fill

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from orgs.access.caller import Caller
 from orgs.access.permissions import Permission, Scope, Visibility
 from orgs.api_keys import service
+from orgs.creation import add_member
 from orgs.models import Role, Team
-from orgs.services import add_member
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from tests.access import oracle

@@ -18,13 +18,13 @@ from accounts.audit.events import AuditEvent, pseudonym_of
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory, Visibility
+from orgs.creation import add_member, get_service_user
 from orgs.policies.retention import retention_for
-from orgs.services import add_member, get_service_user
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
-from rag.services.ingestion import inputs
+from rag.services.ingestion import document_inputs
 from rag.services.jobs import originals, submit
 from rag.services.maintenance import history_retention
-from rag.services.search import conversations, history, queries
+from rag.services.search import chat_conversations, history, permitted_queries
 from rag.services.sources import deletion
 from rag.types import Message, Question, Submission
 from tests.admin.test_admin import browser
@@ -40,15 +40,15 @@ def set_history_policy(world: World, history: str = "full", days: int | None = N
     world.home.save()
 
 
-def selection_of(world: World, name: str = "member") -> queries.SourceSelection:
-    return queries.SourceSelection(Caller(world.users[name]))
+def selection_of(world: World, name: str = "member") -> permitted_queries.SourceSelection:
+    return permitted_queries.SourceSelection(Caller(world.users[name]))
 
 
 def search_and_chat(world: World, name: str = "member") -> None:
     """Records a search and a chat turn of the user, as their organisation's policy says."""
     history.search(Question(SECRET, top_k=5), selection_of(world, name))
-    turn = conversations.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
-    queries.run_to_completion(conversations.chat(turn, selection_of(world, name)))
+    turn = chat_conversations.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
+    permitted_queries.run_to_completion(chat_conversations.chat(turn, selection_of(world, name)))
 
 
 @pytest.mark.parametrize(("policy", "texts", "chats"), [("full", [SECRET], 1), ("redacted", [""], 0), ("none", [], 0)])
@@ -158,7 +158,7 @@ def test_deleting_a_user_deletes_their_personal_data(world: World) -> None:
     job = submit.submit_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions.")],
-        options=inputs.default_chunking_options(),
+        options=document_inputs.default_chunking_options(),
         actor=member,
     )
     search_and_chat(world)
@@ -195,7 +195,7 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
     job = submit.submit_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions roar.")],
-        options=inputs.default_chunking_options(),
+        options=document_inputs.default_chunking_options(),
         actor=world.users["owner"],
     )
     process_queue()

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument, IngestionJob
-from rag.services.ingestion import inputs, outcomes
+from rag.services.ingestion import document_inputs, document_outcomes
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.admin.test_admin import browser
@@ -21,14 +21,17 @@ DOCUMENTS, JOBS = "/admin/rag/ingestiondocument/", "/admin/rag/ingestionjob/"
 def create_job(world: World, source: DataSource, *paths: str) -> IngestionJob:
     submissions = [Submission(path=path, title=path, text=f"Secret text of {path}.") for path in paths]
     return submit.submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
+        source=source,
+        submissions=submissions,
+        options=document_inputs.default_chunking_options(),
+        actor=world.users["editor"],
     )
 
 
 def fail(job: IngestionJob, path: str, code: str) -> IngestionDocument:
     job.documents.filter(path=path).update(state=State.RUNNING, lease=None)
     row = job.documents.get(path=path)
-    outcomes.record_failure(row, code, f"It failed of {code}.")
+    document_outcomes.record_failure(row, code, f"It failed of {code}.")
     return row
 
 

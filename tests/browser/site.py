@@ -6,7 +6,7 @@ from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.models import Role, Team
 from rag.models import DataSource, GoldenQuestion, Grant, IngestionDocument, IngestionJob
-from rag.services.ingestion import inputs, outcomes
+from rag.services.ingestion import document_inputs, document_outcomes
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
@@ -58,12 +58,14 @@ class Site:
         row = failed.documents.get()
         IngestionDocument.objects.filter(pk=row.pk).update(state=IngestionDocument.State.RUNNING)
         row.refresh_from_db()
-        outcomes.record_failure(row, "PARSE_ERROR", "The file is damaged. Save it again and send it once more.")
+        document_outcomes.record_failure(
+            row, "PARSE_ERROR", "The file is damaged. Save it again and send it once more."
+        )
         return cls(world, superuser, source, IngestionJob.objects.get(pk=failed.pk))
 
 
 def submit_document(source: DataSource, user: User, path: str, text: str) -> IngestionJob:
     submissions = [Submission(path=path, title=path, text=text)]
     return submit.submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=user
+        source=source, submissions=submissions, options=document_inputs.default_chunking_options(), actor=user
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag.errors import EmbeddingFailed
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.embedders import document_limiter
 from rag.providers.embedders.document_limiter import DocumentLimiter
 from rag.providers.embedders.machine_slots import MachineSlots
@@ -107,7 +107,7 @@ def test_waiting_is_bounded(busy_machine: contextlib.ExitStack, monkeypatch: pyt
 def test_a_question_waits_for_no_document(busy_machine: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same text, as a document, does."""
     monkeypatch.setattr(document_limiter, "MAX_WAIT_SECONDS", 0.05)
-    embedder = registry.local_embedder()
+    embedder = provider_factory.local_embedder()
     vector, _ = embedder.embed_with_token_vectors("Where are the keys?")
     assert vector.shape == (384,)
     with document_limiter.DOCUMENT_LIMITER.admit(HOME, size=10), pytest.raises(EmbeddingFailed):
@@ -117,7 +117,7 @@ def test_a_question_waits_for_no_document(busy_machine: contextlib.ExitStack, mo
 def test_each_run_of_a_document_has_a_slot_of_its_own(settings: Any) -> None:
     """Between its runs the slot is free, so that somebody else's document need not wait for the whole of it."""
     settings.RAG_MAX_DOCUMENT_EMBEDDINGS = 1
-    limiter, embedder = document_limiter.DOCUMENT_LIMITER, registry.local_embedder()
+    limiter, embedder = document_limiter.DOCUMENT_LIMITER, provider_factory.local_embedder()
     texts = [f"Zebra number {number} has stripes." for number in range(30)]
     with limiter.admit(HOME, size=_LONG):
         before = next(limiter._numbers)

@@ -10,9 +10,9 @@ from django.conf import settings
 
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.base import Embedder
-from rag.providers.embedders.fallback import FallbackEmbedder
+from rag.providers.embedders.fallback_endpoint import FallbackEmbedder
 from rag.providers.embedders.local import LocalEmbedder
 from rag.providers.embedders.openai import OpenAIEmbedder
 from tests.support.provider_server import ProviderServer
@@ -52,15 +52,15 @@ def test_a_second_endpoint_of_the_same_model(provider: ProviderServer) -> None:
             name="test-model", provider="openai", dimensions=768, base_url=provider.base_url,
             fallback_base_url=second.base_url,
         )  # fmt: skip
-        first = registry.embedder(row).embed(["zebra"])
+        first = provider_factory.embedder(row).embed(["zebra"])
         assert second.requests == []
         provider.fail(401)
-        assert np.allclose(registry.embedder(row).embed(["zebra"]), first)
+        assert np.allclose(provider_factory.embedder(row).embed(["zebra"]), first)
         assert [request["model"] for request in second.requests] == ["test-model"]
         provider.fail(401)
         second.fail(401)
         with pytest.raises(EmbeddingFailed):
-            registry.embedder(row).embed(["zebra"])
+            provider_factory.embedder(row).embed(["zebra"])
 
 
 ODD_TEXTS = ["", " ", "\n", "a", "zebra " * 3000, "日本語", "🦓🦓", "x" * 5000, "\u0301", "[CLS] [SEP]"]

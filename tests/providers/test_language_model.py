@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
 from tests.support.provider_server import ProviderServer
@@ -100,11 +100,11 @@ def test_responses_that_are_no_completions(provider: ProviderServer, body: bytes
 
 
 def test_the_registry_returns_the_requested_or_the_default_model(language_model: ProviderServer, settings: Any) -> None:
-    assert registry.language_model().name == "test-model"  # type: ignore[union-attr]
-    assert registry.language_model("other").name == "other"  # type: ignore[union-attr]
+    assert provider_factory.language_model().name == "test-model"  # type: ignore[union-attr]
+    assert provider_factory.language_model("other").name == "other"  # type: ignore[union-attr]
     settings.LLM_MODELS = ["second"]
-    assert registry.language_model("second").name == "second"  # type: ignore[union-attr]
+    assert provider_factory.language_model("second").name == "second"  # type: ignore[union-attr]
     with pytest.raises(InvalidRequest, match="test-model, second"):
-        registry.language_model("other")
+        provider_factory.language_model("other")
     settings.LLM_MODEL = ""
-    assert registry.language_model("second") is None
+    assert provider_factory.language_model("second") is None

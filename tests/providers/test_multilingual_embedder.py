@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.base import Embedder
 from rag.providers.embedders import multilingual
 
@@ -35,7 +35,7 @@ NOTICE = {
 @pytest.fixture
 def embedder() -> Embedder:
     model = EmbeddingModel(name=multilingual.NAME, provider=EmbeddingModel.Provider.LOCAL, dimensions=512)
-    return registry.embedder(model)
+    return provider_factory.embedder(model)
 
 
 def test_it_gives_the_reference_vectors(embedder: Embedder) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rag.errors import InvalidRequest, RerankFailed
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.base import Reranker
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.providers.rerankers.local import LocalReranker
@@ -105,11 +105,11 @@ def test_the_registry_chooses_the_endpoint_by_its_name(provider: ProviderServer,
     settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "first", base_url
     settings.RAG_RERANK_OTHER_MODELS = {"second": {"base_url": base_url.replace("v1", "tei"), "dialect": "tei"}}
     for name, path in (("", "/v1/rerank"), ("first", "/v1/rerank"), ("second", "/tei/rerank")):
-        assert registry.reranker(name).rank("zebra", passages("a zebra")) == [1.0]
+        assert provider_factory.reranker(name).rank("zebra", passages("a zebra")) == [1.0]
         assert provider.requests[-1]["path"] == path
-    assert registry.reranker("local").name == "local"
+    assert provider_factory.reranker("local").name == "local"
     with pytest.raises(InvalidRequest, match="local, first, second"):
-        registry.reranker("third")
+        provider_factory.reranker("third")
 
 
 def test_the_request_that_is_sent(provider: ProviderServer) -> None:

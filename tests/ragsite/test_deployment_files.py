@@ -110,7 +110,7 @@ def test_processes_are_started_as_the_product_starts_them() -> None:
         elif command[1] == "manage.py":
             assert command[2] in get_commands(), file
         else:
-            assert command == ["python", "-m", "ragsite.run.prepare"], file
+            assert command == ["python", "-m", "ragsite.run.migrate_and_collect"], file
     assert seen["compose.yaml"] == seen["kubernetes"] == PROCESSES | {"migrate"}
     assert {f"ragsite-{name}.service" for name in PROCESSES | {"migrate"}} == {file.name for file in UNITS}
 

@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.models import User
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.http import outbound
 from tests.support.factories import World
 from tests.support.provider_server import ProviderServer
@@ -52,10 +52,10 @@ def test_a_models_endpoint_is_checked_when_connecting(db: None, provider: Provid
     """The form checks it when it is saved; the row may have been written in another way."""
     settings.RAG_ALLOWED_PRIVATE_HOSTS = []
     with pytest.raises(EmbeddingFailed, match="RAG_ALLOWED_PRIVATE_HOSTS") as caught:
-        registry.embedder(create_model(provider)).embed(["Zebras."])
+        provider_factory.embedder(create_model(provider)).embed(["Zebras."])
     assert (caught.value.is_retryable, provider.requests) == (False, [])
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.0/8"]
-    assert len(registry.embedder(create_model(provider, name="second")).embed(["Zebras."])) == 1
+    assert len(provider_factory.embedder(create_model(provider, name="second")).embed(["Zebras."])) == 1
 
 
 def test_the_checked_address_is_the_one_that_is_connected_to(
@@ -73,7 +73,7 @@ def test_the_checked_address_is_the_one_that_is_connected_to(
 
     monkeypatch.setattr("socket.getaddrinfo", changing_address)
     model = create_model(provider, base_url=provider.base_url.replace("127.0.0.1", "models.example"))
-    assert len(registry.embedder(model).embed(["Zebras."])) == 1
+    assert len(provider_factory.embedder(model).embed(["Zebras."])) == 1
     assert [host for host in resolved_hosts if not host[0].isdigit()] == ["models.example"]
 
 

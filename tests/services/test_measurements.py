@@ -12,11 +12,11 @@ from django.core.serializers import serialize
 from orgs.access.caller import Caller
 from rag.errors import EmbeddingFailed
 from rag.models import Measurement, RecordedError, SlowOperation
-from rag.providers import registry
-from rag.services.ingestion import inputs, processing
+from rag.providers import provider_factory
+from rag.services.ingestion import document_inputs, processing
 from rag.services.jobs import submit
 from rag.services.measurements import figures, recording
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from rag.types import AnswerOptions, Mode, Question, Submission
 from ragsite.observability import measurements
 from tests.support.factories import World, ingest_text
@@ -66,10 +66,10 @@ def test_nothing_is_lost_while_others_measure() -> None:
 
 def test_a_question_is_measured_with_its_stages_and_without_its_text(world: World) -> None:
     ingest_text(world.source(), "zebra.txt", "Zebras have stripes. The stripes of zebras confuse flies.")
-    selection = queries.SourceSelection(Caller(world.users["member"]))
+    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
     question = Question(text="What do the stripes of zebras confuse?", top_k=5, rerank=True)
     measurements.take()
-    queries.run_to_completion(queries.ask(question, selection, AnswerOptions(max_tokens=1000)))
+    permitted_queries.run_to_completion(permitted_queries.ask(question, selection, AnswerOptions(max_tokens=1000)))
     recording.store_measurements()
     for stage in ("embed", "search", "rerank", "ground", "generate"):
         assert summary("query_stage", stage).count == 1, stage
@@ -85,8 +85,8 @@ def test_a_question_is_measured_with_its_stages_and_without_its_text(world: Worl
 def test_a_question_fails_if_the_model_does_and_not_if_the_caller_errs(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    selection = queries.SourceSelection(Caller(world.users["foreigner"]))
-    assert queries.search(Question(text="zebras", top_k=5), selection) is queries.NO_RESULTS
+    selection = permitted_queries.SourceSelection(Caller(world.users["foreigner"]))
+    assert permitted_queries.search(Question(text="zebras", top_k=5), selection) is permitted_queries.NO_RESULTS
     recording.store_measurements()
     assert (summary("operation", "query").count, summary("operation", "query").failures) == (1, 0)
     world.source()
@@ -94,10 +94,10 @@ def test_a_question_fails_if_the_model_does_and_not_if_the_caller_errs(
     def refuse(*_: object) -> None:
         raise EmbeddingFailed("The model is down.")
 
-    monkeypatch.setattr(registry, "embedder", refuse)
-    selection = queries.SourceSelection(Caller(world.users["member"]))
+    monkeypatch.setattr(provider_factory, "embedder", refuse)
+    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
     with pytest.raises(EmbeddingFailed):
-        queries.retrieve(Question(text="zebras", top_k=5, mode=Mode.DENSE), selection)
+        permitted_queries.retrieve(Question(text="zebras", top_k=5, mode=Mode.DENSE), selection)
     recording.store_measurements()
     assert (summary("operation", "query").count, summary("operation", "query").failures) == (2, 1)
 
@@ -108,7 +108,7 @@ def test_documents_are_measured_by_outcome_and_stage(live_world: World) -> None:
         Submission(path="a.txt", title="a", text="Zebras."),
         Submission(path="b.pdf", title="b", text="Not a PDF.", content_type="application/pdf"),
     ]
-    source, options = live_world.source(), inputs.default_chunking_options()
+    source, options = live_world.source(), document_inputs.default_chunking_options()
     submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
     measurements.take()
     processing.process_next(count=2)

@@ -17,7 +17,7 @@ from orgs.api_keys import service
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import prepare
-from rag.services.ingestion import batch, inputs, leases, processing, synchronous
+from rag.services.ingestion import batch_indexing, document_inputs, leases, processing, synchronous
 from rag.services.ingestion.timings import StageTimings
 from rag.types import IndexOutcome, Submission
 
@@ -49,7 +49,7 @@ class World:
 
     @classmethod
     def create(cls) -> "World":
-        """Create what orgs.services would create, in a few statements and without audit events."""
+        """Create what orgs.creation would create, in a few statements and without audit events."""
         home, abroad = _bulk_create(Organization, [{"name": name, "slug": name.lower()} for name in ("Home", "Abroad")])
         organizations = {"home": home, "abroad": abroad}
         default_roles = _bulk_create(
@@ -114,9 +114,11 @@ def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> Inde
 def process_claimed(row: IngestionDocument) -> None:
     """Parse, embed and write a claimed row as its worker does. Raises LeaseEnded if the lease has ended."""
     source = row.job.source
-    cut = prepare.parse_and_chunk(inputs.submission_of(row), source=source, options=inputs.chunking_options_of(row))
+    cut = prepare.parse_and_chunk(
+        document_inputs.submission_of(row), source=source, options=document_inputs.chunking_options_of(row)
+    )
     (prepared,) = prepare.embed_documents([cut], source.embedding_model, on_batch=lambda done: None)
-    batch.write_batch([batch.ParsedWork(row, cut, StageTimings())], [prepared])
+    batch_indexing.write_batch([batch_indexing.ParsedWork(row, cut, StageTimings())], [prepared])
 
 
 def claim_document(document_id: uuid.UUID) -> IngestionDocument | None:

@@ -9,7 +9,7 @@ from benchmarks.eval.runner import modes
 from benchmarks.eval.runner.library import Shelf
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.pipeline.answering import answer as answering
-from rag.services.search.queries import run_to_completion
+from rag.services.search.permitted_queries import run_to_completion
 from rag.types import AnswerOptions, GenerationOptions, SearchScope
 
 # From this confidence on, people take an answer as right.

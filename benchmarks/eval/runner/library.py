@@ -14,13 +14,13 @@ from django.db import transaction
 from accounts.models import User
 from benchmarks.eval.datasets.sets import Text
 from benchmarks.eval.runner.workers import WorkerPool
+from orgs.creation import add_member, create_organization
 from orgs.models import Organization
-from orgs.services import add_member, create_organization
 from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.models.content.documents import content_hash
-from rag.providers import registry
-from rag.services.ingestion import inputs, processing, sweep
-from rag.services.jobs import job_lookup, lifecycle, submit
+from rag.providers import provider_factory
+from rag.services.ingestion import document_inputs, processing, recovery_sweep
+from rag.services.jobs import close_and_cancel, job_lookup, submit
 from rag.services.sources import deletion
 from rag.types import SearchScope, Submission
 
@@ -69,7 +69,7 @@ def organization() -> tuple[Organization, User]:
 @transaction.atomic
 def clear_away() -> None:
     """Delete the jobs of an interrupted earlier run."""
-    lifecycle.cancel_jobs(IngestionJob.objects.filter(source__organization__slug=_SLUG))
+    close_and_cancel.cancel_jobs(IngestionJob.objects.filter(source__organization__slug=_SLUG))
     IngestionJob.objects.filter(source__organization__slug=_SLUG).delete()
 
 
@@ -149,7 +149,7 @@ def _fingerprint() -> str:
     files = [file for part in _INGESTION_CODE for file in sorted((_RAG / part).rglob("*.py"))] + sorted(
         _RAG.glob("*.py")
     )
-    digest = hashlib.sha256(repr(inputs.default_chunking_options()).encode())
+    digest = hashlib.sha256(repr(document_inputs.default_chunking_options()).encode())
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -163,7 +163,7 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
     ]
     _, user = organization()
     job = submit.submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=user
+        source=source, submissions=submissions, options=document_inputs.default_chunking_options(), actor=user
     )
     batch_size = max(4, min(64, len(texts) // (4 * pool.size)))
     pool.run_everywhere(work, job.pk, batch_size)
@@ -172,9 +172,9 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
         if time.monotonic() > end:
             raise TimeoutError("Documents are still open and no process works on them.")
         time.sleep(1)
-        sweep.sweep()  # recovers the documents of a process that ended
+        recovery_sweep.sweep()  # recovers the documents of a process that ended
         pool.run_everywhere(work, job.pk, batch_size)
-    lifecycle.close_if_finished(job.pk)
+    close_and_cancel.close_if_finished(job.pk)
     failed = {
         f"documents that were not ingested: {code}": n for code, n in job_lookup.count_failures_by_code(job).items()
     }
@@ -190,7 +190,7 @@ def work(job_id: uuid.UUID, batch_size: int) -> None:
 
 def _index() -> None:
     """Build the vector index, as the scheduler does after a first load."""
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     for index in store.vector_indexes():
         if not index.is_built and index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS:
             store.build_vector_index(index.dimensions)

@@ -14,7 +14,7 @@ from django.utils.text import slugify
 
 from orgs.access.caller import get_caller
 from rag.models import Condition, IngestionDocument, IngestionJob
-from rag.services.jobs import job_lookup, lifecycle
+from rag.services.jobs import close_and_cancel, job_lookup
 
 from .job_content import ConditionFilter, JobContentAdmin, link_to_documents
 
@@ -73,7 +73,7 @@ class IngestionJobAdmin(JobContentAdmin):
         job_ids = [job.pk for job in queryset]
         before = IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.CANCELLED).count()
         for job_id in job_ids:
-            lifecycle.cancel_job(get_caller(request), job_id)
+            close_and_cancel.cancel_job(get_caller(request), job_id)
         cancelled = IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.CANCELLED).count() - before
         messages.success(request, f"Cancelled: {cancelled}. Already finished: {len(job_ids) - cancelled}.")
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounts.sign_in.admin_site import Site
 from rag.admin.base import managed_organizations, visible_sources
 from rag.models import Action, IngestionJob
-from rag.services.operations import home
+from rag.services.operations import home_figures
 
 from .charts import Chart, build_chart
 
@@ -22,7 +22,7 @@ def read_figures(request: HttpRequest) -> dict[str, object]:
     if not organizations.exists():
         return {}
     is_superuser = bool(request.user.is_superuser)
-    figures = home.read_figures(visible_sources(request, Action.MANAGE), organizations, covers_all=is_superuser)
+    figures = home_figures.read_figures(visible_sources(request, Action.MANAGE), organizations, covers_all=is_superuser)
     jobs = [
         {"status": status.label, "count": figures.jobs[status], "url": f"{reverse(_JOBS)}?status__exact={status.value}"}
         for status in IngestionJob.Status
@@ -30,7 +30,7 @@ def read_figures(request: HttpRequest) -> dict[str, object]:
     return {"figures": figures, "jobs": jobs, "charts": _charts(figures), "may_operate": is_superuser}
 
 
-def _charts(figures: home.HomeFigures) -> list[tuple[Chart, str]]:
+def _charts(figures: home_figures.HomeFigures) -> list[tuple[Chart, str]]:
     """Return the charts that have something to show, each with the address of the list that it is about."""
     queries, answers, documents = (figures.by_hour(name) for name in ("query", "answer", "document"))
     document_list = reverse(_DOCUMENTS)

@@ -16,7 +16,7 @@ from accounts.sign_in.admin_site import Site
 from rag.models import Condition
 from rag.services.ingestion import outages
 from rag.services.measurements import figures
-from rag.services.operations.overview import Level, Overview, get_overview
+from rag.services.operations.operations_overview import Level, Overview, get_overview
 
 from .charts import build_chart
 from .filters import stage_position

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from orgs.models import Membership, Team
 from rag.admin.base import managed_organizations, visible_sources
 from rag.models import Action, DataSource
-from rag.services.access import matrix
+from rag.services.access import access_matrix
 from ragsite.postgres.models import as_uuid
 
 _MAX_CHOICES = 200
@@ -37,11 +37,11 @@ def show_matrix(request: HttpRequest) -> HttpResponse:
         "organization": organization,
         "organizations": organizations,
         "search": search,
-        "matrix": matrix.build_matrix(sources, organization, search=search),
+        "matrix": access_matrix.build_matrix(sources, organization, search=search),
         "members": members[:_MAX_CHOICES],
         "teams": teams[:_MAX_CHOICES],
         "person": person,
         "team": team,
-        "opened": matrix.preview_team(sources, person.user, team) if person and team else None,
+        "opened": access_matrix.preview_team(sources, person.user, team) if person and team else None,
     }
     return TemplateResponse(request, "admin/rag/datasource/matrix.html", context)

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from orgs.access.caller import get_caller
-from rag import queue
+from rag import task_queue
 from rag.errors import RagError
 from rag.models import DataSource
 from rag.services.evaluation import golden_questions, quality
@@ -62,7 +62,7 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
 
 
 def _queue_measurement(request: HttpRequest, source: DataSource) -> None:
-    queue.send("rag.measure_quality", str(source.pk), True)
+    task_queue.send("rag.measure_quality", str(source.pk), True)
     messages.success(request, "Measurement queued. The figures will appear here.")
 
 

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orgs.access.caller import get_caller
-from orgs.admin.scoped import ScopedAdmin
+from orgs.admin.scoped_admin import ScopedAdmin
 from rag.admin.base import ReadOnlyMixin
 from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import managed_organizations

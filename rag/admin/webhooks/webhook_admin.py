@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orgs.access.caller import get_caller
-from orgs.admin.scoped import ScopedAdmin
+from orgs.admin.scoped_admin import ScopedAdmin
 from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import Webhook, WebhookEvent

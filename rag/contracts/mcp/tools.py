@@ -13,8 +13,8 @@ from rag.contracts.common.base import validate
 from rag.models import DataSource, Document
 from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS
 from rag.services.integrations import dialogue
-from rag.services.search import queries
-from rag.services.sources import readable
+from rag.services.search import permitted_queries
+from rag.services.sources import readable_sources
 from rag.types import AnswerOptions, Message, Passage, Question
 from ragsite.postgres.models import as_uuid
 
@@ -85,7 +85,7 @@ class DocumentIn(serializers.Serializer[None]):
 
 def _search(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
     question = Question(arguments["query"], top_k=arguments["top_k"], rerank=True, deduplicate=True)
-    retrieval = queries.search(question, _selection(request, arguments))
+    retrieval = permitted_queries.search(question, _selection(request, arguments))
     return {"passages": [_passage_out(passage) for passage in retrieval.passages]}
 
 
@@ -96,7 +96,7 @@ def _ask(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
         AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS),
     )
     events = dialogue.answer(question, [Message("user", text)], _selection(request, arguments), options)
-    answer = queries.run_to_completion(events).answer
+    answer = permitted_queries.run_to_completion(events).answer
     citations = [
         {"number": citation.number, "quote": citation.quote, **_document_reference(citation.passage)}
         for citation in answer.citations
@@ -105,12 +105,12 @@ def _ask(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
 
 
 def _list_sources(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
-    sources, has_more = readable.list_sources(request.caller, request.organization, page=arguments["page"])
+    sources, has_more = readable_sources.list_sources(request.caller, request.organization, page=arguments["page"])
     return {"sources": [_source_out(source) for source in sources], "has_more": has_more}
 
 
 def _get_document(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
-    document = readable.get_document(request.caller, request.organization, as_uuid(arguments["document_id"]))
+    document = readable_sources.get_document(request.caller, request.organization, as_uuid(arguments["document_id"]))
     start = arguments["offset"]
     end = start + MAX_TEXT_CHARACTERS
     return {
@@ -156,8 +156,8 @@ def _document_reference(passage: Passage) -> dict[str, object]:
     }
 
 
-def _selection(request: Request, arguments: dict[str, Any]) -> queries.SourceSelection:
-    return queries.SourceSelection(
+def _selection(request: Request, arguments: dict[str, Any]) -> permitted_queries.SourceSelection:
+    return permitted_queries.SourceSelection(
         caller=request.caller, organization=request.organization, data_sources=arguments.get("sources", ())
     )
 

@@ -10,7 +10,7 @@ from rag.contracts.common.base import ContractViewSet, get_caller, organization,
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream_as
 from rag.services.integrations import dialogue, source_models, text_embeddings
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 
@@ -93,7 +93,7 @@ class ChatCompletions(OpenAIViewSet):
             include_usage = (values.get("stream_options") or {}).get("include_usage", False)
             chunks = ChunkFormat(model=values["model"], include_usage=include_usage)
             return stream_as(chunks, events, on_error=type(self).error_handler)
-        return Response(completion_out(queries.run_to_completion(events), model=values["model"]))
+        return Response(completion_out(permitted_queries.run_to_completion(events), model=values["model"]))
 
 
 class Embeddings(OpenAIViewSet):

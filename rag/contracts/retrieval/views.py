@@ -13,7 +13,7 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
 
@@ -41,7 +41,9 @@ class Search(RetrievalViewSet):
     def create(self, request: Request) -> Response:
         started = time.perf_counter()
         values = validate(serializers.SearchIn, request.data)
-        passages = queries.search(serializers.build_question(values), _source_selection(request, values)).passages
+        passages = permitted_queries.search(
+            serializers.build_question(values), _source_selection(request, values)
+        ).passages
         return Response(serializers.search_out(passages, query_text=values["query_text"], time_ms=_elapsed_ms(started)))
 
 
@@ -66,7 +68,7 @@ class Answer(RetrievalViewSet):
         started = time.perf_counter()
         values = validate(answer_serializers.AnswerIn, request.data)
         generation = GenerationOptions(stream=values["stream"])
-        events = queries.answer_if_confident(
+        events = permitted_queries.answer_if_confident(
             serializers.build_question(values), _source_selection(request, values), generation
         )
 
@@ -75,12 +77,12 @@ class Answer(RetrievalViewSet):
 
         if values["stream"]:
             return stream(events, sources=answer_serializers.sources_out, done=done, on_error=type(self).error_handler)
-        return Response(done(queries.run_to_completion(events)))
+        return Response(done(permitted_queries.run_to_completion(events)))
 
 
-def _source_selection(request: Request, values: dict[str, Any]) -> queries.SourceSelection:
+def _source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
     organization_id = values.get("filters", {}).get("org_id")
-    return queries.SourceSelection(
+    return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), organization_id=organization_id
     )
 

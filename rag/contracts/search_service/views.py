@@ -9,7 +9,7 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
-from rag.services.search import history, queries
+from rag.services.search import history, permitted_queries
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
@@ -37,7 +37,7 @@ class Searches(ContractViewSet):
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
-        selection = queries.SourceSelection(caller=get_caller(request), organization=organization(request))
+        selection = permitted_queries.SourceSelection(caller=get_caller(request), organization=organization(request))
         search = history.search(serializers.build_question(values), selection)
         return Response(serializers.search_out(search))
 

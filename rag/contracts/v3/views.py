@@ -15,7 +15,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.models import DataSource
 from rag.services.ingestion import synchronous
-from rag.services.search import conversations, queries
+from rag.services.search import chat_conversations, permitted_queries
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 
@@ -71,7 +71,7 @@ class Search(V3ViewSet):
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
-        passages = queries.search(
+        passages = permitted_queries.search(
             serializers.build_question(values), _source_selection(request, values.get("filters", {}))
         ).passages
         return Response(serializers.search_out(passages, query=values["query"]))
@@ -97,7 +97,7 @@ class Chat(V3ViewSet):
     )
     def create(self, request: Request) -> HttpResponseBase:
         values = validate(chat_serializers.ChatIn, request.data)
-        events = conversations.chat(
+        events = chat_conversations.chat(
             chat_serializers.build_turn(values), _source_selection(request, values.get("ragFilters", {}))
         )
         if values["stream"]:
@@ -107,10 +107,10 @@ class Chat(V3ViewSet):
                 done=chat_serializers.chat_out,
                 on_error=type(self).error_handler,
             )
-        return Response(chat_serializers.chat_out(queries.run_to_completion(events)))
+        return Response(chat_serializers.chat_out(permitted_queries.run_to_completion(events)))
 
 
-def _source_selection(request: Request, filters: dict[str, Any]) -> queries.SourceSelection:
-    return queries.SourceSelection(
+def _source_selection(request: Request, filters: dict[str, Any]) -> permitted_queries.SourceSelection:
+    return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), slug=filters.get("source", "")
     )

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.table import Table
 
-from rag.providers import registry
+from rag.providers import provider_factory
 
 
 class Command(BaseCommand):
@@ -18,10 +18,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("show", "drop", "build"), default="show")
-        parser.add_argument("--dimensions", type=int, choices=sorted(registry.chunk_store().dimensions))
+        parser.add_argument("--dimensions", type=int, choices=sorted(provider_factory.chunk_store().dimensions))
 
     def handle(self, *args: Any, **options: Any) -> None:
-        store, dimensions = registry.chunk_store(), options["dimensions"]
+        store, dimensions = provider_factory.chunk_store(), options["dimensions"]
         if options["action"] != "show":
             if not dimensions:
                 raise CommandError(f"--dimensions is required: one of {', '.join(map(str, sorted(store.dimensions)))}.")

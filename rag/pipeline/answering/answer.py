@@ -30,7 +30,7 @@ from ragsite.observability import measurements
 
 from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
-from .merge import find_pages
+from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"

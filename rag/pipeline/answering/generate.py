@@ -8,7 +8,7 @@ from rag.errors import GenerationFailed, InvalidRequest
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes, render_quotes
 from rag.pipeline.answering.extractive.quotes import CitationFormatter
 from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker
 from rag.types import Citation, Context, GenerationOptions, Message
@@ -64,7 +64,7 @@ def prepare_generation(
     Raises:
         InvalidRequest: If the requested model is not offered.
     """
-    model = registry.language_model(generation.model if generation.model != EXTRACTIVE_MODEL else "")
+    model = provider_factory.language_model(generation.model if generation.model != EXTRACTIVE_MODEL else "")
     if model is None and generation.model not in ("", EXTRACTIVE_MODEL):
         raise InvalidRequest(
             "No language model is configured (LLM_MODEL). Omit model to get quoted sentences.", field="model"
@@ -87,7 +87,7 @@ def resolve_model_name(generation: GenerationOptions) -> str:
         InvalidRequest: If the requested model is not offered.
     """
     is_extractive = generation.model == EXTRACTIVE_MODEL
-    model = None if is_extractive else registry.language_model(generation.model)
+    model = None if is_extractive else provider_factory.language_model(generation.model)
     return model.name if model else ""
 
 

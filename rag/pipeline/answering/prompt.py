@@ -10,7 +10,7 @@ from rag.text import citation_markers
 from rag.text.tokens import count_tokens
 from rag.types import Context, Passage
 
-from .merge import merge_passages
+from .merge_passages import merge_passages
 from .sanitize import sanitize
 
 DEFAULT_TEMPLATE = """\

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from rag.errors import GenerationFailed, GroundingFailed
 from rag.pipeline.retrieval.standout_score import standout_score_alone
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.providers.http.bounded import remove_unstorable
 from rag.text.words import query_language
@@ -49,7 +49,7 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
         GroundingFailed: If `strict`, and the language model failed or did not reply with the requested JSON.
     """
     local = _assess_locally(query, context.passages, mode)
-    model = registry.language_model() if settings.RAG_GROUNDING == "model" else None
+    model = provider_factory.language_model() if settings.RAG_GROUNDING == "model" else None
     if model is None:
         return local
     try:

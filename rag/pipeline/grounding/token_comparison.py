@@ -7,7 +7,7 @@ import numpy as np
 import structlog
 
 from rag.errors import EmbeddingFailed
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.types.token_vectors import TokenVectors
 
 from .context_index import ContextIndex, distinct_stems
@@ -58,7 +58,7 @@ def compare_tokens(answer: str, context: ContextIndex) -> TokenComparison | None
     parts = _select_parts(context, distinct_stems(answer, context.lang))
     if not answer.strip() or not parts:
         return None
-    embedder = registry.local_embedder()
+    embedder = provider_factory.local_embedder()
     try:
         answer = _truncate(answer, _MAX_ANSWER_TOKENS, embedder.token_offsets)
         answer_vectors = embedder.embed_with_token_vectors(answer)[1]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rag.models import Chunk, DataSource
 from rag.pipeline.embed import embed_token_signatures
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.text.embedded_text import embedded_text
 
 _MAX_CHUNKS_READ = 2_000
@@ -21,7 +21,7 @@ def chunks_without_signatures(source: DataSource, *, after: uuid.UUID) -> tuple[
     Returns:
         The ids of chunks without signatures, and the last examined id, which is None at the end of the source.
     """
-    return registry.chunk_store().chunks_without_signatures(source.pk, after=after, limit=_MAX_CHUNKS_READ)
+    return provider_factory.chunk_store().chunks_without_signatures(source.pk, after=after, limit=_MAX_CHUNKS_READ)
 
 
 def add_signatures(source: DataSource, chunk_ids: Sequence[uuid.UUID]) -> int:
@@ -42,4 +42,4 @@ def add_signatures(source: DataSource, chunk_ids: Sequence[uuid.UUID]) -> int:
     signatures_by_chunk = {
         chunk_id: chunk_signatures for (chunk_id, *_), chunk_signatures in zip(chunks, signatures, strict=True)
     }
-    return registry.chunk_store().add_signatures(signatures_by_chunk)
+    return provider_factory.chunk_store().add_signatures(signatures_by_chunk)

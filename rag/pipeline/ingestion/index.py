@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
 from rag.parsing import parse
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.stores.base import DocumentVersion, MetadataUpdate
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres.locks import advisory_xact_locks
@@ -54,7 +54,7 @@ def update_if_unchanged(
     if unchanged is None:
         return None
     if unchanged.update:
-        registry.chunk_store().update_metadata([unchanged.update])
+        provider_factory.chunk_store().update_metadata([unchanged.update])
     return unchanged.outcome
 
 
@@ -202,7 +202,7 @@ def _build_version(
 
 
 def _write(versions: Sequence[DocumentVersion], updates: Sequence[MetadataUpdate], source: DataSource) -> None:
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     Document.objects.bulk_create([version.document for version in versions if version.is_new])
     for version in versions:
         if not version.is_new:

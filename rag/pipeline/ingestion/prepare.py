@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import parse
 from rag.pipeline.embed import EmbeddedTexts, count_local_tokens, embed_texts
-from rag.providers import file_storage, registry
+from rag.providers import file_storage, provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.text import languages
 from rag.text.embedded_text import digest, embedded_text
@@ -101,7 +101,7 @@ def parse_and_chunk(
         stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()
     embedded_digests = Counter[uuid.UUID]()
     if stored:
-        embedded_digests = registry.chunk_store().embedded_digests(stored, model=source.embedding_model)
+        embedded_digests = provider_factory.chunk_store().embedded_digests(stored, model=source.embedding_model)
     return ChunkedDocument(
         submission=submission,
         options=options,

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.providers.stores.base import StoredChunk
 from rag.text.embedded_text import embedded_text
@@ -20,12 +20,12 @@ def count_chunks(source: DataSource, model: EmbeddingModel) -> tuple[int, int]:
     """Return how many chunks the source has, and how many of them have no vector of the model."""
     # The chunks of deleted documents are not searched, await their deletion and need no vectors.
     total = Chunk.objects.filter(source=source, document__deleted_at=None).count()
-    return total, registry.chunk_store().count_chunks_without_vector(source.pk, model)
+    return total, provider_factory.chunk_store().count_chunks_without_vector(source.pk, model)
 
 
 def is_complete(source: DataSource, model: EmbeddingModel) -> bool:
     """Return whether every chunk of the source has a vector of the model, as this transaction sees it."""
-    return registry.chunk_store().has_all_vectors(source.pk, model)
+    return provider_factory.chunk_store().has_all_vectors(source.pk, model)
 
 
 def next_chunks(source: DataSource, model: EmbeddingModel, *, after: uuid.UUID | None) -> list[StoredChunk]:
@@ -36,8 +36,8 @@ def next_chunks(source: DataSource, model: EmbeddingModel, *, after: uuid.UUID |
         model: The model of the new vectors.
         after: The last chunk of the previous call; None at the beginning.
     """
-    limit = registry.embedder(model).batch_size
-    return registry.chunk_store().chunks_without_vector(source.pk, model, after=after, limit=limit)
+    limit = provider_factory.embedder(model).batch_size
+    return provider_factory.chunk_store().chunks_without_vector(source.pk, model, after=after, limit=limit)
 
 
 def embed(chunks: Sequence[StoredChunk], model: EmbeddingModel) -> Vectors:
@@ -50,7 +50,7 @@ def embed(chunks: Sequence[StoredChunk], model: EmbeddingModel) -> Vectors:
         EmbeddingFailed: If the model did not answer.
     """
     texts = [model.document_prefix + embedded_text(chunk.text, chunk.headings, chunk.title) for chunk in chunks]
-    return registry.embedder(model).embed(texts)
+    return provider_factory.embedder(model).embed(texts)
 
 
 def add_vectors(model: EmbeddingModel, chunks: Sequence[StoredChunk], vectors: Vectors) -> int:
@@ -69,7 +69,7 @@ def add_vectors(model: EmbeddingModel, chunks: Sequence[StoredChunk], vectors: V
         .select_for_update(no_key=True, skip_locked=True)
         .only("pk", "source", *FILTER_FIELDS)
     )
-    return registry.chunk_store().add_vectors(chunks, vectors, list(documents), model=model)
+    return provider_factory.chunk_store().add_vectors(chunks, vectors, list(documents), model=model)
 
 
 def delete_vectors(source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.UUID | None) -> uuid.UUID | None:
@@ -78,4 +78,4 @@ def delete_vectors(source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.U
     Returns:
         The last examined chunk; None at the end of the source.
     """
-    return registry.chunk_store().delete_vectors(source_id, model, after=after, limit=_DELETE_BATCH_SIZE)
+    return provider_factory.chunk_store().delete_vectors(source_id, model, after=after, limit=_DELETE_BATCH_SIZE)

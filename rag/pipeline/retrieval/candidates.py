@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from django.conf import settings
 
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.stores.base import ScopeQuery
 from rag.types import Hit, Mode, Question, SearchTrace
 
@@ -40,7 +40,7 @@ def find_candidates(
     failures = [query.failure for query in queries if query.failure]
     if failures and len(failures) == len(queries) and mode != Mode.LEXICAL:
         raise failures[0]
-    candidates_by_scope = registry.chunk_store().search(
+    candidates_by_scope = provider_factory.chunk_store().search(
         question.text,
         [ScopeQuery(query.scope, query.vector) for query in queries],
         mode=mode,

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from rag.errors import EmbeddingFailed
 from rag.pipeline.embed import question_token_vectors
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
@@ -35,7 +35,7 @@ def add_maxsim(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """
     if settings.RAG_TOKEN_SIGNATURES == "off":
         return list(passages)
-    signatures = registry.chunk_store().token_signatures([passage.chunk_id for passage in passages])
+    signatures = provider_factory.chunk_store().token_signatures([passage.chunk_id for passage in passages])
     if not signatures:
         return list(passages)
     try:

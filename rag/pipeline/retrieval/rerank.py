@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import structlog
 
 from rag.errors import RerankFailed
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.types import Passage, Question
 
 logger = structlog.get_logger(__name__)
@@ -33,7 +33,7 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
     """
     candidates, others = passages[:MAX_RERANKED], passages[MAX_RERANKED:]
     try:
-        relevances = registry.reranker(question.rerank_model).rank(question.text, candidates)
+        relevances = provider_factory.reranker(question.rerank_model).rank(question.text, candidates)
     except RerankFailed as error:
         if question.rerank_model:
             raise

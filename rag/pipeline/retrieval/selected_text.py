@@ -8,7 +8,7 @@ import structlog
 
 from rag.errors import EmbeddingFailed
 from rag.pipeline.embed import embed_question_locally
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.text.languages import detect_language
 from rag.text.units import split_units
 from rag.types import Passage
@@ -66,7 +66,9 @@ def score_selected_text(question: str, text: str) -> SelectedText:
         return SelectedText(text, (), {})
     try:
         question_vector, question_tokens = embed_question_locally(question)
-        vectors, signatures = registry.local_embedder().embed_with_token_signatures([part.text for part in passages])
+        vectors, signatures = provider_factory.local_embedder().embed_with_token_signatures(
+            [part.text for part in passages]
+        )
     except EmbeddingFailed as error:
         logger.warning("selected_text_not_compared", reason=error.message)
         return SelectedText(text, tuple(passages), {})

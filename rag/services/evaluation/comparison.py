@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag.errors import RagError
 from rag.services.measurements.queries import MeasuredQuery
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from rag.types import AnswerOptions, AnswerResult, Question
 
 
@@ -27,16 +27,16 @@ class ComparedAnswer:
 
 
 def compare(
-    settings: Sequence[tuple[Question, AnswerOptions]], selection: queries.SourceSelection
+    settings: Sequence[tuple[Question, AnswerOptions]], selection: permitted_queries.SourceSelection
 ) -> tuple[ComparedAnswer, ...]:
     """Answer with each of the settings, one after the other, so that they do not slow each other down."""
     return tuple(_answer(question, selection, options) for question, options in settings)
 
 
-def _answer(question: Question, selection: queries.SourceSelection, options: AnswerOptions) -> ComparedAnswer:
+def _answer(question: Question, selection: permitted_queries.SourceSelection, options: AnswerOptions) -> ComparedAnswer:
     query, result, error = MeasuredQuery(), None, ""
     try:
-        result = queries.run_to_completion(queries.ask(question, selection, options, query=query))
+        result = permitted_queries.run_to_completion(permitted_queries.ask(question, selection, options, query=query))
     except RagError as refused:
         error = refused.message
     return ComparedAnswer(result, error, query.milliseconds, tuple(query.stages.items()))

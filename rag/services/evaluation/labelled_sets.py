@@ -14,8 +14,8 @@ from typing import Any
 
 import structlog
 
+from orgs.creation import create_organization
 from orgs.models import Organization
-from orgs.services import create_organization
 from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion
 from rag.models.evaluation.golden_questions import MAX_QUESTION_CHARACTERS

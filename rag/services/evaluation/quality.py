@@ -12,7 +12,7 @@ import structlog
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from rag import queue
+from rag import task_queue
 from rag.errors import RagError, RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun
 from rag.pipeline.retrieval import retrieve
@@ -167,7 +167,7 @@ def list_live_runs(source: DataSource) -> QuerySet[QualityRun]:
 def enqueue_nightly_runs() -> None:
     """Send a message to the workers for each source that has golden questions."""
     for source in sources_with_questions():
-        queue.send("rag.measure_quality", str(source.pk))
+        task_queue.send("rag.measure_quality", str(source.pk))
 
 
 def sources_with_questions() -> QuerySet[DataSource]:

@@ -11,7 +11,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from rag import queue
+from rag import task_queue
 from rag.models import IngestionDocument, ModelOutage
 from rag.providers import backoff
 
@@ -98,5 +98,5 @@ def retry_waiting_documents() -> int:
         held_back = waiting.filter(due_at=None, source__embedding_model__in=paused_models.values("model")).count()
         paused_models.update(until=now, probe=None)
         postponed = waiting.filter(due_at__gt=now).update(due_at=now)
-        queue.send("rag.sweep_ingestion")
+        task_queue.send("rag.sweep_ingestion")
     return held_back + postponed

@@ -9,8 +9,8 @@ from django.utils import timezone
 from rag.models import IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import index, prepare
 
-from . import batch, leases, outages, outcomes
-from .inputs import chunking_options_of, submission_of
+from . import batch_indexing, document_outcomes, leases, outages
+from .document_inputs import chunking_options_of, submission_of
 from .leases import LeaseKeeper
 from .timings import StageTimings
 
@@ -40,21 +40,21 @@ def process_documents(documents: Sequence[IngestionDocument]) -> None:
         held_leases.add(documents)
         _start_jobs(documents)
         known_paths = index.existing_paths({document.path for document in documents}, source=documents[0].job.source)
-        works: list[batch.ParsedWork] = []
+        works: list[batch_indexing.ParsedWork] = []
         for document in sorted(documents, key=_input_size):
             if document.path in {work.document.path for work in works}:  # sent twice: in order, not in the same batch
-                batch.ingest_batch(works, held_leases)
+                batch_indexing.ingest_batch(works, held_leases)
                 known_paths.add(document.path)
                 works = []
             work = _parse(document, held_leases, is_known=document.path in known_paths)
             if work is None:
                 continue
-            if not batch.fits_in_batch(works, work):
-                batch.ingest_batch(works, held_leases)
+            if not batch_indexing.fits_in_batch(works, work):
+                batch_indexing.ingest_batch(works, held_leases)
                 works = []
             works.append(work)
         if works:
-            batch.ingest_batch(works, held_leases)
+            batch_indexing.ingest_batch(works, held_leases)
 
 
 def _start_jobs(documents: Sequence[IngestionDocument]) -> None:
@@ -84,14 +84,16 @@ def _asynchronous_commit() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def _parse(document: IngestionDocument, held_leases: LeaseKeeper, *, is_known: bool) -> batch.ParsedWork | None:
+def _parse(
+    document: IngestionDocument, held_leases: LeaseKeeper, *, is_known: bool
+) -> batch_indexing.ParsedWork | None:
     """Parse and chunk the document.
 
     Returns:
         None if nothing is left to do, because the document has not changed or has failed. Its outcome is then written.
     """
     timings = StageTimings()
-    with batch.record_errors(document, held_leases):
+    with batch_indexing.record_errors(document, held_leases):
         if not (is_known and _finish_if_unchanged(document)):
             with timings.measure(Stage.PARSING):
                 chunked = prepare.parse_and_chunk(
@@ -100,8 +102,8 @@ def _parse(document: IngestionDocument, held_leases: LeaseKeeper, *, is_known: b
                     options=chunking_options_of(document),
                     is_new=not is_known,
                 )
-            return batch.ParsedWork(document, chunked, timings)
-    batch.release_documents([document], held_leases)
+            return batch_indexing.ParsedWork(document, chunked, timings)
+    batch_indexing.release_documents([document], held_leases)
     return None
 
 
@@ -119,6 +121,6 @@ def _finish_if_unchanged(document: IngestionDocument) -> bool:
             revision=document.pk,
         )
         if outcome is not None:
-            outcomes.record_success({document: outcome})
+            document_outcomes.record_success({document: outcome})
             outages.release_probe(document.pk)
     return outcome is not None

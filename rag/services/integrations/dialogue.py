@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 from rag.errors import NoResults
 from rag.pipeline.answering.answer import NO_ANSWER
-from rag.services.search import conversations, queries
+from rag.services.search import chat_conversations, permitted_queries
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
 
 
 def answer(
-    question: Question, dialogue: Sequence[Message], selection: queries.SourceSelection, options: AnswerOptions
+    question: Question,
+    dialogue: Sequence[Message],
+    selection: permitted_queries.SourceSelection,
+    options: AnswerOptions,
 ) -> AnswerEvents[AnswerResult]:
-    """Stream what `queries.ask` answers, after a follow-up question has been rewritten so that it stands alone.
+    """Stream what `permitted_queries.ask` answers; a follow-up question is rewritten first so that it stands alone.
 
     Args:
         question: The last message.
@@ -21,15 +24,15 @@ def answer(
 
     Raises:
         NoAccessibleSources: If the caller may not query any source.
-        RagError: If `queries.ask` fails. If nothing is found, the answer says so.
+        RagError: If `permitted_queries.ask` fails. If nothing is found, the answer says so.
     """
-    turn = conversations.ChatTurn(messages=dialogue, generation=options.generation, question=question)
-    standalone = conversations.resolve_follow_up(turn, dialogue, selection)
+    turn = chat_conversations.ChatTurn(messages=dialogue, generation=options.generation, question=question)
+    standalone = chat_conversations.resolve_follow_up(turn, dialogue, selection)
     try:
-        return (yield from queries.ask(standalone, selection, options))
+        return (yield from permitted_queries.ask(standalone, selection, options))
     except NoResults:  # raised before the first event
-        yield queries.NO_RESULTS
+        yield permitted_queries.NO_RESULTS
         yield NO_ANSWER
     grounding = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
     refusal = Answer(NO_ANSWER, (), confidence=0.0, model="")
-    return AnswerResult(queries.NO_RESULTS, Context("", (), token_count=0), grounding, refusal)
+    return AnswerResult(permitted_queries.NO_RESULTS, Context("", (), token_count=0), grounding, refusal)

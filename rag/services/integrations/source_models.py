@@ -8,7 +8,7 @@ from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import UnknownModel, UnknownSource
 from rag.models import Action, DataSource
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from rag.services.sources import lookup
 
 ALL_SOURCES = "ragsite"
@@ -61,7 +61,7 @@ def get_model(caller: Caller, model_id: str, *, organization: Organization | Non
 
 def select_sources(
     caller: Caller, model_id: str, *, organization: Organization | None = None
-) -> queries.SourceSelection:
+) -> permitted_queries.SourceSelection:
     """Return what a request with this model searches.
 
     Raises:
@@ -70,4 +70,4 @@ def select_sources(
     """
     source = get_model(caller, model_id, organization=organization).source
     references = (str(source.pk),) if source else ()
-    return queries.SourceSelection(caller=caller, organization=organization, data_sources=references)
+    return permitted_queries.SourceSelection(caller=caller, organization=organization, data_sources=references)

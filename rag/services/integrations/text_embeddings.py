@@ -8,7 +8,7 @@ from orgs.access.caller import Caller
 from rag.errors import InvalidRequest, UnknownModel
 from rag.models import EmbeddingModel
 from rag.pipeline.embed import count_local_tokens
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 
 # About six seconds of work on a slow core (docs/decisions/0042-expensive-requests.md).
@@ -50,7 +50,7 @@ def embed(texts: Sequence[str], *, model_name: str, dimensions: int | None, call
         if tokens > MAX_TOKENS:
             message = f"input has {tokens:,} tokens; at most {MAX_TOKENS:,} are embedded in one request"
             raise InvalidRequest(message, field="input")
-        embedder, prefixed = registry.embedder(model), [model.document_prefix + text for text in texts]
+        embedder, prefixed = provider_factory.embedder(model), [model.document_prefix + text for text in texts]
         batches = (prefixed[start : start + embedder.batch_size] for start in range(0, len(texts), embedder.batch_size))
         vectors = [vector for batch in batches for vector in embedder.embed(batch).tolist()]
     return TextEmbeddings(vectors, tokens)

@@ -15,7 +15,7 @@ from rag.models.ingestion.jobs import HAS_INPUT
 from rag.pipeline.ingestion import quota
 
 from . import job_lookup
-from .dispatch import notify_workers
+from .worker_notifications import notify_workers
 
 logger = structlog.get_logger(__name__)
 

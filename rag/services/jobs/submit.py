@@ -9,8 +9,8 @@ from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import quota
 from rag.types import ChunkingOptions, Submission
 
-from .dispatch import notify_workers
-from .lifecycle import close_if_finished
+from .close_and_cancel import close_if_finished
+from .worker_notifications import notify_workers
 
 State = IngestionDocument.State
 

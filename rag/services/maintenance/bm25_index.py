@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.db import transaction
 
 from rag.models import DataSource, Document
-from rag.providers import registry
+from rag.providers import provider_factory
 from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
@@ -27,7 +27,7 @@ def maintain() -> None:
     if cache.get(_COMPLETE_KEY):
         return
     deadline = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     with session_lock("bm25_index") as is_acquired:
         if not is_acquired:
             return
@@ -49,5 +49,5 @@ def _add_terms(source: DataSource, document_ids: set[uuid.UUID]) -> None:
     """Add the terms of documents. Those that another transaction is writing right now are left to the next pass."""
     documents = Document.objects.live().filter(source=source, pk__in=document_ids).order_by("pk")
     locked_ids = list(documents.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True))
-    registry.chunk_store().add_missing_terms(locked_ids, limit=_BATCH_SIZE)
+    provider_factory.chunk_store().add_missing_terms(locked_ids, limit=_BATCH_SIZE)
     logger.info("terms_added", source=str(source.pk), documents=len(locked_ids))

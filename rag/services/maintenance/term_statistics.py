@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.db import transaction
 
 from rag.models import DataSource
-from rag.providers import registry
+from rag.providers import provider_factory
 
 logger = structlog.get_logger(__name__)
 
@@ -34,7 +34,7 @@ def check(source_id: uuid.UUID | None = None) -> list[SourceDifference]:
     Args:
         source_id: The source to check; None for all sources.
     """
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     sources = DataSource.objects.filter(deleted_at=None, **({"pk": source_id} if source_id else {}))
     differences = [
         SourceDifference(pk, slug, count)
@@ -64,4 +64,4 @@ def check_in_turn(max_seconds: float = MAX_CHECK_SECONDS) -> None:
 @transaction.atomic
 def repair(source_id: uuid.UUID) -> None:
     """Count the source's statistics again. Other writers of the source wait meanwhile before they commit."""
-    registry.chunk_store().repair_statistics(source_id)
+    provider_factory.chunk_store().repair_statistics(source_id)

@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource
 from rag.pipeline.ingestion import backfill
-from rag.providers import registry
+from rag.providers import provider_factory
 from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
@@ -51,7 +51,7 @@ def _continue_pass(*, deadline: float) -> None:
     source_id, chunk_id = (uuid.UUID(value) for value in position)
     sources = DataSource.objects.filter(deleted_at=None).select_related("embedding_model").order_by("pk")
     for source in sources.filter(pk__gte=source_id):
-        if registry.token_embedder(source.embedding_model) is None:
+        if provider_factory.token_embedder(source.embedding_model) is None:
             continue
         if not _backfill_source(source, deadline, after=chunk_id if source.pk == source_id else _FIRST):
             return

@@ -5,7 +5,7 @@ import time
 from django.conf import settings
 from django.core.cache import cache
 
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.stores.base import VectorIndex
 
 # While rows are inserted faster than this, no index is built: it would slow the insertion down.
@@ -15,7 +15,7 @@ _CACHE_SECONDS = 600
 
 def maintain() -> None:
     """Build the indexes that are due. Called as often as the sweep; cheap if no index is due."""
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     for index in store.vector_indexes():
         is_large = index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS
         if not index.is_built and is_large and _is_calm(index):

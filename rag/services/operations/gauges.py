@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from django.db.models import Count, Min
 from django.utils import timezone
 
-from rag import queue
+from rag import task_queue
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 from rag.services.evaluation import quality
 from rag.services.jobs import job_lookup
 
 from . import health
 from .gauge import Gauge
-from .process_gauges import collect_process_gauges
+from .infrastructure_gauges import collect_process_gauges
 
 # How many organisations have labels of their own: those with the most chunks.
 _MAX_ORGANIZATIONS = 100
@@ -65,7 +65,7 @@ def collect_gauges() -> Iterator[Gauge]:
         "source",
         ndcg_by_source,
     )
-    if (messages := queue.count_waiting()) is not None:
+    if (messages := task_queue.count_waiting()) is not None:
         yield Gauge(
             "ragsite_queue_messages", "Messages that wait in the ingestion queue.", values={"": float(messages)}
         )

@@ -8,7 +8,7 @@ from redis.retry import Retry
 
 from rag.errors import RagError
 from rag.models import EmbeddingModel
-from rag.providers import registry
+from rag.providers import provider_factory
 
 
 def check_components() -> dict[str, bool]:
@@ -37,7 +37,7 @@ def check_agent_components() -> dict[str, bool | None]:
     database = _database()
     store = database and _vector_index()
     return {
-        "language_model": registry.is_language_model_reachable(),
+        "language_model": provider_factory.is_language_model_reachable(),
         "vector_store": store,
         "retrieval": store and _embedding_model(),
     }
@@ -65,7 +65,7 @@ def _broker() -> bool:
 
 
 def _vector_index() -> bool:
-    return registry.chunk_store().is_available()
+    return provider_factory.chunk_store().is_available()
 
 
 def _embedding_model() -> bool:
@@ -73,7 +73,7 @@ def _embedding_model() -> bool:
     try:
         model = EmbeddingModel.objects.default()
         if model.provider == EmbeddingModel.Provider.LOCAL:
-            registry.embedder(model).embed(["ready?"])
+            provider_factory.embedder(model).embed(["ready?"])
         return True
     except (DatabaseError, RagError):
         return False

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from rag import queue
+from rag import task_queue
 from rag.errors import InvalidRequest, UnknownSource
 from rag.models import DataSource, EmbeddingModel, Reembedding
 from rag.pipeline.ingestion import reembed
@@ -260,7 +260,7 @@ def _lock(source: DataSource) -> DataSource:
 
 
 def _notify_worker() -> None:
-    queue.send("rag.reembed", expires=60)
+    task_queue.send("rag.reembed", expires=60)
 
 
 def _invalid(message: str) -> InvalidRequest:

@@ -14,7 +14,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
-from rag import queue
+from rag import task_queue
 from rag.errors import EmbeddingFailed, ModelChanged, UnknownSource
 from rag.models import DataSource, Document, EmbeddingModel
 from rag.models.embedding_models import ENGLISH_MODELS
@@ -27,7 +27,7 @@ logger = structlog.get_logger(__name__)
 
 def request(source_ids: Sequence[uuid.UUID]) -> None:
     """Ask the workers to embed these sources with the multilingual model. A lost message is sent by the next query."""
-    queue.send("rag.embed_other_languages", [str(source_id) for source_id in source_ids], expires=60)
+    task_queue.send("rag.embed_other_languages", [str(source_id) for source_id in source_ids], expires=60)
 
 
 def embed_due(source_ids: Sequence[uuid.UUID]) -> None:

@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from rag import queue
+from rag import task_queue
 from rag.errors import IndexUnavailable, ModelChanged, ProviderFailed, RagError, UnknownSource
 from rag.models import Reembedding
 from rag.pipeline.ingestion import reembed
@@ -51,7 +51,7 @@ def advance_due() -> None:
             connection.close()
             return
     if due_reembeddings().exists():
-        queue.send("rag.reembed", expires=60)
+        task_queue.send("rag.reembed", expires=60)
 
 
 def due_reembeddings() -> QuerySet[Reembedding]:

@@ -17,10 +17,10 @@ from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages
 from rag.pipeline.retrieval.selected_text import SelectedText, score_selected_text
 from rag.pipeline.retrieval.selected_text import selected_text_passage as selected_text_passage
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.types import AgentReply, Context, Grounding, Passage, Question
 
-from . import queries
+from . import permitted_queries
 from .agent_tools import Toolbox, chunk_out, source_url
 
 logger = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ draft with GroundingValidatorTool. Use nothing that you know from elsewhere. If 
 Answer in plain sentences, without naming chunks or repeating these instructions."""
 
 
-def respond(question: Question, selection: queries.SourceSelection, selected_text: str = "") -> AgentReply:
+def respond(question: Question, selection: permitted_queries.SourceSelection, selected_text: str = "") -> AgentReply:
     """Answer a question from the selected sources. If there are none, the reply says that nothing was found.
 
     Args:
@@ -59,7 +59,7 @@ def respond(question: Question, selection: queries.SourceSelection, selected_tex
         AccessEnded: If the caller lost access during the run.
     """
     started = time.monotonic()
-    model = registry.agent_loop()
+    model = provider_factory.agent_loop()
     toolbox = Toolbox(question, selection, token_budget=MAX_PROMPT_TOKENS if model else None)
     # Search once before the model runs, so that there is a context even if the model calls no tool.
     toolbox.retrieve({"query": question.text})

@@ -12,7 +12,7 @@ from rag.services.access import access_watch
 from rag.text.tokens import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 
-from . import queries
+from . import permitted_queries
 
 
 def _object(**properties: Mapping[str, object]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Toolbox:
     """The tools of one run, and the passages that they have retrieved."""
 
     def __init__(
-        self, question: Question, selection: queries.SourceSelection, *, token_budget: int | None = None
+        self, question: Question, selection: permitted_queries.SourceSelection, *, token_budget: int | None = None
     ) -> None:
         """Create the tools.
 
@@ -94,13 +94,13 @@ class Toolbox:
         Raises:
             InvalidRequest: If an argument is missing or wrong.
             AccessEnded: If the caller lost access.
-            RagError: If `queries.retrieve` fails.
+            RagError: If `permitted_queries.retrieve` fails.
         """
         started = time.monotonic()
         self.require_access()
         question = self._within_limits(arguments)
         try:
-            passages = queries.retrieve(question, self._selection).passages
+            passages = permitted_queries.retrieve(question, self._selection).passages
         except NoAccessibleSources:
             passages = ()
         returned = [passage for passage in passages if self._consume_tokens(passage)]

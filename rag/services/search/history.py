@@ -14,10 +14,10 @@ from rag.models import Action, Chunk, SearchRecord
 from rag.pipeline.retrieval.passages import read_passages
 from rag.types import Hit, Passage, Question, SearchResult
 
-from . import history_limits, queries
+from . import history_limits, permitted_queries
 
 
-def search(question: Question, selection: queries.SourceSelection) -> SearchResult:
+def search(question: Question, selection: permitted_queries.SourceSelection) -> SearchResult:
     """Search, and store the query and its results as far as the caller's organisations allow.
 
     Raises:
@@ -25,7 +25,7 @@ def search(question: Question, selection: queries.SourceSelection) -> SearchResu
         RagError: If the retrieval pipeline fails.
     """
     started = time.perf_counter()
-    found_passages = queries.search(question, selection).passages
+    found_passages = permitted_queries.search(question, selection).passages
     time_ms = round((time.perf_counter() - started) * 1000, 1)
     results = [{"chunk": str(passage.chunk_id), "score": passage.score} for passage in found_passages]
     user = selection.caller.authenticated_user

@@ -16,12 +16,12 @@ from rag.models import Document
 from rag.models.sources import DataSourceQuerySet
 from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, assess
 from rag.pipeline.retrieval import retrieve
-from rag.services.sources.scopes import build_scopes
+from rag.services.sources.search_scopes import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
-from . import queries, trace_scope
+from . import permitted_queries, trace_scope
 from .document_outcome import DocumentOutcome, candidate_ids, explain_outcome, relevant_ids
 from .trace_scope import TraceRequest, UnsearchedSource
 
@@ -124,7 +124,7 @@ def _run_search(
     question: Question, scopes: Sequence[SearchScope], document: Document | None
 ) -> tuple[Retrieval, Grounding, DocumentOutcome | None]:
     """Run the steps that read chunks, with the database identity of the user who searches."""
-    retrieval = retrieve.find_passages(question, scopes) if scopes else queries.NO_RESULTS
+    retrieval = retrieve.find_passages(question, scopes) if scopes else permitted_queries.NO_RESULTS
     grounding = _NOT_GROUNDED
     if retrieval.passages:
         _, grounding = assess(question, retrieval, AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS))

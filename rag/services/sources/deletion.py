@@ -19,15 +19,15 @@ from django.utils import timezone
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.delegation import change_access
+from orgs.creation import service_user_email
 from orgs.models import Organization
-from orgs.services import service_user_email
-from rag import queue
+from rag import task_queue
 from rag.errors import UnknownSource
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original
 from rag.models.ingestion.jobs import HAS_INPUT
 from rag.pipeline.ingestion import quota
-from rag.providers import registry
-from rag.services.jobs import lifecycle, originals
+from rag.providers import provider_factory
+from rag.services.jobs import close_and_cancel, originals
 from ragsite.postgres.locks import try_advisory_xact_lock
 
 from . import documents, lookup
@@ -76,11 +76,11 @@ def delete_source(source: DataSource, *, expected_versions: frozenset[str] | Non
         raise UnknownSource
     check_version(locked, expected_versions)
     # deleted_at comes last: row-level security then hides everything of the source, from this transaction too.
-    lifecycle.cancel_jobs(IngestionJob.objects.filter(source=locked))
+    close_and_cancel.cancel_jobs(IngestionJob.objects.filter(source=locked))
     _, chunks, size = documents.get_storage_totals(locked)
     locked.deleted_at = timezone.now()
     locked.save(update_fields=["deleted_at"])
-    queue.send("rag.purge_deleted")
+    task_queue.send("rag.purge_deleted")
     logger.info("source_deleted", source=str(locked.pk))
     quota.update_usage(locked.organization_id, chunks=-chunks, bytes=-size)
 
@@ -108,7 +108,7 @@ def delete_organization(organization: Organization) -> None:
         service_users.delete()
     for related in (locked.api_keys, locked.memberships, locked.teams, locked.roles):
         related.all().delete()
-    queue.send("rag.purge_deleted")
+    task_queue.send("rag.purge_deleted")
     logger.info("organization_deleted", organization=str(locked.pk))
 
 
@@ -149,7 +149,7 @@ def purge_document_batch() -> bool:
     if not try_advisory_xact_lock("purge/documents"):
         return False
     document_ids = _next_unpurged_documents()
-    if registry.chunk_store().delete_document_chunks(document_ids, limit=_BATCH_SIZE) < _BATCH_SIZE:
+    if provider_factory.chunk_store().delete_document_chunks(document_ids, limit=_BATCH_SIZE) < _BATCH_SIZE:
         empty_values: dict[str, object] = {
             "text": "",
             "title": "",
@@ -199,7 +199,7 @@ def _purge_source(source_id: uuid.UUID) -> bool:
     """Remove a batch of rows of a deleted source, and finally its own row."""
     if not try_advisory_xact_lock(f"purge/{source_id}"):
         return False
-    if registry.chunk_store().delete_source_chunks(source_id, limit=_BATCH_SIZE):
+    if provider_factory.chunk_store().delete_source_chunks(source_id, limit=_BATCH_SIZE):
         return True
     querysets: tuple[QuerySet[Model], ...] = (
         IngestionDocument.objects.filter(job__source=source_id),

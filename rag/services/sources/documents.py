@@ -11,7 +11,7 @@ from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
 from orgs.access.caller import Caller
 from orgs.models import Organization
-from rag import queue
+from rag import task_queue
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document, Original
 from rag.models.content.documents import DocumentQuerySet
@@ -140,7 +140,7 @@ def delete_document(document: Document, *, expected_versions: frozenset[str] | N
         organization=source.organization,
     )
     Original.objects.filter(documents=document).release()
-    queue.send("rag.purge_deleted")
+    task_queue.send("rag.purge_deleted")
     logger.info("document_deleted", document=str(document.pk), source=str(source.pk), chunks=chunks)
     quota.update_usage(source.organization_id, chunks=-chunks, bytes=-size)
 

@@ -11,7 +11,7 @@ from orgs.access.permissions import Permission, Visibility
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, SlugTaken, UnknownSource
 from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
-from rag.services.jobs import lifecycle
+from rag.services.jobs import close_and_cancel
 
 from . import lookup
 from .access_lists import AccessLists, replace_grants
@@ -145,7 +145,7 @@ def _require_empty(source: DataSource) -> None:
             "The source has documents, whose vectors come from its embedding model. To change the model, use Re-embed "
             "on the source's page in the admin, or manage.py reembed."
         )
-    elif lifecycle.unfinished_jobs().filter(source=source).exists():
+    elif close_and_cancel.unfinished_jobs().filter(source=source).exists():
         message = "The source has an unfinished job. To change the embedding model, wait for the job or cancel it."
     elif source.reembeddings.unfinished().exists():
         message = (

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from rag import queue
+from rag import task_queue
 from rag.models import DataSource, IngestionDocument, IngestionJob, Reembedding, Webhook, WebhookDelivery, WebhookEvent
 
 DELIVERY_TASK = "rag.deliver_webhooks"
@@ -73,7 +73,7 @@ def record_for(webhook: Webhook, event: str, data: Mapping[str, Any]) -> Webhook
 
 def notify_worker() -> None:
     """Send a message on commit. If it is lost, the periodic task sends what is due."""
-    queue.send(DELIVERY_TASK, expires=60)
+    task_queue.send(DELIVERY_TASK, expires=60)
 
 
 def _has_webhook(organization_id: uuid.UUID, event: str) -> bool:

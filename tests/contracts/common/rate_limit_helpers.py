@@ -7,7 +7,7 @@ from typing import Any
 from django_ratelimit.core import _get_window
 
 from accounts.models import User
-from orgs.services import add_member
+from orgs.creation import add_member
 from tests.support.factories import PASSWORD, World
 from tests.support.http import Reply
 

@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from rest_framework_simplejwt.tokens import AccessToken
 
 from rag.models import IngestionJob
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from rag.services.sources import creation, lookup
 from tests.access.injection import web_process
 from tests.contracts.common.error_formats import HANDLERS, NAMES, parse_error
@@ -52,7 +52,7 @@ def client(live_server: LiveServer, live_world: World, settings: Settings) -> Cl
 def test_every_error_has_the_contracts_format(
     client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    for module, name in ((queries, "retrieve"), (creation, "get_or_build_source")):
+    for module, name in ((permitted_queries, "retrieve"), (creation, "get_or_build_source")):
         monkeypatch.setattr(module, name, raising(RuntimeError("password=hunter2")))
     document = {"source": "a", "path": "a", "title": "a", "text": "a"}
     question = {"query_text": "xyz"} if path.contract == "retrieval" else {"query": "xyz"}
@@ -103,7 +103,7 @@ def test_errors_of_a_shared_path_have_the_selected_contracts_format(
 
 def test_a_database_outage(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Retrieval and agent state 500 for it; pipeline's INDEX_UNAVAILABLE is its "Vector DB down"."""
-    monkeypatch.setattr(queries, "retrieve", raising(OperationalError("host=10.0.0.7 refused")))
+    monkeypatch.setattr(permitted_queries, "retrieve", raising(OperationalError("host=10.0.0.7 refused")))
     for contract, path, name in (
         ("v3", "/api/rag/search", "Service unavailable"),
         ("pipeline", "/api/rag/retrieve", "INDEX_UNAVAILABLE"),

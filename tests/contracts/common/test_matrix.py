@@ -18,8 +18,8 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from orgs.access.permissions import Scope, Visibility
+from orgs.creation import add_member
 from orgs.models import ApiKey
-from orgs.services import add_member
 from rag.models import DataSource, SearchRecord, Webhook
 from tests.access.worlds import fill
 from tests.support.factories import World

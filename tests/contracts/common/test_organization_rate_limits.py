@@ -8,8 +8,8 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from orgs.api_keys import service
-from orgs.policies.rate_limits import requests_per_minute
-from orgs.services import add_member
+from orgs.creation import add_member
+from orgs.policies.organization_limits import requests_per_minute
 from tests.contracts.common.rate_limit_helpers import QUERY, create_member, limit_headers, steady_id
 from tests.support.factories import World
 from tests.support.http import Client

@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from tests.contracts.common.rate_limit_helpers import QUERY, limit_headers
 from tests.support.factories import World
 from tests.support.http import Client
@@ -23,7 +23,7 @@ def test_every_response_of_the_path_has_the_headers(
     client, anonymous = caller(), Client(live_server.url)
     assert limit_headers(client.send("PUT", "/api/rag/search", b"{}"))[1] == 59
     assert limit_headers(client.post("/api/rag/search", b"{"))[1] == 58
-    monkeypatch.setattr(queries, "retrieve", lambda *_: 1 / 0)
+    monkeypatch.setattr(permitted_queries, "retrieve", lambda *_: 1 / 0)
     broken = client.post("/api/rag/search", {"query": "x"})
     assert (broken.status, limit_headers(broken)[1]) == (500, 57)
     unknown = anonymous.post("/api/rag/search", QUERY)
@@ -54,7 +54,7 @@ def test_every_response_of_the_retrieval_paths_has_the_headers(
         client.with_headers(Content_Type="text/plain").post(path, b"x"),
     ]
     with monkeypatch.context() as broken:
-        broken.setattr(queries, "_build_search_scopes", lambda *_: 1 / 0)
+        broken.setattr(permitted_queries, "_build_search_scopes", lambda *_: 1 / 0)
         replies.append(client.post(path, question))
     replies += [client.post(path, question), Client(live_server.url).post(path, question)]
     settings.RAG_MAX_BODY_BYTES = 10

@@ -16,7 +16,7 @@ from accounts.sign_in import retention
 from orgs.api_keys import service
 from orgs.models import ApiKey
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import outcomes
+from rag.services.ingestion import document_outcomes
 from rag.services.maintenance import input_retention
 from rag.services.sources import limits
 from tests.support.factories import World, process_queue
@@ -89,7 +89,7 @@ def fail_open_documents() -> None:
     for document in IngestionDocument.objects.filter(state=State.QUEUED):
         IngestionDocument.objects.filter(pk=document.pk).update(state=State.RUNNING, attempts=3, outages=9)
         document.refresh_from_db()
-        outcomes.record_failure(document, "INTERNAL_ERROR", "An unexpected error.")
+        document_outcomes.record_failure(document, "INTERNAL_ERROR", "An unexpected error.")
 
 
 def test_inputs_of_failed_documents_count_in_the_quota_and_the_oldest_are_deleted(api: Api, live_world: World) -> None:

@@ -31,7 +31,7 @@ def test_the_models_are_the_sources_that_the_caller_may_query(client: openai.Ope
 
 
 def test_a_slug_of_two_organisations_is_listed_by_id(api: Callable[..., Client], library: World) -> None:
-    from orgs.services import add_member
+    from orgs.creation import add_member
 
     twin = library.source("library", organization=library.abroad)
     add_member(user=library.users["member"], organization=library.abroad)

@@ -10,8 +10,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services.ingestion import leases, sweep
-from rag.services.jobs import lifecycle
+from rag.services.ingestion import leases, recovery_sweep
+from rag.services.jobs import close_and_cancel
 from tests.conftest import Worker
 from tests.support import factories, snapshots
 from tests.support.factories import World, process_claimed
@@ -133,7 +133,7 @@ def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
     cancelled = cancel(editor, job).body
     snapshots.matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
-    sweep.sweep()
+    recovery_sweep.sweep()
     factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert editor.get(f"/api/rag/ingest/{job}").body == cancelled
     assert not chunks()
@@ -175,7 +175,7 @@ def test_cancelling_needs_the_same_number_of_statements_for_any_job(api: Api, li
     def statements(count: int) -> int:
         job = IngestionJob.objects.get(pk=submit_job(api("editor"), live_world, count, slug=f"source-{count}"))
         with CaptureQueriesContext(connection) as captured, transaction.atomic():
-            lifecycle.cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
+            close_and_cancel.cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
         assert not job.documents.exclude(state=IngestionDocument.State.CANCELLED).exists()
         return len(captured)
 

@@ -6,7 +6,7 @@ import pytest
 
 from orgs.access.permissions import Scope
 from rag.models import IngestionDocument, IngestionJob
-from rag.services.ingestion import inputs, outcomes
+from rag.services.ingestion import document_inputs, document_outcomes
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
@@ -21,11 +21,14 @@ def job_of(world: World, slug: str = "library", *, failed: int = 0, count: int =
     source = world.home.sources.filter(slug=slug).first() or world.source(slug)
     submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
     job = submit.submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
+        source=source,
+        submissions=submissions,
+        options=document_inputs.default_chunking_options(),
+        actor=world.users["editor"],
     )
     job.documents.filter(index__lt=failed).update(state=State.RUNNING)
     for row in job.documents.filter(index__lt=failed):
-        outcomes.record_failure(row, "INTERNAL_ERROR", "An unexpected error.")
+        document_outcomes.record_failure(row, "INTERNAL_ERROR", "An unexpected error.")
     return job
 
 

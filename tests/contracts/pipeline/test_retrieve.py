@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orgs.access.permissions import Visibility
-from orgs.services import add_member
+from orgs.creation import add_member
 from rag.models import EmbeddingModel, Grant
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
+from orgs.creation import add_member
 from orgs.models import Membership
-from orgs.services import add_member
 from rag.models import DataSource, Document, Grant, SearchRecord
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text

@@ -15,7 +15,7 @@ from rag.pipeline.ingestion import prepare
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.providers.embedders.machine_slots import MachineSlots
 from rag.services.ingestion import synchronous
-from rag.services.ingestion.inputs import default_chunking_options
+from rag.services.ingestion.document_inputs import default_chunking_options
 from rag.types import Submission
 from tests.support.factories import World
 from tests.support.http import Client, Reply

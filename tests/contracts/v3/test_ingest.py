@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orgs.access.permissions import Visibility
-from orgs.services import add_member
+from orgs.creation import add_member
 from rag.models import Chunk, DataSource, Document, IngestionDocument
 from rag.services.ingestion import synchronous
 from tests.support import factories, snapshots

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rag.models import EmbeddingModel
-from rag.providers import registry
+from rag.providers import provider_factory
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -22,6 +22,6 @@ def test_a_10_kb_document_is_searchable_when_its_request_returns(api: Api) -> No
 
 def test_ten_texts_are_one_batch(db: None) -> None:
     """ "Embeddings: < 200ms per batch of 10 texts": they are not embedded in several calls."""
-    embedder = registry.embedder(EmbeddingModel.objects.default())
+    embedder = provider_factory.embedder(EmbeddingModel.objects.default())
     assert embedder.batch_size >= 10
     assert embedder.embed([f"Zebra number {number}." for number in range(10)]).shape == (10, 384)

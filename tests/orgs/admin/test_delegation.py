@@ -11,8 +11,8 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from accounts.models import User
+from orgs.creation import add_member, get_service_user
 from orgs.models import Membership, Organization, Role
-from orgs.services import add_member, get_service_user
 from tests.admin.test_admin import browser
 from tests.support.factories import World
 

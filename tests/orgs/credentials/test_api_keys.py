@@ -12,8 +12,8 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.api_keys import service
+from orgs.creation import add_member
 from orgs.models import ApiKey, Membership
-from orgs.services import add_member
 from tests.support import snapshots
 from tests.support.factories import World
 from tests.support.http import Client, without_request_id

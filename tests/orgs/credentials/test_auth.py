@@ -11,7 +11,7 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
-from ragsite.http.transport import require_https
+from ragsite.http.require_https import require_https
 from tests.support import snapshots
 from tests.support.factories import PASSWORD, World
 from tests.support.http import Client, without_request_id

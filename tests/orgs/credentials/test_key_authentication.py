@@ -17,8 +17,8 @@ from rest_framework_simplejwt.tokens import AccessToken
 from accounts.audit.events import AuditEvent
 from orgs.access.caller import Caller
 from orgs.authentication.api_keys import ApiKeyAuthentication
+from orgs.creation import add_member
 from orgs.models import ApiKey, Membership
-from orgs.services import add_member
 from rag.models import DataSource
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client, without_request_id

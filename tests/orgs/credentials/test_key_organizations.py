@@ -8,8 +8,8 @@ from django.test import Client as InProcess
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
+from orgs.creation import add_member
 from orgs.models import ApiKey
-from orgs.services import add_member
 from rag.models import DataSource
 from tests.support.factories import World, ingest_text
 

@@ -7,7 +7,7 @@ from django.test import Client
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.audit.events import AuditEvent
-from orgs.services import add_member
+from orgs.creation import add_member
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client as InProcess
 
 from orgs.access.permissions import Visibility
-from orgs.services import add_member
+from orgs.creation import add_member
 from rag.models import DataSource, IngestionJob
 from rag.services.jobs import submit
 from rag.types import ChunkingOptions, Submission

@@ -19,8 +19,8 @@ from rest_framework_simplejwt.tokens import AccessToken
 from accounts.models import User
 from orgs.access.permissions import Permission, Visibility
 from orgs.api_keys import service
+from orgs.creation import add_member
 from orgs.models import ApiKey, Membership, Organization, Role, Team
-from orgs.services import add_member
 from rag.models import ConversationMessage, DataSource, Document, IngestionJob
 from rag.services.access import access_watch
 from rag.services.jobs import submit

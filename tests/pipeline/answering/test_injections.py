@@ -16,7 +16,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes, render_quo
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize
-from rag.services.search import agent, queries
+from rag.services.search import agent, permitted_queries
 from rag.services.search.agent_tools import chunk_out
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question
 from tests.providers.test_rerankers import passages
@@ -115,10 +115,10 @@ def test_hostile_passages_do_not_change_extractive_answers(injection: Injection)
 
 def ask_member(world: World, model: str = "") -> AnswerResult:
     generation = GenerationOptions(model=model)
-    selection = queries.SourceSelection(Caller(world.users["member"]))
+    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
     question = Question(QUESTION, top_k=50, rerank=False, deduplicate=True)
-    return queries.run_to_completion(
-        queries.ask(question, selection, AnswerOptions(max_tokens=8000, generation=generation))
+    return permitted_queries.run_to_completion(
+        permitted_queries.ask(question, selection, AnswerOptions(max_tokens=8000, generation=generation))
     )
 
 

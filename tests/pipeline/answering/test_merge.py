@@ -6,7 +6,7 @@ import uuid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.pipeline.answering.merge import merge_passages
+from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.ingestion.chunk import chunk
 from rag.text.tokens import count_tokens

@@ -13,7 +13,7 @@ from orgs.access.caller import Caller
 from rag.models import DataSource, Document
 from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationTerm, SourceConfig, SourceTerm
 from rag.pipeline.embed import embed_question
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.stores.base import ScopeQuery
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import Filters, Mode, SearchScope
@@ -47,7 +47,7 @@ def sums() -> dict[str, Counter[tuple[Any, ...]]]:
 
 def test_the_totals_of_organizations_are_exact(world: World) -> None:
     generator = random.Random(7)
-    store = registry.chunk_store()
+    store = provider_factory.chunk_store()
     for number in range(6):
         world.source(f"source-{number}", visibility=generator.choice(VISIBILITIES))
     world.source("foreign", organization=world.abroad)

@@ -5,8 +5,8 @@ from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import inputs, leases, processing
-from rag.services.jobs.lifecycle import cancel_job
+from rag.services.ingestion import document_inputs, leases, processing
+from rag.services.jobs.close_and_cancel import cancel_job
 from rag.services.jobs.submit import submit_job
 from rag.types import Submission
 from ragsite.postgres import identity
@@ -18,7 +18,10 @@ State = IngestionDocument.State
 def submit(world: World, source: DataSource, texts: dict[str, str]) -> IngestionJob:
     submissions = [Submission(path=path.split("#")[0], title="T", text=text) for path, text in texts.items()]
     return submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
+        source=source,
+        submissions=submissions,
+        options=document_inputs.default_chunking_options(),
+        actor=world.users["editor"],
     )
 
 

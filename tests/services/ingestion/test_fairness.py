@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument
-from rag.services.ingestion import inputs, leases, sweep
+from rag.services.ingestion import document_inputs, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World
@@ -24,7 +24,10 @@ def queue(world: World, source: DataSource, count: int, *, name: str = "doc") ->
         Submission(path=f"{name}-{number}", title="Zebras", text=f"Zebra {number}.") for number in range(count)
     ]
     submit.submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
+        source=source,
+        submissions=submissions,
+        options=document_inputs.default_chunking_options(),
+        actor=world.users["editor"],
     )
 
 
@@ -85,7 +88,7 @@ def test_postponed_and_ended_documents_are_not_claimed(world: World) -> None:
     IngestionDocument.objects.filter(pk=cancelled.pk).update(state=State.CANCELLED)
     IngestionDocument.objects.filter(pk=failed.pk).update(state=State.FAILED)
     assert [row.pk for row in leases.claim_next(8)] == [free.pk]
-    sweep.sweep()
+    recovery_sweep.sweep()
     assert [row.pk for row in leases.claim_next(8)] == [postponed.pk]
 
 
@@ -127,7 +130,7 @@ def test_a_document_that_kills_its_worker_fails_no_other(world: World, settings:
             break
         if poison.pk in [row.pk for row in rows]:  # its worker dies
             IngestionDocument.objects.filter(state=State.RUNNING).update(due_at=timezone.now() - SECOND)
-            sweep.sweep()
+            recovery_sweep.sweep()
         else:
             mark_done(rows)
     lost = IngestionDocument.objects.filter(state=State.FAILED)

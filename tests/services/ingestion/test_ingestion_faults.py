@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from rag import queue
+from rag import task_queue
 from rag.models import (
     Chunk,
     DataSource,
@@ -20,7 +20,7 @@ from rag.models import (
     ScheduledTaskRun,
     WorkerHeartbeat,
 )
-from rag.services.ingestion import leases, sweep
+from rag.services.ingestion import leases, recovery_sweep
 from rag.services.jobs import submit as job_submit
 from rag.services.measurements import figures
 from rag.types import ChunkingOptions, Submission
@@ -104,13 +104,13 @@ def test_documents_are_ingested_after_the_broker_lost_its_queue(
 
 def test_the_sweep_sends_lost_messages_again(live_world: World, worker: Worker) -> None:
     job = submit(live_world, documents(5, words=3))
-    messages = queue.count_waiting()
+    messages = task_queue.count_waiting()
     assert messages
-    sweep.sweep()
-    assert queue.count_waiting() == messages, "none is added while others are waiting"
+    recovery_sweep.sweep()
+    assert task_queue.count_waiting() == messages, "none is added while others are waiting"
     purge_queue()
-    sweep.sweep()
-    assert queue.count_waiting() == messages
+    recovery_sweep.sweep()
+    assert task_queue.count_waiting() == messages
     assert set(job.documents.values_list("state", flat=True)) == {State.QUEUED}
 
 
@@ -122,7 +122,7 @@ def test_a_worker_whose_lease_expired_cannot_write(live_world: World) -> None:
     assert slow is not None
     assert factories.claim_document(row.pk) is None
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-    sweep.sweep()
+    recovery_sweep.sweep()
     quick = factories.claim_document(row.pk)
     assert quick is not None
     with pytest.raises(leases.LeaseEnded):
@@ -138,7 +138,7 @@ def test_a_document_that_kills_its_workers_fails(live_world: World, settings: An
     for _ in range(settings.RAG_MAX_ATTEMPTS):
         assert factories.claim_document(poison.pk) is not None  # and its worker dies
         IngestionDocument.objects.filter(pk=poison.pk).update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-        sweep.sweep()
+        recovery_sweep.sweep()
     poison.refresh_from_db()
     assert (poison.state, poison.error_code) == (State.FAILED, "WORKER_LOST")
     factories.process_documents(ids=[good.pk, poison.pk])
@@ -165,7 +165,7 @@ def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_w
     row = factories.claim_document(job.documents.get().pk)
     assert row is not None
     process_claimed(row)
-    sweep.sweep()
+    recovery_sweep.sweep()
     job.refresh_from_db()
     assert job.status == Status.COMPLETED
 
@@ -204,7 +204,7 @@ def test_the_lease_of_a_slow_document_is_renewed(
     first_expiry = IngestionDocument.objects.get(pk=row.pk).due_at
     assert first_expiry is not None
     eventually(lambda: timezone.now() > first_expiry + datetime.timedelta(seconds=0.2))
-    sweep.sweep()
+    recovery_sweep.sweep()
     row.refresh_from_db()
     assert (row.state, row.attempts) == (State.RUNNING, 1)
     provider.stall.set()
@@ -243,7 +243,7 @@ def test_a_lost_database_connection_fails_no_document(live_world: World, provide
     row.refresh_from_db()
     assert row.state == State.RUNNING, "its lease will expire, and the sweep puts it back into the queue"
     IngestionDocument.objects.update(due_at=timezone.now() - datetime.timedelta(seconds=1))
-    sweep.sweep()
+    recovery_sweep.sweep()
     factories.process_documents(ids=[row.pk])
     row.refresh_from_db()
     assert row.state == State.DONE

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
-from rag.providers import registry
-from rag.services.ingestion import inputs, leases, outages, outcomes, processing, sweep
+from rag.providers import provider_factory
+from rag.services.ingestion import document_inputs, document_outcomes, leases, outages, processing, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
@@ -21,7 +21,7 @@ State = IngestionDocument.State
 @pytest.fixture(autouse=True)
 def no_client_retries(settings: Any) -> None:
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    registry.remote_embedder.cache_clear()
+    provider_factory.remote_embedder.cache_clear()
 
 
 def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
@@ -31,7 +31,10 @@ def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
     source = DataSource.objects.filter(slug="remote").first() or world.source("remote", embedding_model=model)
     submissions = [Submission(path=f"doc-{number}", title="Zebras", text=f"Zebra {number}.") for number in range(count)]
     return submit.submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
+        source=source,
+        submissions=submissions,
+        options=document_inputs.default_chunking_options(),
+        actor=world.users["editor"],
     )
 
 
@@ -40,7 +43,7 @@ def time_passes() -> None:
     past = timezone.now() - datetime.timedelta(seconds=1)
     IngestionDocument.objects.exclude(due_at=None).update(due_at=past)
     ModelOutage.objects.update(until=past)
-    sweep.sweep()
+    recovery_sweep.sweep()
 
 
 def test_an_endpoint_that_is_down_gets_few_requests_and_not_one_per_document(
@@ -129,7 +132,7 @@ def test_documents_of_other_models_are_processed_during_an_outage(world: World, 
     local = submit.submit_job(
         source=world.source("local"),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
-        options=inputs.default_chunking_options(),
+        options=document_inputs.default_chunking_options(),
         actor=world.users["editor"],
     )
     assert process_queue() == 1
@@ -155,7 +158,7 @@ def test_a_probe_that_fails_before_calling_the_model_is_replaced(world: World, p
     processing.process_documents([row])
     time_passes()
     (probe,) = leases.claim_next(8)
-    outcomes.record_failure(probe, "PARSE_ERROR", "It is empty.")
+    document_outcomes.record_failure(probe, "PARSE_ERROR", "It is empty.")
     (other,) = leases.claim_next(8)
     assert other.pk != probe.pk
 
@@ -164,7 +167,7 @@ def test_simultaneous_failures_count_as_one(world: World, provider: ProviderServ
     queue(world, provider, 5)
     rows = leases.claim_next(5)
     for row in rows:
-        outcomes.record_error(row, EmbeddingFailed("It cannot be reached."))
+        document_outcomes.record_error(row, EmbeddingFailed("It cannot be reached."))
     outage = ModelOutage.objects.get()
     assert outage.tries == 1
     assert outage.until < timezone.now() + datetime.timedelta(seconds=16)
@@ -181,7 +184,7 @@ def test_documents_that_waited_for_the_whole_outage_fail_without_a_request_for_e
     long_ago = timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1)
     ModelOutage.objects.update(since=long_ago)
     IngestionDocument.objects.filter(job=waiting).update(queued_at=long_ago)
-    sweep.sweep()
+    recovery_sweep.sweep()
     assert len(provider.requests) == 1
     waiting.refresh_from_db()
     assert waiting.status == IngestionJob.Status.FAILED
@@ -195,7 +198,7 @@ def test_an_outage_without_recent_tries_is_deleted(world: World, provider: Provi
     provider.fail(503)
     processing.process_documents(leases.claim_next(1))
     ModelOutage.objects.update(until=timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1))
-    sweep.sweep()
+    recovery_sweep.sweep()
     assert not ModelOutage.objects.exists()
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
-from rag.services.ingestion import inputs, leases, processing, sweep
+from rag.services.ingestion import document_inputs, leases, processing, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.ragsite.test_metrics import read
@@ -22,7 +22,7 @@ def row(world: World) -> IngestionDocument:
     job = submit.submit_job(
         source=world.source(),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
-        options=inputs.default_chunking_options(),
+        options=document_inputs.default_chunking_options(),
         actor=world.users["editor"],
     )
     return job.documents.get()
@@ -71,7 +71,7 @@ def test_the_sweep_requeues_a_lost_document(row: IngestionDocument) -> None:
     leases.claim_next(1)
     IngestionDocument.objects.update(due_at=timezone.now() + AN_HOUR_AGO)
     assert reload(row).condition == "lost"
-    sweep.sweep()
+    recovery_sweep.sweep()
     assert reload(row).condition == "queued"
 
 

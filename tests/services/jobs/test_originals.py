@@ -17,7 +17,7 @@ from rag.errors import DocumentTooLarge, IndexFull, UnknownSource, UnsupportedFo
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
-from rag.services.jobs import lifecycle, originals, uploads
+from rag.services.jobs import close_and_cancel, originals, uploads
 from rag.services.maintenance import input_retention
 from rag.services.sources import deletion
 from rag.types import Submission
@@ -162,7 +162,7 @@ def test_a_job_keeps_the_files_of_open_and_of_recently_failed_documents(
     factories.process_documents(ids=[job.documents.get(path="bad").pk])
     purge()
     assert Original.objects.count() == 3
-    lifecycle.cancel_job(Caller(world.users["editor"]), job.pk)
+    close_and_cancel.cancel_job(Caller(world.users["editor"]), job.pk)
     purge()
     assert [original.name for original in Original.objects.all()] == ["bad"]
     late = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS, minutes=1)

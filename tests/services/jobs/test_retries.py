@@ -8,8 +8,8 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import inputs, outcomes
-from rag.services.jobs import lifecycle, retries, submit
+from rag.services.ingestion import document_inputs, document_outcomes
+from rag.services.jobs import close_and_cancel, retries, submit
 from rag.services.maintenance import input_retention
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
@@ -22,12 +22,15 @@ def failed_job(world: World, *, count: int = 2) -> IngestionJob:
     source = world.home.sources.first() or world.source()
     submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
     job = submit.submit_job(
-        source=source, submissions=submissions, options=inputs.default_chunking_options(), actor=world.users["editor"]
+        source=source,
+        submissions=submissions,
+        options=document_inputs.default_chunking_options(),
+        actor=world.users["editor"],
     )
     job.documents.filter(index=0).update(state=State.RUNNING, attempts=3, outages=2)
-    outcomes.record_failure(job.documents.get(index=0), "INTERNAL_ERROR", "An unexpected error.")
+    document_outcomes.record_failure(job.documents.get(index=0), "INTERNAL_ERROR", "An unexpected error.")
     process_queue()
-    lifecycle.close_if_finished(job.pk)
+    close_and_cancel.close_if_finished(job.pk)
     job.refresh_from_db()
     return job
 
@@ -87,7 +90,7 @@ def test_a_job_without_retryable_documents_is_refused(world: World) -> None:
     retries.retry_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="has failed"):
         retries.retry_job(Caller(editor), job.pk)
-    lifecycle.cancel_job(Caller(editor), job.pk)
+    close_and_cancel.cancel_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="cancelled"):
         retries.retry_job(Caller(editor), job.pk)
     assert not job.documents.filter(state=State.QUEUED).exists()

@@ -8,13 +8,13 @@ from typing import Any
 from django.utils import timezone
 
 from rag.models import IngestionJob, Original
-from rag.services.ingestion import inputs
+from rag.services.ingestion import document_inputs
 from rag.services.jobs import originals, uploads
 from rag.types import Submission
 from tests.support import factories
 from tests.support.factories import World
 
-OPTIONS = inputs.default_chunking_options()
+OPTIONS = document_inputs.default_chunking_options()
 
 
 def files_in(folder: Path) -> list[Path]:

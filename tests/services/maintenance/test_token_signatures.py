@@ -9,9 +9,9 @@ from django.core.cache import cache
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.services.maintenance import token_signatures
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from rag.services.sources import deletion, documents
 from rag.types import Passage, Question
 from tests.support.factories import World, ingest_text
@@ -37,8 +37,8 @@ def remote_model(provider: ProviderServer) -> EmbeddingModel:
 
 
 def search(world: World, text: str, **fields: Any) -> list[Passage]:
-    reader = queries.SourceSelection(Caller(world.users["member"]))
-    return list(queries.retrieve(Question(text=text, top_k=3, rerank=True, **fields), reader).passages)
+    reader = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    return list(permitted_queries.retrieve(Question(text=text, top_k=3, rerank=True, **fields), reader).passages)
 
 
 def stored_signatures() -> dict[uuid.UUID, bytes]:
@@ -61,7 +61,7 @@ def test_a_search_reranks_by_late_interaction(world: World) -> None:
 
 def test_a_question_is_embedded_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     source_with_animals(world)
-    embedder: Any = registry.local_embedder()
+    embedder: Any = provider_factory.local_embedder()
     runs: list[int] = []
     run = embedder._run
 

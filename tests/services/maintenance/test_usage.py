@@ -14,8 +14,8 @@ from orgs.access.caller import Caller
 from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Original, Usage
 from rag.pipeline.ingestion import quota
-from rag.services.ingestion import inputs
-from rag.services.jobs import lifecycle
+from rag.services.ingestion import document_inputs
+from rag.services.jobs import close_and_cancel
 from rag.services.jobs import submit as job_submit
 from rag.services.maintenance import usage
 from rag.services.sources import documents
@@ -24,7 +24,7 @@ from tests.support import factories
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
-OPTIONS = inputs.default_chunking_options()
+OPTIONS = document_inputs.default_chunking_options()
 
 
 def set_quota(world: World, **limits: int | None) -> None:
@@ -129,7 +129,7 @@ def test_cancelled_and_failed_documents_need_no_room(live_world: World) -> None:
     set_quota(live_world, max_bytes=10)
     source = live_world.source()
     job = submit(live_world, source, "0123456789")
-    lifecycle.cancel_job(Caller(live_world.users["editor"]), job.pk)
+    close_and_cancel.cancel_job(Caller(live_world.users["editor"]), job.pk)
     submit(live_world, source, "0123456789")
 
 

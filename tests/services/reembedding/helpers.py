@@ -10,7 +10,7 @@ from rag.models import Chunk, DataSource, EmbeddingModel, Reembedding
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.services.reembedding import lifecycle
 from rag.services.reembedding import worker as reembedder
-from rag.services.search import queries
+from rag.services.search import permitted_queries
 from rag.types import Question
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
@@ -44,8 +44,8 @@ def chunks() -> set[uuid.UUID]:
 
 
 def search(world: World, text: str) -> list[str]:
-    reader = queries.SourceSelection(Caller(world.users["member"]))
-    return [passage.path for passage in queries.retrieve(Question(text=text, top_k=3), reader).passages]
+    reader = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    return [passage.path for passage in permitted_queries.retrieve(Question(text=text, top_k=3), reader).passages]
 
 
 def state(row: Reembedding) -> str:

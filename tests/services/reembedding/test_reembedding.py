@@ -11,7 +11,7 @@ from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, Reembedding
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.ingestion import reembed
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.services.reembedding import lifecycle
 from rag.services.reembedding import worker as reembedder
 from rag.services.sources import deletion, editing
@@ -129,7 +129,7 @@ def test_a_failing_provider_is_retried_and_then_reported(
     live_world: World, models: Callable[..., EmbeddingModel], settings: Any
 ) -> None:
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    registry.remote_embedder.cache_clear()
+    provider_factory.remote_embedder.cache_clear()
     server = ProviderServer(384)
     first, second = models("first", 384), models("second", 384, server)
     source = filled_source(live_world, first)

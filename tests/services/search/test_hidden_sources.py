@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from accounts.audit.events import AuditAction, AuditEvent
 from orgs.access.permissions import Scope, Visibility
+from orgs.creation import add_member
 from orgs.models import Team
-from orgs.services import add_member
 from rag.models import DataSource, Document
 from tests.support.factories import World, ingest_text
 

@@ -9,8 +9,8 @@ from rag.models import DataSource, EmbeddingModel
 from rag.models.content.pgvector_tables import Embedding512
 from rag.providers.embedders import multilingual
 from rag.services.reembedding import second_model
-from rag.services.search import queries
-from rag.services.sources import scopes
+from rag.services.search import permitted_queries
+from rag.services.sources import search_scopes
 from rag.text.question_language import FOREIGN_LANGUAGES
 from rag.types import Filters, Question, SearchScope
 from tests.support.factories import World, ingest_text
@@ -42,14 +42,16 @@ def library(world: World) -> DataSource:
 
 def retrieve(world: World, text: str, **fields: object) -> list[str]:
     question = Question(text, top_k=3, rerank=True, **fields)  # type: ignore[arg-type]
-    passages = queries.retrieve(question, queries.SourceSelection(Caller(world.users["member"]))).passages
+    passages = permitted_queries.retrieve(
+        question, permitted_queries.SourceSelection(Caller(world.users["member"]))
+    ).passages
     return [passage.path for passage in passages]
 
 
 def built_scopes(text: str, filters: Filters | None = None) -> dict[str, SearchScope]:
     question = Question(text, top_k=3, filters=filters or Filters())
     names = dict(EmbeddingModel.objects.values_list("pk", "name"))
-    return {names[scope.model_id]: scope for scope in scopes.build_scopes(DataSource.objects.all(), question)}
+    return {names[scope.model_id]: scope for scope in search_scopes.build_scopes(DataSource.objects.all(), question)}
 
 
 def test_english_data_gets_no_second_vectors(library: DataSource) -> None:

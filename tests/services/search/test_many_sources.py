@@ -6,8 +6,8 @@ from django.db import connection
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel
-from rag.services.search import queries
-from rag.services.search.queries import SourceSelection
+from rag.services.search import permitted_queries
+from rag.services.search.permitted_queries import SourceSelection
 from rag.types import Question
 from tests.support.factories import World, ingest_text
 
@@ -38,7 +38,7 @@ def count_statements(world: World, data_sources: list[str]) -> int:
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(record):
-        retrieval = queries.search(
+        retrieval = permitted_queries.search(
             Question("zebra", 5, rerank=True), SourceSelection(caller, data_sources=data_sources)
         )
     assert [passage.title for passage in retrieval.passages] == ["zebras"]

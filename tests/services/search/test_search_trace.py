@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from orgs.access.permissions import Visibility
-from orgs.services import add_member
+from orgs.creation import add_member
 from rag.models import DataSource, Document
 from tests.support.factories import World, ingest_text
 

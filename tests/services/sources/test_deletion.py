@@ -14,7 +14,7 @@ from django.utils import timezone
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from orgs.services import create_organization
+from orgs.creation import create_organization
 from rag.errors import UnknownDocument, UnknownSource
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Usage
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES

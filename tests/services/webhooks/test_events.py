@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.models import IngestionDocument, IngestionJob, Reembedding, Usage, Webhook, WebhookDelivery
-from rag.services.ingestion import inputs, outcomes, sweep
-from rag.services.jobs import lifecycle, submit
+from rag.services.ingestion import document_inputs, document_outcomes, recovery_sweep
+from rag.services.jobs import close_and_cancel, submit
 from rag.services.webhooks import events, quotas
 from rag.types import Submission
 from ragsite.postgres import identity
@@ -25,7 +25,7 @@ def submit_job(world: World, *, count: int = 2) -> IngestionJob:
     return submit.submit_job(
         source=world.source(),
         submissions=submissions,
-        options=inputs.default_chunking_options(),
+        options=document_inputs.default_chunking_options(),
         actor=world.users["editor"],
     )
 
@@ -33,7 +33,7 @@ def submit_job(world: World, *, count: int = 2) -> IngestionJob:
 def fail_document(job: IngestionJob, index: int) -> None:
     documents = job.documents.filter(index=index)
     documents.update(state=State.RUNNING)
-    outcomes.record_failure(documents.get(), "PARSE_ERROR", "The file is damaged.")
+    document_outcomes.record_failure(documents.get(), "PARSE_ERROR", "The file is damaged.")
 
 
 def stored() -> list[tuple[str, dict[str, Any]]]:
@@ -46,7 +46,7 @@ def test_the_end_of_a_job_and_its_failed_documents(world: World, create: Create)
     job = submit_job(world)
     fail_document(job, 0)
     process_queue()
-    lifecycle.close_if_finished(job.pk)
+    close_and_cancel.close_if_finished(job.pk)
     document = job.documents.get(index=0)
     source = {"dataSourceId": str(job.source_id), "dataSource": "library"}
     failure = {"errorCode": "PARSE_ERROR", "errorMessage": "The file is damaged."}
@@ -54,7 +54,7 @@ def test_the_end_of_a_job_and_its_failed_documents(world: World, create: Create)
     finished = {"jobId": str(job.pk), "status": "completed", **source, "total": 2, "done": 1, "failed": 1}
     assert stored() == [("document.failed", failed_document), ("job.finished", finished)]
     assert "Zebra" not in str(stored()), "no text of documents is sent"
-    lifecycle.close_if_finished(job.pk)
+    close_and_cancel.close_if_finished(job.pk)
     assert len(stored()) == 2, "a job ends once"
 
 
@@ -62,7 +62,7 @@ def test_a_job_of_which_every_document_failed(world: World, create: Create) -> N
     create(events=["job.failed"])
     job = submit_job(world, count=1)
     fail_document(job, 0)
-    lifecycle.close_if_finished(job.pk)
+    close_and_cancel.close_if_finished(job.pk)
     assert [(event, data["failed"]) for event, data in stored()] == [("job.failed", 1)]
 
 
@@ -71,7 +71,7 @@ def test_documents_that_lost_their_worker(world: World, create: Create) -> None:
     job = submit_job(world, count=1)
     past = timezone.now() - datetime.timedelta(minutes=1)
     job.documents.update(state=State.RUNNING, attempts=99, due_at=past)
-    sweep.sweep()
+    recovery_sweep.sweep()
     assert [(event, data["errorCode"]) for event, data in stored()] == [("document.failed", "WORKER_LOST")]
 
 
@@ -93,7 +93,7 @@ def test_only_webhooks_of_the_organisation_that_want_an_event_get_it(world: Worl
     subscribed, _ = create(events=["job.finished"])
     job = submit_job(world, count=1)
     process_queue()
-    lifecycle.close_if_finished(job.pk)
+    close_and_cancel.close_if_finished(job.pk)
     assert [delivery.webhook for delivery in WebhookDelivery.objects.all()] == [subscribed]
 
 
@@ -105,7 +105,7 @@ def test_a_request_can_end_a_job_and_forge_nothing(world: World, create: Create)
     IngestionJob.objects.filter(pk=job.pk).update(status="processing", finished_at=None)
     WebhookDelivery.objects.all().delete()
     with identity.run_as(Caller(world.users["editor"]).database_identity):
-        lifecycle.close_if_finished(job.pk)
+        close_and_cancel.close_if_finished(job.pk)
         events._record(world.home.pk, "document.failed", {})
         events._record(world.abroad.pk, "job.failed", {})
         assert not Webhook.objects.exists()
@@ -146,7 +146,7 @@ def test_an_unreachable_webhook_stores_a_bounded_number_of_events(
     job = submit_job(world, count=3)
     for index in range(3):
         fail_document(job, index)
-    lifecycle.close_if_finished(job.pk)
+    close_and_cancel.close_if_finished(job.pk)
     webhook.refresh_from_db()
     assert [event for event, _ in stored()] == ["document.failed"] * 2 + ["job.failed"]
     assert webhook.skipped == 1

@@ -5,8 +5,8 @@ from rest_framework_simplejwt.tokens import RefreshToken
 from accounts.models import User
 from orgs.access.permissions import Scope, Visibility
 from orgs.api_keys import service
+from orgs.creation import add_member, create_organization
 from orgs.models import Organization
-from orgs.services import add_member, create_organization
 from rag.models import DataSource, EmbeddingModel
 from rag.services.ingestion import synchronous
 from rag.types import Submission

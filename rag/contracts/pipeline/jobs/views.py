@@ -19,7 +19,7 @@ from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services.jobs import job_lookup, lifecycle, retries, uploads
+from rag.services.jobs import close_and_cancel, job_lookup, retries, uploads
 from rag.services.sources import lookup
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
@@ -30,7 +30,7 @@ _JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
 
 
 class IngestionJobs(PipelineViewSet, CreateViewSet):
-    """The collection /api/rag/ingest, which shares its path with v3 (rag.contracts.ingest_and_search)."""
+    """The collection /api/rag/ingest, which shares its path with v3 (rag.contracts.shared_paths)."""
 
     scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
     error_statuses = (*PipelineViewSet.error_statuses, 415, 507)
@@ -129,7 +129,9 @@ class IngestionJobDetail(PipelineViewSet):
         examples=[response_example(examples.CANCELLED_JOB, "Cancelled")],
     )
     def destroy(self, request: Request, job_id: str) -> Response:
-        lifecycle.cancel_job(get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request))
+        close_and_cancel.cancel_job(
+            get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request)
+        )
         return Response(_render_job(request, _parse_job_id(job_id)))
 
     @extend_schema(

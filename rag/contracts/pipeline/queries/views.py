@@ -16,7 +16,7 @@ from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
-from rag.services.search import queries, search_trace, trace_scope
+from rag.services.search import permitted_queries, search_trace, trace_scope
 from ragsite.http.openapi import request_example, response_example
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
@@ -42,7 +42,7 @@ class Queries(PipelineViewSet):
     @action(detail=False, methods=["post"], url_path="retrieve", error_statuses=PipelineViewSet.error_statuses)
     def retrieve_passages(self, request: Request) -> Response:
         values = validate(RetrieveIn, request.data)
-        retrieval = queries.retrieve(build_question(values), _source_selection(request, values))
+        retrieval = permitted_queries.retrieve(build_question(values), _source_selection(request, values))
         if not retrieval.passages:
             raise NoResults
         return Response(retrieval_out(retrieval))
@@ -63,10 +63,12 @@ class Queries(PipelineViewSet):
     @action(detail=False, methods=["post"])
     def query(self, request: Request) -> HttpResponseBase:
         values = validate(QueryIn, request.data)
-        events = queries.ask(build_question(values), _source_selection(request, values), build_answer_options(values))
+        events = permitted_queries.ask(
+            build_question(values), _source_selection(request, values), build_answer_options(values)
+        )
         if values["stream"]:
             return stream(events, sources=retrieval_out, done=query_out, on_error=type(self).error_handler)
-        return Response(query_out(queries.run_to_completion(events)))
+        return Response(query_out(permitted_queries.run_to_completion(events)))
 
     @extend_schema(
         operation_id="explainSearch",
@@ -96,7 +98,7 @@ class Queries(PipelineViewSet):
         return Response(explain_out(search_trace.explain_search(question, trace_request)))
 
 
-def _source_selection(request: Request, values: dict[str, Any]) -> queries.SourceSelection:
-    return queries.SourceSelection(
+def _source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
+    return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), data_sources=values.get("dataSources", ())
     )

@@ -12,7 +12,7 @@ from django.conf import settings
 from rag.errors import EmbeddingFailed, IndexUnavailable
 from rag.pipeline.embed import question_token_vectors
 from rag.pipeline.retrieval.late_interaction import MAX_QUERY_TOKENS, token_similarities
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.text.embedded_text import embedded_text
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures, TokenVectors
@@ -97,7 +97,7 @@ def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[
     if settings.RAG_TOKEN_SIGNATURES == "off" or not used_chunks:
         return SentenceSimilarity()
     try:
-        signatures = registry.chunk_store().token_signatures([chunk.chunk_id for chunk in used_chunks])
+        signatures = provider_factory.chunk_store().token_signatures([chunk.chunk_id for chunk in used_chunks])
     except IndexUnavailable as error:
         logger.warning("sentence_similarity_failed", reason=type(error).__name__)
         return SentenceSimilarity()
@@ -155,4 +155,6 @@ def _token_rows(chunk: Passage) -> list[tuple[int, int, int]]:
     """
     text = embedded_text(chunk.text, chunk.headings, chunk.title)
     offset = len(text) - len(chunk.text)
-    return [(start - offset, end - offset, row) for start, end, row in registry.local_embedder().token_rows(text)]
+    return [
+        (start - offset, end - offset, row) for start, end, row in provider_factory.local_embedder().token_rows(text)
+    ]

@@ -11,7 +11,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.late_interaction import token_similarities
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.providers.embedders.local import binarize
 from rag.types import Passage, Question, SearchScope
 from tests.support.factories import World, ingest_text
@@ -30,7 +30,7 @@ def passages(live_world: World) -> tuple[Passage, ...]:
 
 def test_each_token_of_a_text_has_its_stored_row() -> None:
     """Offsets and rows from the tokenizer match the vectors that the model produced."""
-    local = registry.local_embedder()
+    local = provider_factory.local_embedder()
     text = "The keys, the box; the keys' box. " * 60  # longer than one window, and the same words again
     (stored,) = local.embed_with_token_signatures([text])[1]
     rows = local.token_rows(text)

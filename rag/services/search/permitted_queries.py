@@ -19,7 +19,7 @@ from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
 from rag.services.measurements.queries import MeasuredQuery
 from rag.services.sources import lookup
-from rag.services.sources.scopes import build_scopes
+from rag.services.sources.search_scopes import build_scopes
 from rag.types import (
     AnswerEvents,
     AnswerOptions,

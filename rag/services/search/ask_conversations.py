@@ -16,9 +16,9 @@ from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 from ragsite.postgres.models import as_uuid
 
-from . import conversation_store, history_limits, queries
+from . import conversation_store, history_limits, permitted_queries
 from .answer_details import ReadableAnswer, describe_answer, read_answers
-from .conversations import ChatTurn, resolve_follow_up
+from .chat_conversations import ChatTurn, resolve_follow_up
 
 # How many messages of a conversation are shown, the newest ones.
 MAX_SHOWN_MESSAGES = 100
@@ -54,7 +54,7 @@ def is_stored(caller: Caller) -> bool:
 
 
 def ask(
-    question: Question, selection: queries.SourceSelection, options: AnswerOptions, conversation_id: str = ""
+    question: Question, selection: permitted_queries.SourceSelection, options: AnswerOptions, conversation_id: str = ""
 ) -> AnswerEvents[ConversationAnswer]:
     """Stream a grounded answer, and store it if the caller's organisations allow it.
 
@@ -68,7 +68,7 @@ def ask(
 
     Raises:
         UnknownConversation: If the conversation does not exist for the caller.
-        RagError: If `queries.ask` fails.
+        RagError: If `permitted_queries.ask` fails.
     """
     caller, keeps_history = selection.caller, is_stored(selection.caller)
     conversation = conversation_store.find_conversation(caller, conversation_id, is_stored=keeps_history)
@@ -76,7 +76,7 @@ def ask(
     messages = [*(_readable_history(caller, conversation) if conversation else []), new_message]
     turn = ChatTurn(messages, generation=options.generation, question=question)
     searched = resolve_follow_up(turn, messages, selection)
-    result = yield from queries.ask(searched, selection, options)
+    result = yield from permitted_queries.ask(searched, selection, options)
     details = describe_answer(result, searched_text=searched.text if searched.text != question.text else "")
     message = None
     if keeps_history:

@@ -1,6 +1,6 @@
 """Notifies workers through the broker that documents are waiting."""
 
-from rag import queue
+from rag import task_queue
 
 # Large enough that the cost of a message is small, small enough that several workers share a job.
 MAX_DOCUMENTS_PER_MESSAGE = 32
@@ -16,4 +16,4 @@ def notify_workers(count: int) -> None:
         count: Number of documents that were put into the queue.
     """
     size = max(1, min(MAX_DOCUMENTS_PER_MESSAGE, count // 16))
-    queue.send_all("rag.ingest_documents", [[min(size, count - start)] for start in range(0, count, size)])
+    task_queue.send_all("rag.ingest_documents", [[min(size, count - start)] for start in range(0, count, size)])

@@ -11,9 +11,9 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from rag.errors import ProviderFailed, RagError
 from rag.models import DataSource, IngestionDocument
 from rag.pipeline.ingestion import index, prepare
-from rag.services.jobs import lifecycle
+from rag.services.jobs import close_and_cancel
 
-from . import outages, outcomes
+from . import document_outcomes, outages
 from .leases import LeaseEnded, LeaseKeeper, update_if_leased
 from .timings import StageTimings
 
@@ -174,7 +174,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
             index_outcomes = index.index_documents(prepared_by_id, source=works[0].source)
             for work in works:
                 work.timings.add(Stage.INDEXING, time.monotonic() - started)
-            outcomes.record_success(
+            document_outcomes.record_success(
                 {work.document: index_outcomes[work.document.pk] for work in works},
                 timings={work.document.pk: work.timings.milliseconds for work in works},
             )
@@ -218,10 +218,10 @@ def record_errors(
     except RagError as error:
         cause = type(error.__cause__).__name__ if error.__cause__ else ""
         logger.warning("ingestion_failed", document=str(document.pk), code=error.code, cause=cause)
-        outcomes.record_error(document, error, is_to_blame=is_to_blame)
+        document_outcomes.record_error(document, error, is_to_blame=is_to_blame)
     except Exception:
         logger.exception("ingestion_crashed", document=str(document.pk), job=str(document.job_id))
-        outcomes.record_failure(
+        document_outcomes.record_failure(
             document,
             "INTERNAL_ERROR",
             "An unexpected error. The worker's log has the details under this document's id.",
@@ -233,4 +233,4 @@ def release_documents(documents: Sequence[IngestionDocument], held_leases: Lease
     for document in documents:
         held_leases.release(document)
     for job_id in dict.fromkeys(document.job_id for document in documents):
-        lifecycle.close_if_finished(job_id)
+        close_and_cancel.close_if_finished(job_id)

@@ -7,7 +7,7 @@ from django.utils import timezone
 from rag.models import ModelOutage, RecordedError
 from rag.services.measurements import figures
 
-from . import broker, scheduled_tasks, sizes, workers
+from . import queue_depths, scheduled_tasks, sizes, workers
 from .gauge import Gauge
 
 
@@ -42,7 +42,7 @@ def _workers() -> Iterator[Gauge]:
 
 
 def _queues() -> Iterator[Gauge]:
-    if (queues := broker.list_queues()) is None:
+    if (queues := queue_depths.list_queues()) is None:
         return
     depths = {queue.name: float(queue.depth) for queue in queues}
     yield Gauge("ragsite_queue_depth", "Messages that wait in the queue.", "queue", depths)

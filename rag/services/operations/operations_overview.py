@@ -15,8 +15,8 @@ from rag.services.jobs import job_lookup
 from rag.services.measurements import figures
 from rag.services.measurements.figures import Summary
 
-from . import broker, scheduled_tasks, sizes, workers
-from .broker import QueueState
+from . import queue_depths, scheduled_tasks, sizes, workers
+from .queue_depths import QueueState
 from .scheduled_tasks import ScheduledTask
 from .sizes import Sizes
 from .workers import WorkerState
@@ -95,7 +95,7 @@ class Overview:
 
 def get_overview() -> Overview:
     """Measure the state of the installation. It returns within a second if Redis or the database does not answer."""
-    overview = Overview(timezone.now(), queues=broker.list_queues())
+    overview = Overview(timezone.now(), queues=queue_depths.list_queues())
     try:
         _read(overview)
     except DatabaseError:

@@ -8,10 +8,10 @@ from django.conf import settings
 
 from rag.errors import InvalidRequest
 from rag.models import EmbeddingModel
+from rag.providers.embedders.fallback_endpoint import FallbackEmbedder
 
 from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
 from .embedders import multilingual
-from .embedders.fallback import FallbackEmbedder
 from .embedders.local import LocalEmbedder
 from .embedders.multilingual import MultilingualEmbedder
 from .embedders.openai import OpenAIEmbedder

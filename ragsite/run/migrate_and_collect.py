@@ -1,6 +1,6 @@
 """Migrates the database and collects the static files, in one process: each start of Django takes seconds.
 
-python -m ragsite.run.prepare
+python -m ragsite.run.migrate_and_collect
 """
 
 from django.core.management import execute_from_command_line

@@ -14,15 +14,15 @@ from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
-from rag.pipeline.answering.merge import merge_passages
+from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting
-from rag.providers import registry
+from rag.providers import provider_factory
 from rag.services.access import access_watch
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
-from . import conversation_store, history_limits, queries
+from . import conversation_store, history_limits, permitted_queries
 from .conversation_store import MAX_MESSAGES as MAX_MESSAGES
 
 # How many messages of a conversation, the newest ones, the language model is shown.
@@ -50,7 +50,7 @@ class ChatTurn:
     question: Question | None = None
 
 
-def chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[ChatReply]:
+def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:
     """Stream a reply. The complete exchange is stored if the user's organisations allow conversations to be stored.
 
     Raises:
@@ -58,12 +58,12 @@ def chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Cha
         NoLanguageModel: If no language model is configured, and the turn has no question to retrieve for.
         GenerationFailed: If the language model failed.
         AccessEnded: If the caller lost access while the reply was streamed.
-        RagError: If `queries.search` fails.
+        RagError: If `permitted_queries.search` fails.
     """
     return access_watch.watch_access(_chat(turn, selection), selection.caller)
 
 
-def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[ChatReply]:
+def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:
     """Retrieve, generate the reply and store the exchange, without rechecking access."""
     is_stored = retention_for(selection.caller.user).history == QueryHistory.FULL
     conversation = conversation_store.find_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
@@ -72,9 +72,9 @@ def _chat(turn: ChatTurn, selection: queries.SourceSelection) -> AnswerEvents[Ch
     # The messages that the request repeats may be stored in a shorter form.
     messages = [*history[: len(history) - overlap], *turn.messages]
     question = resolve_follow_up(turn, messages, selection) if turn.question else None
-    retrieval = queries.search(question, selection) if question else None
+    retrieval = permitted_queries.search(question, selection) if question else None
     text_parts = _generate_reply(turn, messages, question, retrieval)
-    yield retrieval or queries.NO_RESULTS
+    yield retrieval or permitted_queries.NO_RESULTS
     text = yield from collect_text(text_parts)
     if not is_stored:
         return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
@@ -95,7 +95,9 @@ def _overlap(sent: Sequence[Message], history: Sequence[Message]) -> int:
     return 0
 
 
-def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: queries.SourceSelection) -> Question:
+def resolve_follow_up(
+    turn: ChatTurn, messages: Sequence[Message], selection: permitted_queries.SourceSelection
+) -> Question:
     """Rewrite a follow-up question so that it can be searched without the earlier messages.
 
     The language model rewrites it, if there is one. Otherwise it is expanded by the earlier questions or by the title
@@ -110,7 +112,7 @@ def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: qu
         The turn's question, unchanged if it does not depend on earlier messages.
 
     Raises:
-        RagError: If `queries.search` fails.
+        RagError: If `permitted_queries.search` fails.
     """
     question = turn.question
     assert question is not None
@@ -118,7 +120,7 @@ def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: qu
     if not earlier or not query_rewriting.may_be_follow_up(question.text):
         return question
     timeout_seconds = min(_REWRITING_TIMEOUT_SECONDS, settings.LLM_TIMEOUT)
-    model = registry.language_model(turn.generation.model, timeout=timeout_seconds)
+    model = provider_factory.language_model(turn.generation.model, timeout=timeout_seconds)
     rewritten = query_rewriting.rewrite(question.text, messages, model) if model else ""
     if not rewritten:
         if not query_rewriting.is_follow_up(question.text):
@@ -130,8 +132,8 @@ def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: qu
     return dataclasses.replace(question, text=rewritten)
 
 
-def _best_title(question: Question, selection: queries.SourceSelection) -> str:
-    passages = queries.search(dataclasses.replace(question, top_k=1), selection).passages
+def _best_title(question: Question, selection: permitted_queries.SourceSelection) -> str:
+    passages = permitted_queries.search(dataclasses.replace(question, top_k=1), selection).passages
     return passages[0].title if passages else ""
 
 
@@ -140,7 +142,7 @@ def _generate_reply(
 ) -> Iterator[str]:
     """Return the parts of the reply: generated if a language model is configured, else quoted from the passages."""
     passages = retrieval.passages if retrieval else ()
-    model = registry.language_model(turn.generation.model)
+    model = provider_factory.language_model(turn.generation.model)
     if model is None and question is None:
         raise NoLanguageModel(
             "No language model is configured. An operator sets LLM_MODEL, LLM_BASE_URL and LLM_API_KEY to any "

@@ -10,11 +10,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from rag import queue
+from rag import task_queue
 from rag.errors import EmbeddingFailed
 from rag.models import IngestionDocument, ModelOutage
-from rag.services.jobs import lifecycle
-from rag.services.jobs.dispatch import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
+from rag.services.jobs import close_and_cancel
+from rag.services.jobs.worker_notifications import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
 from rag.services.webhooks import events
 
 from . import outages
@@ -43,13 +43,13 @@ def sweep() -> None:
     claimable = _claimable(now)
     if interrupted_jobs:
         claimable = claimable.filter(job_id__in=interrupted_jobs)
-    if interrupted_jobs or (not ids and queue.count_waiting() == 0):
+    if interrupted_jobs or (not ids and task_queue.count_waiting() == 0):
         ids = list(dict.fromkeys([*ids, *claimable.values_list("pk", flat=True)[:_MAX_DOCUMENTS]]))
     notify_workers(len(ids))
     open_documents = IngestionDocument.objects.filter(job=OuterRef("pk"), state__in=IngestionDocument.OPEN_STATES)
-    finished_jobs = lifecycle.unfinished_jobs().exclude(Exists(open_documents))
+    finished_jobs = close_and_cancel.unfinished_jobs().exclude(Exists(open_documents))
     for job_id in finished_jobs.values_list("pk", flat=True)[:_MAX_DOCUMENTS]:
-        lifecycle.close_if_finished(job_id)
+        close_and_cancel.close_if_finished(job_id)
 
 
 def _claimable(now: datetime.datetime) -> QuerySet[IngestionDocument]:
