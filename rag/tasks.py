@@ -13,9 +13,9 @@ from accounts.audit import events
 from accounts.sign_in import retention as sign_ins
 from ragsite.observability import tracing
 
+from .services import idempotency
 from .services.evaluation import quality
 from .services.ingestion import processing, recovery_sweep
-from .services.integrations import idempotency
 from .services.maintenance import (
     bm25_index,
     history_retention,
@@ -28,7 +28,7 @@ from .services.maintenance import (
 from .services.measurements import recording
 from .services.operations import workers
 from .services.reembedding import second_model, worker
-from .services.sources import deletion
+from .services.sources import purge
 from .services.webhooks import delivery
 from .services.webhooks import retention as webhook_retention
 
@@ -51,7 +51,7 @@ def sweep_ingestion() -> None:
 @shared_task(name="rag.purge_deleted")
 def purge_deleted() -> None:
     """Remove the rows and files of everything that was deleted."""
-    deletion.purge_deleted()
+    purge.purge_deleted()
 
 
 @shared_task(name="rag.reembed")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-_FENCE = re.compile(r"^\s{0,3}(```|~~~)")
+_CODE_MARKER = re.compile(r"^\s{0,3}(```|~~~)")
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
 _BULLET = re.compile(r"^(\s*)[-*•]\s+(\S.*)$")
 # Years and amounts at the start of a line have more digits.
@@ -62,7 +62,7 @@ def divide(text: str) -> Iterator[Block]:
 
 
 def _kind(line: str, next_line: str = "") -> BlockKind:
-    if _FENCE.match(line):
+    if _CODE_MARKER.match(line):
         return BlockKind.CODE
     if _HEADING.match(line):
         return BlockKind.HEADING
@@ -79,9 +79,9 @@ def _end_of_block(lines: Sequence[str], start: int) -> int:
     kind = _kind(lines[start], following[start + 1])
     end = start + 1
     if kind == BlockKind.CODE:
-        fence = _FENCE.match(lines[start])
-        assert fence
-        while end < len(lines) and lines[end].strip() != fence[1]:
+        marker = _CODE_MARKER.match(lines[start])
+        assert marker
+        while end < len(lines) and lines[end].strip() != marker[1]:
             end += 1
         return min(end + 1, len(lines))
     if kind == BlockKind.HEADING:
@@ -98,14 +98,14 @@ def _continues(kind: BlockKind, line: str, next_line: str) -> bool:
         # A list may have blank lines between its items.
         return kind in (BlockKind.BULLETS, BlockKind.NUMBERED) and _kind(next_line) == kind
     if kind in (BlockKind.BULLETS, BlockKind.NUMBERED) and line.startswith("  "):
-        return not _FENCE.match(line)
+        return not _CODE_MARKER.match(line)
     return _kind(line, next_line) == kind and not (kind == BlockKind.PARAGRAPH and not line.strip())
 
 
 def _block(lines: list[str]) -> Block:
     kind = _kind(lines[0], lines[1] if len(lines) > 1 else "")
     if kind == BlockKind.CODE:
-        is_closed = len(lines) > 1 and _FENCE.match(lines[-1]) is not None
+        is_closed = len(lines) > 1 and _CODE_MARKER.match(lines[-1]) is not None
         return Block(kind, (Entry(("\n".join(lines[1:-1] if is_closed else lines[1:]),)),))
     if kind == BlockKind.TABLE:
         rows = [line for line in lines if not _TABLE_RULE.match(line)]

@@ -1,6 +1,6 @@
 """The page "Search trace": what each step of a search did, for those who manage data sources.
 
-Every use is recorded in the audit trail, as it is on the page of a data source (rag.services.search.trace_scope).
+Every use is recorded in the audit trail, as on the page of a data source (rag.services.search.trace.trace_permissions).
 """
 
 from django.http import HttpRequest, HttpResponse
@@ -9,13 +9,13 @@ from django.views.decorators.http import require_POST
 
 from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
-from rag.services.search import search_trace, trace_scope
+from rag.services.search.trace import search_trace, trace_permissions
 
 from .access import limited, page, render_problem
 from .forms import AskForm
 from .sources import list_queryable_sources
 
-# Labels of the steps, in their order (rag.services.search.search_trace.StageCounts).
+# Labels of the steps, in their order (rag.services.search.trace.search_trace.StageCounts).
 STEPS = (
     ("sources", "searched data sources that you manage"),
     ("chunks", "their chunks"),
@@ -38,7 +38,7 @@ def show_trace(request: HttpRequest) -> HttpResponse:
     form = AskForm(request.POST, sources=list_queryable_sources(caller))
     if not form.is_valid():
         return render_problem(request, 400, "This question cannot be traced", "Ask it again, and open its trace then.")
-    trace = search_trace.explain_search(form.to_question(), trace_scope.TraceRequest(caller=caller))
+    trace = search_trace.explain_search(form.to_question(), trace_permissions.TraceRequest(caller=caller))
     steps = [(label, getattr(trace.counts, name)) for name, label in STEPS]
     context = {"title": "Search trace", "question": form.cleaned_data["question"], "trace": trace, "steps": steps}
     return render(request, "pages/trace.html", context)

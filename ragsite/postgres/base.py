@@ -18,8 +18,9 @@ from psycopg.pq import ExecStatus, TransactionStatus
 
 from . import identity, logins
 from .compatibility import DatabaseValidation
+from .derived_keys import role_password
 from .identity import Identity
-from .signature import role_password, sign
+from .signed_identity import sign
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535

@@ -10,8 +10,8 @@ from django.db import DatabaseError, connection
 
 from . import identity
 from .compatibility import INSUFFICIENT_PRIVILEGE
+from .derived_keys import identity_key_pads, role_password
 from .identity import Identity
-from .signature import identity_key_pads, role_password
 
 _GRANTS = Path(__file__).with_name("grants.sql")
 # The roles that a web process logs in as.

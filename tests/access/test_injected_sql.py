@@ -12,7 +12,7 @@ from orgs.models import Membership
 from rag.models import DataSource, Document, Grant
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
-from ragsite.postgres.signature import sign
+from ragsite.postgres.signed_identity import sign
 from tests.access import injection, oracle, proof
 from tests.access.worlds import Rows, build, fill, worlds
 from tests.support.database import delete_all_rows

@@ -15,7 +15,7 @@ from rag.contracts.pipeline.documents.views import Documents
 from rag.contracts.pipeline.queries.views import Queries
 from rag.errors import RagError
 from rag.models import DataSource, Document
-from rag.services.integrations import source_models
+from rag.services.openai_api import source_models
 from ragsite.postgres import identity
 from tests.access import oracle, proof
 from tests.access.test_visible_to import rolled_back

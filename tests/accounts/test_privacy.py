@@ -22,10 +22,10 @@ from orgs.creation import add_member, get_service_user
 from orgs.policies.retention import retention_for
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import document_inputs
-from rag.services.jobs import originals, submit
+from rag.services.jobs import submit
 from rag.services.maintenance import history_retention
 from rag.services.search import chat_conversations, history, permitted_queries
-from rag.services.sources import deletion
+from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
 from tests.admin.test_admin import browser
 from tests.support.factories import PASSWORD, World, ingest_text, process_queue
@@ -199,7 +199,9 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
         actor=world.users["owner"],
     )
     process_queue()
-    originals.store_files(source=source, files=[originals.IncomingFile(lambda: io.BytesIO(b"Zebras."), "x", "")])
+    original_files.store_files(
+        source=source, files=[original_files.IncomingFile(lambda: io.BytesIO(b"Zebras."), "x", "")]
+    )
     assert files(stored_files)
     world.key("owner")
     service = get_service_user("home")
@@ -213,7 +215,7 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
         "the page redirects, because the organisation no longer exists"
     )
     for _ in range(5):
-        deletion.purge_deleted()
+        purge.purge_deleted()
     ids = [world.home.pk, source.pk, job.pk]
     assert set(occurrences(*ids)) <= {"accounts_auditevent", "django_admin_log"}
     assert not files(stored_files)

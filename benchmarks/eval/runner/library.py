@@ -21,7 +21,7 @@ from rag.models.content.documents import content_hash
 from rag.providers import provider_factory
 from rag.services.ingestion import document_inputs, processing, recovery_sweep
 from rag.services.jobs import close_and_cancel, job_lookup, submit
-from rag.services.sources import deletion
+from rag.services.sources import deletion, purge
 from rag.types import SearchScope, Submission
 
 _SLUG = "evaluation"
@@ -140,7 +140,7 @@ def _new(home: Organization, slug: str, name: str) -> DataSource:
 
 def _recreate(source: DataSource) -> DataSource:
     deletion.delete_source(source)
-    deletion.purge_deleted()
+    purge.purge_deleted()
     return _new(source.organization, source.slug, source.name)
 
 

@@ -9,12 +9,12 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, Document
-from rag.services.search import document_outcome, search_trace, trace_scope
+from rag.services.search.trace import document_outcome, search_trace, trace_permissions
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
 from .source_pages import get_managed_source, list_member_emails, render_page
 
-# Labels of the steps, in their order (rag.services.search.search_trace.StageCounts).
+# Labels of the steps, in their order (rag.services.search.trace.search_trace.StageCounts).
 _STEPS = {
     "sources": "searched data sources",
     "chunks": "their chunks",
@@ -85,7 +85,7 @@ def _explain(request: HttpRequest, source: DataSource, form: SearchTraceForm) ->
     question = Question(
         values["question"], top_k=values["top_k"], min_score=values["min_score"], rerank=True, deduplicate=True
     )
-    trace_request = trace_scope.TraceRequest(
+    trace_request = trace_permissions.TraceRequest(
         caller=get_caller(request),
         user=values["user"],
         data_sources=() if values["everywhere"] else (str(source.pk),),

@@ -18,8 +18,8 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from orgs import organization_resolver
 from orgs.access.caller import get_caller
-from rag.services.integrations import idempotency
-from rag.services.integrations.idempotency import StoredResponse
+from rag.services import idempotency
+from rag.services.idempotency import StoredResponse
 
 HEADER = "Idempotency-Key"
 # The draft's form is a string in quotes. Many clients send none.

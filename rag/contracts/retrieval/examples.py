@@ -1,5 +1,7 @@
 """Bodies for the OpenAPI schema's examples: of the contract's own commands, where it has some."""
 
+from rag.pipeline.answering.refusals import LOW_CONFIDENCE
+
 SEARCH: dict[str, object] = {
     "query_text": "What did the customer say about pricing?",
     "top_k": 5,
@@ -57,8 +59,7 @@ INSUFFICIENT: dict[str, object] = {
     **ANSWERED,
     "status": "insufficient_context",
     "answer": {
-        "text": "I don't have enough relevant information to answer this question confidently. "
-        "Here are the most relevant sources I found:",
+        "text": LOW_CONFIDENCE,
         "confidence": "low",
         "model": None,
         "generated_at": "2026-01-31T12:00:00Z",

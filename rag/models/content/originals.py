@@ -13,7 +13,7 @@ class OriginalQuerySet(SourceContentQuerySet):
     """Queries for the purge of files."""
 
     def release(self) -> int:
-        """Mark files for the next purge, which deletes those that are not needed (rag.services.jobs.originals).
+        """Mark files for the next purge, which deletes those that are not needed (rag.services.sources.original_files).
 
         Returns:
             The number of files that were marked.

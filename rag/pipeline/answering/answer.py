@@ -32,9 +32,9 @@ from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
+from .refusals import NO_ANSWER
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
-NO_ANSWER = "The sources do not contain the answer to this question."
 DEFAULT_PROMPT_TOKENS = 3000
 # The largest prompt that a client may request, in tokens.
 MAX_PROMPT_TOKENS = 32_000

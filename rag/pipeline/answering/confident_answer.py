@@ -11,12 +11,9 @@ from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptio
 
 from .generate import BY_TITLE, collect_text, prepare_generation
 from .prompt import build_prompt
+from .refusals import LOW_CONFIDENCE
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
-DECLINED = (
-    "I don't have enough relevant information to answer this question confidently. "
-    "Here are the most relevant sources I found:"
-)
 # Confidence is the mean cosine similarity of the best passages, of at most this many.
 _CONFIDENCE_PASSAGES = 5
 _MAX_CONTEXT_TOKENS = 3000
@@ -43,8 +40,8 @@ def answer_if_confident(
     confidence = compute_confidence(retrieval.passages)
     if confidence.level == LOW:
         yield retrieval
-        yield DECLINED
-        return ConfidentAnswer(retrieval, confidence, DECLINED, model="")
+        yield LOW_CONFIDENCE
+        return ConfidentAnswer(retrieval, confidence, LOW_CONFIDENCE, model="")
     # The contract limits the context only; question and instructions come on top.
     max_tokens = _MAX_CONTEXT_TOKENS + count_tokens(_TEMPLATE) + count_tokens(question.text)
     context = build_prompt(question.text, retrieval.passages, max_tokens=max_tokens, template=_TEMPLATE)

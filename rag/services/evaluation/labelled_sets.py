@@ -20,7 +20,7 @@ from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion
 from rag.models.evaluation.golden_questions import MAX_QUESTION_CHARACTERS
 from rag.services.ingestion import synchronous
-from rag.services.sources import deletion
+from rag.services.sources import deletion, purge
 from rag.types import Submission
 
 from .quality import MAX_QUESTIONS
@@ -116,5 +116,5 @@ def _remove(organization: Organization) -> None:
         if time.monotonic() > deadline:
             logger.warning("calibration_sets_not_removed", organization=organization.slug)
             return
-        deletion.purge_deleted()
+        purge.purge_deleted()
     organization.delete()

@@ -13,9 +13,9 @@ from rag.errors import UnsupportedFormat
 from rag.models import DataSource, IngestionJob, Original
 from rag.parsing import parse
 from rag.pipeline.ingestion import quota
+from rag.services.sources import original_files
 from rag.types import ChunkingOptions, Submission
 
-from . import originals
 from .submit import submit_job
 
 # How many bytes from the beginning of a file are enough to detect its format.
@@ -77,19 +77,19 @@ def submit_documents(
     quota.check_not_full(source.organization_id)
     documents = [_check_format(document, is_only=len(documents) == 1) for document in documents]
     files = [
-        originals.IncomingFile(document.open_content, document.name, document.submission.content_type)
+        original_files.IncomingFile(document.open_content, document.name, document.submission.content_type)
         for document in documents
         if isinstance(document, Upload)
     ]
-    stored = originals.store_files(source=source, files=files)
+    stored = original_files.store_files(source=source, files=files)
     try:
         submissions = _build_submissions(documents, stored)
         with transaction.atomic():
             transaction.on_commit(stored.clear)  # they belong to the job now, whatever is raised after the commit
             job = submit_job(source=source, submissions=submissions, options=options, actor=actor)
-            originals.mark_used(original.pk for original in stored)
+            original_files.mark_used(original.pk for original in stored)
     except BaseException:
-        originals.discard(stored)
+        original_files.discard(stored)
         raise
     return job
 

@@ -11,6 +11,7 @@ from rag.pipeline.answering.answer import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences, compare_signatures
+from rag.pipeline.answering.refusals import AGENT_FOUND_NOTHING
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.calibration import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
@@ -25,7 +26,6 @@ from .agent_tools import Toolbox, chunk_out, source_url
 
 logger = structlog.get_logger(__name__)
 
-NOTHING_FOUND = "The sources contain nothing that answers this question."
 
 # A selected text is quoted alone if it holds the answer at least this probably, as a share of the best passage's
 # probability. Below 1, because it has priority; above 0, so that a text on the same topic does not hide an answer.
@@ -78,7 +78,7 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         model_name = model.name if model else EXTRACTIVE
         reply = _validated_reply(text, selected, grounding, toolbox, model=model_name)
     else:
-        reply = AgentReply(NOTHING_FOUND, 0.0, False, (), toolbox.passages, 0.0, model="")
+        reply = AgentReply(AGENT_FOUND_NOTHING, 0.0, False, (), toolbox.passages, 0.0, model="")
     reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - started)
     logger.info(
         "agent_responded",

@@ -15,6 +15,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes, render_quo
 from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
+from rag.pipeline.answering.refusals import CHAT_FOUND_NOTHING
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers import provider_factory
@@ -29,7 +30,6 @@ from .conversation_store import MAX_MESSAGES as MAX_MESSAGES
 MAX_PROMPT_MESSAGES = 40
 # Timeout of the language model call that rewrites a follow-up question.
 _REWRITING_TIMEOUT_SECONDS = 10.0
-_NOTHING_FOUND = "The sources do not contain anything about this question."
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,5 +165,5 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
     merged = merge_passages(relevant)
     similarity = compare_sentences(question.text, merged, relevant)
     quotes = extract_quotes(question.text, merged, similarity)
-    text = render_quotes(quotes, BY_TITLE.format_citation) or _NOTHING_FOUND
+    text = render_quotes(quotes, BY_TITLE.format_citation) or CHAT_FOUND_NOTHING
     return f"{text} {describe_gaps(grounding)}".strip()

@@ -10,10 +10,14 @@ from orgs.access.permissions import Permission
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
+from ragsite.postgres import identity
+from ragsite.postgres.locks import advisory_xact_locks
 
-from . import editing, limits, lookup
+from . import editing, lookup
 from .editing import SourceSettings
 
+# The maximum of an organisation.
+MAX_SOURCES = 10_000
 _MAY_NOT_CREATE = "You need the permission sources.create in this organisation to create a data source."
 _NOT_VISIBLE = (
     "This data source does not exist for you. You need the permission sources.create in this organisation to create it."
@@ -43,7 +47,7 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
     source.embedding_model = editing.get_model(settings.embedding_model) or EmbeddingModel.objects.default()
     source.slug = slugify(settings.name or "")[:100]
     with transaction.atomic():
-        limits.check_number_of_sources(target)
+        _check_number_of_sources(target)
         editing.save_settings(source, settings, granted_by=caller.authenticated_user)
         require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
     return source
@@ -96,7 +100,7 @@ def save_if_new(source: DataSource, caller: Caller | None) -> DataSource:
         "owner": source.owner,
         "embedding_model": source.embedding_model,
     }
-    limits.check_number_of_sources(source.organization)
+    _check_number_of_sources(source.organization)
     try:
         saved, is_created = DataSource.objects.get_or_create(
             organization=source.organization, slug=source.slug, deleted_at=None, defaults=defaults
@@ -137,3 +141,20 @@ def resolve_target_organization(caller: Caller, *, organization: Organization | 
         raise NotAllowed(str(error)) from None
     except organization_resolver.OrganizationUndecided as error:
         raise InvalidRequest(str(error), field=organization_resolver.HEADER) from None
+
+
+def _check_number_of_sources(organization: Organization) -> None:
+    """Check that the organisation may have another source, inside the transaction that creates it.
+
+    Other transactions that create sources of this organisation wait until this one ends.
+
+    Raises:
+        InvalidRequest: If the organisation has MAX_SOURCES sources.
+    """
+    advisory_xact_locks([f"data sources of {organization.pk}"])
+    with identity.run_as(identity.STAFF):  # the caller may not see all of them
+        number = DataSource.objects.filter(organization=organization, deleted_at=None).count()
+    if number >= MAX_SOURCES:
+        raise InvalidRequest(
+            f"The organisation has {number:,} data sources, which is the maximum. Delete one first.", field="source"
+        )

@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from orgs.access.permissions import Visibility
+from rag.pipeline.answering.refusals import AGENT_FOUND_NOTHING
 from rag.services.search import agent
-from rag.services.search.agent import NOTHING_FOUND
 from tests.contracts.agent.helpers import (
     CHUNK_KEYS,
     KEYS,
@@ -142,7 +142,7 @@ def test_an_invented_answer_fails_validation_despite_earlier_valid_calls(
 def test_without_results_the_models_own_knowledge_is_not_used(editor: Client, provider: ProviderServer) -> None:
     provider.replies = ["The capital of France is Paris."]
     reply = ask(editor, "What is the capital of France?").body
-    assert reply["answer"] == NOTHING_FOUND
+    assert reply["answer"] == AGENT_FOUND_NOTHING
     assert (reply["grounding_validation_passed"], reply["retrieved_chunks"]) == (False, [])
 
 

@@ -18,7 +18,7 @@ from orgs.models import ApiKey
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import document_outcomes
 from rag.services.maintenance import input_retention
-from rag.services.sources import limits
+from rag.services.sources import creation
 from tests.support.factories import World, process_queue
 from tests.support.http import Client
 
@@ -28,7 +28,7 @@ State = IngestionDocument.State
 
 
 def test_an_organization_has_a_maximum_of_sources(api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_SOURCES", 5)
+    monkeypatch.setattr(creation, "MAX_SOURCES", 5)
     live_world.source("hidden", visibility="personal")
     editor = api("editor")
 

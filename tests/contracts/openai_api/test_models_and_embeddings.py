@@ -12,7 +12,7 @@ import openai
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
-from rag.services.integrations import text_embeddings
+from rag.services.openai_api import text_embeddings
 from tests.support.factories import World
 from tests.support.http import Client
 

@@ -8,7 +8,7 @@ import pytest
 
 from orgs.access.permissions import Visibility
 from rag.models import Chunk, DataSource, Document, IngestionDocument
-from rag.services.sources import deletion, documents
+from rag.services.sources import documents, purge
 from tests.support import factories, snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
@@ -158,7 +158,7 @@ def test_no_request_returns_a_deleted_document(api: Api, live_world: World, lang
     assert delete(editor, f"{PATH}?path=zebra").status == 204
     assert Chunk.objects.exists(), "nothing is purged yet"
     assert containing(read_everywhere(editor, query_id, job)) == set()
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert not Chunk.objects.exists()
     assert containing(read_everywhere(editor, query_id, job)) == set()
 
@@ -173,7 +173,7 @@ def test_a_deleted_document_that_is_sent_again_is_created_anew(api: Api, live_wo
     assert (reply.body["status"], reply.body["documentId"] == str(first.document_id)) == ("created", False)
     results = api("member").post("/api/rag/retrieve", {"query": "zebra"}).body["documents"]
     assert [result["documentId"] for result in results] == [reply.body["documentId"]]
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert Document.objects.live().get().text == "Zebras have stripes."
     assert Chunk.objects.count() == 1
 

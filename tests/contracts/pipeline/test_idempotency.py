@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from rag.models import DataSource, Document, IdempotentRequest, IngestionJob
-from rag.services.integrations import idempotency
+from rag.services import idempotency
 from rag.services.sources import creation
 from ragsite.postgres import identity
 from tests.support.factories import World

@@ -9,7 +9,7 @@ from django.db import connection
 
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionDocument, IngestionJob
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
-from rag.services.sources import deletion
+from rag.services.sources import deletion, purge
 from tests.conftest import Worker, purge_queue
 from tests.contracts.pipeline.test_sources import delete, patch
 from tests.support import factories
@@ -60,8 +60,8 @@ def test_a_deleted_source_is_invisible_at_once_and_purged_later(
     assert IngestionJob.objects.get(pk=job).status == "cancelled"
     assert owner.post("/api/rag/sources", {"name": "Library"}).body["slug"] == "library", "the slug is free at once"
 
-    monkeypatch.setattr(deletion, "_BATCH_SIZE", 2)
-    deletion.purge_deleted()
+    monkeypatch.setattr(purge, "_BATCH_SIZE", 2)
+    purge.purge_deleted()
     assert count_rows(source) == 0
     assert count_rows(other) == rows_before
 

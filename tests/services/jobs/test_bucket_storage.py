@@ -10,9 +10,10 @@ from rag.models import IngestionDocument, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.ingestion import outages
-from rag.services.jobs import originals, uploads
+from rag.services.jobs import uploads
+from rag.services.sources import original_files
 from ragsite.settings.files import in_bucket
-from tests.services.jobs.uploading import OPTIONS, purge, store, upload
+from tests.services.jobs.uploading import OPTIONS, purge_unused_files, store, upload
 from tests.support import factories
 from tests.support.bucket_server import BucketServer
 from tests.support.factories import World
@@ -42,7 +43,7 @@ def test_a_bucket_stores_files_of_one_part_and_of_several(world: World, bucket: 
             assert copy.read_bytes() == content
             assert copy.parent == settings.RAG_TEMP_FOLDER
         assert list(settings.RAG_TEMP_FOLDER.iterdir()) == []
-        originals.discard([original])
+        original_files.discard([original])
         assert (bucket.objects, Original.objects.count()) == ({}, 0)
     assert bucket.longest <= 8 * 1024 * 1024
     settings.RAG_MAX_FILE_BYTES = 10_000_000
@@ -66,10 +67,10 @@ def test_no_file_is_lost_while_the_bucket_does_not_answer(
     assert (row.state, row.attempts) == (State.QUEUED, 0), "it is tried again"
     with pytest.raises(StorageFailed):
         store(source)
-    purge()
+    purge_unused_files()
     assert Original.objects.count() == 3, "the rows stay as long as their files"
     bucket.down = False
-    purge()
+    purge_unused_files()
     assert Original.objects.get() != original
     assert list(bucket.objects) == [f"/documents/{storage_path(Original.objects.get())}"]
 

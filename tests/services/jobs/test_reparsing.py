@@ -8,7 +8,7 @@ from rag.services.ingestion import synchronous
 from rag.services.jobs import reparsing, submit
 from rag.services.sources import documents as documents_service
 from rag.types import Submission
-from tests.services.jobs.uploading import OPTIONS, purge, send, upload
+from tests.services.jobs.uploading import OPTIONS, purge_unused_files, send, upload
 from tests.support import factories
 from tests.support.factories import World
 
@@ -28,7 +28,7 @@ def test_documents_are_reparsed_from_what_is_stored(world: World, settings: Any)
     for path, document in before.items():
         for field in ("pk", "text", "original", "content_hash", "source_type", "tags", "content_type", "title"):
             assert getattr(after[path], field) == getattr(document, field), field
-    purge()
+    purge_unused_files()
     assert Original.objects.count() == 1
 
 

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from rag.models import IngestionJob, Original
 from rag.services.ingestion import document_inputs
-from rag.services.jobs import originals, uploads
+from rag.services.jobs import uploads
+from rag.services.sources import original_files
 from rag.types import Submission
 from tests.support import factories
 from tests.support.factories import World
@@ -26,8 +27,8 @@ def store(source: Any, content: bytes = b"Zebras have stripes.", name: str = "..
 
 
 def store_content(source: Any, content: io.BytesIO, name: str = "a") -> Original:
-    file = originals.IncomingFile(lambda: uploads.rewind(content), name, "text/plain")
-    (original,) = originals.store_files(source=source, files=[file])
+    file = original_files.IncomingFile(lambda: uploads.rewind(content), name, "text/plain")
+    (original,) = original_files.store_files(source=source, files=[file])
     return original
 
 
@@ -42,7 +43,7 @@ def send(world: World, source: Any, *documents: Any) -> IngestionJob:
     return job
 
 
-def purge() -> None:
+def purge_unused_files() -> None:
     """Purge as if every file were due for its check."""
     Original.objects.update(check_at=timezone.now())
-    originals.purge_unused(deadline=time.monotonic() + 60)
+    original_files.purge_unused(deadline=time.monotonic() + 60)

@@ -12,7 +12,7 @@ from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers import provider_factory
 from rag.services.maintenance import token_signatures
 from rag.services.search import permitted_queries
-from rag.services.sources import deletion, documents
+from rag.services.sources import documents, purge
 from rag.types import Passage, Question
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
@@ -86,7 +86,7 @@ def test_signatures_are_kept_and_deleted_with_their_chunks(live_world: World) ->
     assert set(after) == set(Chunk.objects.values_list("pk", flat=True))
     assert len(after.items() & before.items()) == 2
     documents.delete_document(Document.objects.get())
-    while deletion.purge_document_batch():
+    while purge.purge_document_batch():
         pass
     assert stored_signatures() == {}
 

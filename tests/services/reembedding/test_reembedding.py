@@ -14,7 +14,7 @@ from rag.pipeline.ingestion import reembed
 from rag.providers import provider_factory
 from rag.services.reembedding import lifecycle
 from rag.services.reembedding import worker as reembedder
-from rag.services.sources import deletion, editing
+from rag.services.sources import deletion, editing, purge
 from tests.services.reembedding.helpers import State, chunks, filled_source, rebuild, search, state, vectors
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
@@ -162,7 +162,7 @@ def test_a_deleted_source_is_not_reembedded(live_world: World, models: Callable[
     deletion.delete_source(source)
     reembedder.advance_due()
     assert server.requests == []
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert not DataSource.objects.exists()
     assert not Reembedding.objects.exists()
 

@@ -22,7 +22,7 @@ from rag.pipeline.retrieval import retrieve
 from rag.services.ingestion import synchronous
 from rag.services.jobs import retries, submit
 from rag.services.maintenance import usage
-from rag.services.sources import deletion, documents
+from rag.services.sources import deletion, documents, purge
 from rag.types import ChunkingOptions, Question, SearchScope, Submission
 from tests.support import factories
 from tests.support.factories import World, ingest_text
@@ -89,7 +89,7 @@ def test_each_source_has_exactly_its_undeleted_documents(
                 documents.delete_document(Document.objects.live().get(source=sources[name], path=path))
                 del expected[name][path]
             if purged:
-                deletion.purge_deleted()
+                purge.purge_deleted()
             for slug, source in sources.items():
                 passages = search(source)
                 assert set(passages) == set(expected[slug])
@@ -112,7 +112,7 @@ def count_rows(document: Document) -> int:
 
 
 def test_a_purge_works_in_batches_and_can_be_interrupted(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deletion, "_BATCH_SIZE", 3)
+    monkeypatch.setattr(purge, "_BATCH_SIZE", 3)
     source = live_world.source()
     for path in ("a", "b", "c", "d", "kept"):
         ingest_text(source, path, "Zebras and lions. " * (600 if path == "a" else 1))
@@ -121,7 +121,7 @@ def test_a_purge_works_in_batches_and_can_be_interrupted(live_world: World, monk
     for document in deleted:
         documents.delete_document(document)
     sizes = []
-    while deletion.purge_document_batch():  # each is a transaction; stopping after any of them loses nothing
+    while purge.purge_document_batch():  # each is a transaction; stopping after any of them loses nothing
         sizes.append(Chunk.objects.count())
         assert set(search(source)) == {"kept"}
     steps_down = [before - after for before, after in itertools.pairwise(sizes)]
@@ -135,7 +135,7 @@ def test_a_purge_works_in_batches_and_can_be_interrupted(live_world: World, monk
 
 
 def test_concurrent_purges_remove_everything_once(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deletion, "_BATCH_SIZE", 2)
+    monkeypatch.setattr(purge, "_BATCH_SIZE", 2)
     source, whole = live_world.source(), live_world.source("whole")
     for number in range(8):
         ingest_text(source, f"{number}", f"Zebra {number}.")
@@ -145,17 +145,17 @@ def test_concurrent_purges_remove_everything_once(live_world: World, monkeypatch
     deletion.delete_source(whole)
     ready, errors = threading.Barrier(4), []
 
-    def purge() -> None:
+    def purge_at_once() -> None:
         try:
             ready.wait(20)
-            deletion.purge_deleted()
+            purge.purge_deleted()
         except Exception as error:
             errors.append(error)
         finally:
             connection.close()
 
-    run_all([purge] * 4)
-    deletion.purge_deleted()
+    run_all([purge_at_once] * 4)
+    purge.purge_deleted()
     assert errors == []
     assert (Chunk.objects.count(), DataSource.objects.count(), Document.objects.live().count()) == (2, 1, 2)
     assert not Document.objects.unpurged().exists()
@@ -223,14 +223,14 @@ def test_a_tombstone_stays_while_an_older_submission_is_pending(live_world: Worl
     submit.submit_job(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
     for document in Document.objects.all():
         documents.delete_document(document)
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert Document.objects.count() == 2, "for an hour"
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(hours=2))
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert list(Document.objects.values_list("path", flat=True)) == ["a"]
     factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     assert (search(source), IngestionJob.objects.get().status) == ({}, "completed")
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert not Document.objects.exists()
 
 
@@ -279,7 +279,7 @@ def test_a_retried_document_does_not_restore_a_deleted_one(live_world: World) ->
     job.documents.update(state=IngestionDocument.State.FAILED, finished_at=timezone.now())
     documents.delete_document(Document.objects.get())
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert retries.retry_documents(job.documents.all()) == 1
     factories.process_queue()
     assert search(source) == {}

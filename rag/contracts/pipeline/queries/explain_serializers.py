@@ -5,8 +5,8 @@ from typing import Annotated, TypedDict
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
 from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdicts_out
-from rag.services.search.document_outcome import STAGES
-from rag.services.search.search_trace import SearchExplanation, TracedPassage
+from rag.services.search.trace.document_outcome import STAGES
+from rag.services.search.trace.search_trace import SearchExplanation, TracedPassage
 from ragsite.http import request_warnings
 from ragsite.http.openapi_types import Count, Id, Share
 

@@ -16,7 +16,8 @@ from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
-from rag.services.search import permitted_queries, search_trace, trace_scope
+from rag.services.search import permitted_queries
+from rag.services.search.trace import search_trace, trace_permissions
 from ragsite.http.openapi import request_example, response_example
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
@@ -86,7 +87,7 @@ class Queries(PipelineViewSet):
     @action(detail=False, methods=["post"], scopes={"POST": Scope.MANAGE})
     def explain(self, request: Request) -> Response:
         values = validate(ExplainIn, request.data)
-        trace_request = trace_scope.TraceRequest(
+        trace_request = trace_permissions.TraceRequest(
             caller=get_caller(request),
             user=values.get("user", ""),
             organization=organization(request),

@@ -16,14 +16,15 @@ from rag.models import Document
 from rag.models.sources import DataSourceQuerySet
 from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, assess
 from rag.pipeline.retrieval import retrieve
+from rag.services.search import permitted_queries
 from rag.services.sources.search_scopes import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
-from . import permitted_queries, trace_scope
+from . import trace_permissions
 from .document_outcome import DocumentOutcome, candidate_ids, explain_outcome, relevant_ids
-from .trace_scope import TraceRequest, UnsearchedSource
+from .trace_permissions import TraceRequest, UnsearchedSource
 
 _NOT_GROUNDED = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
 
@@ -99,7 +100,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
         UnknownDocument: If the document does not exist in the managed sources.
         RagError: If the query pipeline fails.
     """
-    scope = trace_scope.resolve_scope(request)
+    scope = trace_permissions.resolve_scope(request)
     user = scope.user
     document = _get_document(request.document_id, scope.managed) if request.document_id else None
     scopes = build_scopes(scope.searched, question)

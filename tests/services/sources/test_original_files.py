@@ -17,11 +17,11 @@ from rag.errors import DocumentTooLarge, IndexFull, UnknownSource, UnsupportedFo
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
-from rag.services.jobs import close_and_cancel, originals, uploads
+from rag.services.jobs import close_and_cancel, uploads
 from rag.services.maintenance import input_retention
-from rag.services.sources import deletion
+from rag.services.sources import deletion, original_files, purge
 from rag.types import Submission
-from tests.services.jobs.uploading import OPTIONS, files_in, purge, send, store, store_content, upload
+from tests.services.jobs.uploading import OPTIONS, files_in, purge_unused_files, send, store, store_content, upload
 from tests.support import factories
 from tests.support.bucket_server import digest
 from tests.support.factories import World
@@ -54,15 +54,17 @@ def test_many_files_need_few_statements(world: World, stored_files: Path, django
     """A request with ten thousand documents is answered before the client's timeout."""
     source = world.source()
     contents = [f"File {number}".encode() for number in range(120)]
-    files = [originals.IncomingFile(partial(io.BytesIO, content), "file.txt", "text/plain") for content in contents]
+    files = [
+        original_files.IncomingFile(partial(io.BytesIO, content), "file.txt", "text/plain") for content in contents
+    ]
     with django_assert_max_num_queries(30):
-        stored = originals.store_files(source=source, files=files)
+        stored = original_files.store_files(source=source, files=files)
     assert [original.sha256 for original in stored] == [digest(content) for content in contents]
     assert [(stored_files / storage_path(original)).read_bytes() for original in stored] == contents
     rows = Original.objects.in_bulk()
     assert [(rows[one.pk].size, rows[one.pk].sha256) for one in stored] == [(one.size, one.sha256) for one in stored]
     with django_assert_max_num_queries(15):
-        originals.discard(stored)
+        original_files.discard(stored)
     assert (files_in(stored_files), Original.objects.count()) == ([], 0)
 
 
@@ -77,14 +79,14 @@ def test_the_row_is_committed_before_the_file_is_written(
             rows.append(Original.objects.count())
             raise SystemExit("killed")
 
-    monkeypatch.setattr(originals, "discard", lambda originals: None)
+    monkeypatch.setattr(original_files, "discard", lambda originals: None)
     source = world.source()
     with pytest.raises(SystemExit):
         store_content(source, KillingFile())
     assert rows == [1]
-    originals.purge_unused(deadline=time.monotonic() + 60)
+    original_files.purge_unused(deadline=time.monotonic() + 60)
     assert Original.objects.exists(), "the upload may still be in progress"
-    purge()
+    purge_unused_files()
     assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 
 
@@ -122,7 +124,7 @@ def test_no_file_is_left_of_a_source_that_is_deleted_during_the_upload(world: Wo
         def read(self, size: int | None = -1) -> bytes:
             if not self.tell():
                 deletion.delete_source(source)
-                deletion.purge_deleted()
+                purge.purge_deleted()
             return super().read(size)
 
     with pytest.raises(UnknownSource):
@@ -139,17 +141,17 @@ def test_a_document_keeps_its_file_until_it_is_replaced(world: World, stored_fil
     assert (document.text, document.content_hash) == ("# Zebras\n\nStripes.", first.sha256)
     send(world, source, upload("a.md", b"# Zebras\n\nStripes."))
     assert Document.objects.get().original == first, "unchanged"
-    purge()
+    purge_unused_files()
     assert files_in(stored_files) == [stored_files / storage_path(first)]
     send(world, source, upload("a.md", b"# Lions\n\nManes."))
-    originals.purge_unused(deadline=time.monotonic() + 60)  # due at once, because the document was replaced
+    original_files.purge_unused(deadline=time.monotonic() + 60)  # due at once, because the document was replaced
     second = Document.objects.get().original
     assert second is not None
     assert second != first
     assert files_in(stored_files) == [stored_files / storage_path(second)]
     Document.objects.update(deleted_at=timezone.now())
     Original.objects.release()
-    originals.purge_unused(deadline=time.monotonic() + 60)
+    original_files.purge_unused(deadline=time.monotonic() + 60)
     assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 
 
@@ -160,15 +162,15 @@ def test_a_job_keeps_the_files_of_open_and_of_recently_failed_documents(
     documents = [upload("bad", b"%PDF-1.7 and no more"), upload("waiting", b"Alpha."), upload("given-up", b"Beta.")]
     job = uploads.submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
     factories.process_documents(ids=[job.documents.get(path="bad").pk])
-    purge()
+    purge_unused_files()
     assert Original.objects.count() == 3
     close_and_cancel.cancel_job(Caller(world.users["editor"]), job.pk)
-    purge()
+    purge_unused_files()
     assert [original.name for original in Original.objects.all()] == ["bad"]
     late = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS, minutes=1)
     IngestionDocument.objects.filter(path="bad").update(finished_at=late)
     input_retention.delete_expired_inputs()
-    purge()
+    purge_unused_files()
     assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 
 
@@ -178,7 +180,7 @@ def test_files_in_use_are_checked_ever_less_often(world: World) -> None:
     for age, pause in ((0, 10), (60, 60), (10_000, 1440)):
         created = now - datetime.timedelta(minutes=age)
         Original.objects.update(check_at=now, created_at=created)
-        originals.purge_unused(deadline=time.monotonic() + 60)
+        original_files.purge_unused(deadline=time.monotonic() + 60)
         wait = Original.objects.get().check_at - now
         assert abs(wait - datetime.timedelta(minutes=pause)) < datetime.timedelta(minutes=1)
 
@@ -191,7 +193,7 @@ def test_the_files_of_a_deleted_source_are_deleted(world: World, stored_files: P
     with pytest.raises(ProtectedError):
         source.delete()
     deletion.delete_source(source)
-    deletion.purge_deleted()
+    purge.purge_deleted()
     assert not type(source).objects.filter(pk=source.pk).exists()
     assert files_in(stored_files) == [stored_files / storage_path(Original.objects.get())]
     assert Original.objects.get().source == other
@@ -204,5 +206,5 @@ def test_temporary_copies_of_killed_processes_are_deleted(world: World, settings
     for path in (old, new):
         path.touch()
     os.utime(old, (0, 0))
-    originals.purge_unused(deadline=time.monotonic() + 60)
+    original_files.purge_unused(deadline=time.monotonic() + 60)
     assert list(settings.RAG_TEMP_FOLDER.iterdir()) == [new]

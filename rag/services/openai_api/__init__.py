@@ -1,0 +1,1 @@
+"""What the OpenAI-compatible API needs beyond searches: data sources as models, and embeddings of texts."""
