@@ -54,7 +54,7 @@ def test_lists_tables_headings_and_code_become_html() -> None:
 
 
 def test_every_word_of_an_answer_is_shown() -> None:
-    """Also of what only looks like Markdown: a table without a rule, a code block without an end, a lone bar or number."""
+    """Also of what only looks like it: a table without a rule, a code block without an end, a lone bar or number."""
     for text in ("| a | b |\nc", "```\ncode", "- ", "1.", "|", "#", "a\n---\nb", "**open", "-\n- a\n\n\n- b"):
         words = re.findall(r"\w+", text)
         shown = re.sub(r"<[^>]*>", " ", render(text))
