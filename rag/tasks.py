@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.audit import events
 from accounts.sign_in import retention as sign_ins
+from rag.services.operations.measurements import recording
 from ragsite.observability import tracing
 
 from .services import idempotency
@@ -25,7 +26,6 @@ from .services.maintenance import (
     usage,
     vector_index,
 )
-from .services.measurements import recording
 from .services.operations import workers
 from .services.reembedding import second_model, worker
 from .services.sources import purge

@@ -39,7 +39,7 @@ def post_worker_init(worker: Any) -> None:
     if message := _check_database():
         raise AppImportError(message)
     # Needs the settings, which are not loaded when this module is imported.
-    from rag.services.measurements import recording
+    from rag.services.operations.measurements import recording
 
     recording.store_in_background()
 

@@ -188,7 +188,7 @@ LOGGING = {
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
-        "recorded_errors": {"class": "rag.services.measurements.error_log.Handler"},
+        "recorded_errors": {"class": "rag.services.operations.measurements.error_log.Handler"},
     },
     "root": {"handlers": ["stderr", "recorded_errors"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {

@@ -16,8 +16,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from rag.contracts.errors_outside_views import error_response
-from rag.services.measurements import figures
 from rag.services.operations import gauges
+from rag.services.operations.measurements import figures
 from ragsite.http.require_https import is_loopback
 from ragsite.observability.measurements import BOUNDS_MS
 from ragsite.postgres import identity

@@ -9,7 +9,7 @@ from accounts.models import User
 from rag.models import DataSource
 from rag.services.ingestion import document_inputs
 from rag.services.jobs import submit
-from rag.services.measurements import recording
+from rag.services.operations.measurements import recording
 from rag.types import Submission
 from ragsite.observability import measurements
 from tests.support.factories import World, ingest_text

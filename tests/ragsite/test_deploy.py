@@ -13,8 +13,8 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from rag.models import EmbeddingModel, GoldenQuestion, ModelOutage, QualityRun
-from rag.services.measurements import recording
 from rag.services.operations import workers
+from rag.services.operations.measurements import recording
 from ragsite.observability import measurements
 from tests.support.factories import World, ingest_text
 

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from accounts.sign_in.admin_site import Site
 from rag.models import Condition
 from rag.services.ingestion import outages
-from rag.services.measurements import figures
+from rag.services.operations.measurements import figures
 from rag.services.operations.operations_overview import Level, Overview, get_overview
 
 from .charts import build_chart

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.errors import RagError
-from rag.services.measurements.queries import MeasuredQuery
+from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.search import permitted_queries
 from rag.types import AnswerOptions, AnswerResult, Question
 

@@ -8,7 +8,7 @@ from django.db.models import Count, QuerySet, Sum
 
 from orgs.models import Organization
 from rag.models import DataSource, Document, IngestionJob, Usage
-from rag.services.measurements import figures
+from rag.services.operations.measurements import figures
 from ragsite.observability.measurements import EVERYBODY
 
 _MAX_ORGANIZATIONS = 20

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.utils import timezone
 
 from rag.models import ModelOutage, RecordedError
-from rag.services.measurements import figures
+from rag.services.operations.measurements import figures
 
 from . import queue_depths, scheduled_tasks, sizes, workers
 from .gauge import Gauge

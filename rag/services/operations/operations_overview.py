@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from rag.models import Condition, IngestionDocument, ModelOutage, RecordedError, SlowOperation
 from rag.services.jobs import job_lookup
-from rag.services.measurements import figures
-from rag.services.measurements.figures import Summary
+from rag.services.operations.measurements import figures
+from rag.services.operations.measurements.figures import Summary
 
 from . import queue_depths, scheduled_tasks, sizes, workers
 from .queue_depths import QueueState

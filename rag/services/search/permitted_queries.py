@@ -17,7 +17,7 @@ from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import confident_answer
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
-from rag.services.measurements.queries import MeasuredQuery
+from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.sources import lookup
 from rag.services.sources.search_scopes import build_scopes
 from rag.types import (

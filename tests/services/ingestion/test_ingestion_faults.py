@@ -22,7 +22,7 @@ from rag.models import (
 )
 from rag.services.ingestion import leases, recovery_sweep
 from rag.services.jobs import submit as job_submit
-from rag.services.measurements import figures
+from rag.services.operations.measurements import figures
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from tests.conftest import Worker, purge_queue

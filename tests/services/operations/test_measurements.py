@@ -15,7 +15,7 @@ from rag.models import Measurement, RecordedError, SlowOperation
 from rag.providers import provider_factory
 from rag.services.ingestion import document_inputs, processing
 from rag.services.jobs import submit
-from rag.services.measurements import figures, recording
+from rag.services.operations.measurements import figures, recording
 from rag.services.search import permitted_queries
 from rag.types import AnswerOptions, Mode, Question, Submission
 from ragsite.observability import measurements
