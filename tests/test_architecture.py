@@ -65,7 +65,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "lxml": ("rag.parsing",),
     "markdown_it": ("rag.parsing",),
     "onnx": ("rag.providers",),
-    "onnxruntime": ("rag.providers",),
+    "onnxruntime": ("rag.providers", "rag.parsing.ocr.models"),
     "openai": ("rag.providers",),
     "opentelemetry": ("ragsite.observability", "rag.providers"),
     "pgvector": ("rag.providers.stores", "rag.models.content.pgvector_tables"),

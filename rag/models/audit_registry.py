@@ -19,7 +19,7 @@ def register() -> None:
         DataSource,
         TrackedModel[DataSource](
             AuditObject.SOURCE,
-            fields=("organization", "name", "slug", "visibility", "owner", "source_type", "embedding_model"),
+            fields=("organization", "name", "slug", "visibility", "owner", "source_type", "embedding_model", "has_ocr"),
             end_actions={"deleted_at": AuditAction.DELETED},
             organization=lambda source: source.organization,
             label=lambda source: source.slug,

@@ -166,6 +166,12 @@ class DataSource(TrackedModelMixin, UUIDModel):
         "type", max_length=10, choices=SourceType.choices, default=SourceType.DOC, help_text="Documents inherit it."
     )
     embedding_model = models.ForeignKey(EmbeddingModel, models.PROTECT, related_name="sources")
+    has_ocr = models.BooleanField(
+        "read text in pictures (OCR)",
+        default=True,
+        db_default=True,
+        help_text="Recognise the text of pictures and of scanned pages. It takes some seconds per page.",
+    )
     # Needed where questions or documents are not English (docs/decisions/0046-languages.md).
     second_model = models.ForeignKey(
         EmbeddingModel, models.PROTECT, null=True, blank=True, editable=False, related_name="+"

@@ -10,16 +10,19 @@ from . import formats, text, zip_containers
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ADVICE = (
     "Send a text, Markdown, HTML, PDF, Word, PowerPoint, Excel, OpenDocument, RTF, CSV, EPUB, e-mail, JSON or subtitle "
-    "file."
+    "file, or a picture of text (PNG, JPEG, TIFF, WebP)."
 )
 
+# First bytes of pictures whose text can be recognised.
+_PICTURES = [
+    (re.compile(rb"\x89PNG\r\n"), formats.PNG),
+    (re.compile(rb"\xff\xd8\xff"), formats.JPEG),
+    (re.compile(rb"II\*\x00|MM\x00\*"), formats.TIFF),
+    (re.compile(rb"RIFF.{4}WEBP", re.S), formats.WEBP),
+]
 # First bytes of formats that are not supported.
 _UNSUPPORTED = [
-    (b"\x89PNG\r\n", "a picture (PNG)"),
-    (b"\xff\xd8\xff", "a picture (JPEG)"),
     (b"GIF8", "a picture (GIF)"),
-    (b"II*\x00", "a picture (TIFF)"),
-    (b"MM\x00*", "a picture (TIFF)"),
     (b"8BPS", "a picture (Photoshop)"),
     (b"ID3", "a sound file (MP3)"),
     (b"OggS", "a sound file (Ogg)"),
@@ -74,13 +77,16 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
         return claimed if claimed in formats.IN_OLE else formats.OLE
     if head.lstrip(b"\xef\xbb\xbf\r\n\t ").startswith(b"{\\rtf"):
         return formats.RTF
+    for beginning, picture_type in _PICTURES:
+        if beginning.match(head):
+            return picture_type
     for magic, description in _UNSUPPORTED:
         if head.startswith(magic):
             raise UnsupportedFormat(f"The file is {description}, which cannot be read. {_ADVICE}")
     if not _looks_like_text(head):
         raise UnsupportedFormat(f"The file is neither text nor a format that can be read. {_ADVICE}")
     declared = formats.normalize_mime_type(content_type)
-    if declared and not formats.is_text(declared) and declared not in formats.BINARY:
+    if declared and not formats.is_text(declared) and declared not in formats.BINARY - formats.PICTURES:
         raise UnsupportedFormat(f"{declared} cannot be read. If the file is text, declare it as text/plain.")
     return detect_text_type(_decode_ascii(head[:_SAMPLE_LENGTH]), content_type=content_type, name=name)
 

@@ -35,6 +35,10 @@ MBOX = "application/mbox"
 FB2 = "application/x-fictionbook+xml"
 ICS = "text/calendar"
 VCF = "text/vcard"
+PNG = "image/png"
+JPEG = "image/jpeg"
+TIFF = "image/tiff"
+WEBP = "image/webp"
 
 # Containers: their first bytes do not show what they contain.
 ZIP = "application/zip"
@@ -43,7 +47,9 @@ OLE = "application/x-ole-storage"
 OPEN_DOCUMENT = frozenset({ODT, ODS, ODP})
 ZIPPED = frozenset({DOCX, XLSX, XLSB, PPTX, EPUB}) | OPEN_DOCUMENT
 IN_OLE = frozenset({MSG, DOC, XLS, PPT})
-BINARY = ZIPPED | IN_OLE | {PDF, RTF}
+# Their text is read by text recognition (OCR).
+PICTURES = frozenset({PNG, JPEG, TIFF, WEBP})
+BINARY = ZIPPED | IN_OLE | PICTURES | {PDF, RTF}
 CONTAINERS = frozenset({ZIP, OLE})
 # Text formats that are converted; other texts are kept unchanged.
 CONVERTED = frozenset({HTML, CSV, TSV, JSON, NOTEBOOK, VTT, SRT, EML, MBOX, FB2, ICS, VCF})
@@ -69,6 +75,7 @@ DISPLAY_NAMES = {
     EML: "e-mail",
     HTML: "web page",
     NOTEBOOK: "notebook",
+    **dict.fromkeys(PICTURES, "picture"),
 }
 
 # Other names of the same types.
@@ -147,6 +154,12 @@ _SUFFIXES = {
     ".ppsx": PPTX,
     ".potx": PPTX,
     ".epub": EPUB,
+    ".png": PNG,
+    ".jpg": JPEG,
+    ".jpeg": JPEG,
+    ".tif": TIFF,
+    ".tiff": TIFF,
+    ".webp": WEBP,
     ".xml": "application/xml",
     ".svg": "image/svg+xml",
     ".yaml": "application/yaml",

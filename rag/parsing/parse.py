@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from rag.errors import ParseFailed
+from rag.errors import ParseFailed, UnsupportedFormat
 from rag.types import ParsedDocument
 
 from . import detection, formats, markdown, text
+from .ocr import models
+from .ocr.messages import OCR_IS_OFF
 from .sandbox import process
 
 # The first bytes of a file, from which its format is detected.
@@ -29,13 +31,14 @@ def parse_text(content: str, *, content_type: str, path: str) -> ParsedDocument:
     return _keep_unchanged(content, media_type)
 
 
-def parse_file(file: Path, *, content_type: str, name: str) -> ParsedDocument:
+def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -> ParsedDocument:
     """Parse a file, within the limits of RAG_PARSE_TIMEOUT_SECONDS and RAG_PARSE_MAX_MEMORY_MB.
 
     Args:
         file: The file's path on this machine.
         content_type: The declared type of the file; empty if none was declared.
         name: The name or URL of the file at the client.
+        ocr: Whether text in pictures and on scanned pages is recognised.
 
     Raises:
         ParseFailed: If the file cannot be parsed; the message says what to do.
@@ -45,9 +48,9 @@ def parse_file(file: Path, *, content_type: str, name: str) -> ParsedDocument:
         head = stream.read(HEAD_BYTES)
     if not head:
         raise ParseFailed("The file is empty.")
-    media_type = detect_type(head, content_type=content_type, name=name)
+    media_type = detect_type(head, content_type=content_type, name=name, ocr=ocr)
     if media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED:
-        return process.parse_file(file, media_type=media_type)
+        return process.parse_file(file, media_type=media_type, ocr=ocr)
     if file.stat().st_size > process.MAX_TEXT_BYTES:
         raise ParseFailed(f"The file contains more than {process.MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
     decoded = text.decode_unicode(file.read_bytes())
@@ -58,7 +61,7 @@ def parse_file(file: Path, *, content_type: str, name: str) -> ParsedDocument:
     return _keep_unchanged(decoded, media_type)
 
 
-def detect_type(head: bytes, *, content_type: str, name: str) -> str:
+def detect_type(head: bytes, *, content_type: str, name: str, ocr: bool) -> str:
     """Return the MIME type of a file from its first bytes, without parsing it.
 
     The content of a ZIP or OLE container is only detected when it is parsed.
@@ -67,11 +70,15 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
         head: The first bytes of the file, of which HEAD_BYTES are used.
         content_type: The declared type of the file; empty if none was declared.
         name: The name or URL of the file at the client.
+        ocr: Whether text in pictures is recognised.
 
     Raises:
         UnsupportedFormat: If the format cannot be parsed; the message says what to do.
     """
-    return detection.detect_type(head[:HEAD_BYTES], content_type=content_type, name=name)
+    media_type = detection.detect_type(head[:HEAD_BYTES], content_type=content_type, name=name)
+    if media_type in formats.PICTURES and not (ocr and models.is_installed()):
+        raise UnsupportedFormat(OCR_IS_OFF.format("The file is a picture"))
+    return media_type
 
 
 def default_content_type(content_type: str, path: str) -> str:

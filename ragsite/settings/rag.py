@@ -13,6 +13,9 @@ RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
 
 # Parsing one file: wall clock and CPU time, and memory beyond that of an idle parser process.
 RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0)
+# Text recognition (OCR) takes some seconds per page.
+RAG_OCR_TIMEOUT_SECONDS = env.float("RAG_OCR_TIMEOUT_SECONDS", default=600.0)
+RAG_OCR_MAX_PAGES = env.int("RAG_OCR_MAX_PAGES", default=100)
 RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)
 
 # In OpenAI tokens; the defaults measured best (docs/decisions/0015-chunk-size.md).

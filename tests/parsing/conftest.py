@@ -15,9 +15,9 @@ Read = Callable[..., ParsedDocument]
 def read(tmp_path: Path) -> Read:
     """A function that parses a file: read(content, name)."""
 
-    def read(content: bytes, name: str, content_type: str = "") -> ParsedDocument:
+    def read(content: bytes, name: str, content_type: str = "", *, ocr: bool = False) -> ParsedDocument:
         file = tmp_path / "original"
         file.write_bytes(content)
-        return parse.parse_file(file, content_type=content_type, name=name)
+        return parse.parse_file(file, content_type=content_type, name=name, ocr=ocr)
 
     return read

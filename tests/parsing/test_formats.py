@@ -205,8 +205,9 @@ def test_the_content_of_a_submitted_text_decides_its_format() -> None:
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "a.txt", "picture"),
-        (b"\xff\xd8\xff\xe0" + b"\0" * 50, "a.pdf", "picture"),
+        (b"GIF89a" + b"\0" * 50, "a.txt", "picture"),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "a.txt", "OCR"),
+        (b"\xff\xd8\xff\xe0" + b"\0" * 50, "a.pdf", "OCR"),
         (b"\x1f\x8b\x08" + b"\0" * 50, "a.docx", "compressed"),
         (files.ole({"Unknown": b"x"}), "a.doc", "OLE"),
         (files.packed({"a.txt": "x"}), "a.zip", "Unpack"),
@@ -221,12 +222,12 @@ def test_unsupported_files_are_refused_with_advice(read: Read, content: bytes, n
 
 def test_unsupported_declared_types_are_refused() -> None:
     with pytest.raises(UnsupportedFormat, match="image/png"):
-        parse.detect_type(b"Bees hum.", content_type="image/png", name="a.png")
+        parse.detect_type(b"Bees hum.", content_type="image/png", name="a.png", ocr=True)
 
 
 @pytest.mark.parametrize("media_type", GOOD)
 def test_the_first_thousand_bytes_are_enough_to_detect_the_format(media_type: str) -> None:
-    detected = parse.detect_type(GOOD[media_type][:1000], content_type="", name="")
+    detected = parse.detect_type(GOOD[media_type][:1000], content_type="", name="", ocr=True)
     assert detected == media_type or detected in formats.CONTAINERS
 
 

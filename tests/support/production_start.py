@@ -17,8 +17,15 @@ import django
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-# Only `make run` and `make test` load these.
-LOCAL_MODULES = ("ragsite.embedded", "ragsite.run.launch", "ragsite.run.children", "ragsite.settings.test")
+# Only `make run` and `make test` load these, or a server with the packages of requirements-ocr.txt.
+OTHER_MODULES = (
+    "ragsite.embedded",
+    "ragsite.run.launch",
+    "ragsite.run.children",
+    "ragsite.settings.test",
+    "rag.parsing.ocr.layout",
+    "rag.parsing.ocr.lines",
+)
 
 
 class Blocker:
@@ -80,6 +87,6 @@ if __name__ == "__main__":
     sys.meta_path.insert(0, Blocker(blocked - {"packaging"}))
     django.setup()
     for name in modules():
-        if not name.startswith(LOCAL_MODULES):
+        if not name.startswith(OTHER_MODULES):
             importlib.import_module(name)
     json.dump({"blocked": sorted(blocked), "megabytes": {name: megabytes(name) for name in required}}, sys.stdout)

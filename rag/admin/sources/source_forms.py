@@ -27,6 +27,7 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
             "owner",
             "source_type",
             "embedding_model",
+            "has_ocr",
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -111,6 +111,7 @@ SOURCE: dict[str, object] = {
     "visibility": "public",
     "sourceType": "doc",
     "embeddingModel": "all-MiniLM-L6-v2",
+    "ocr": True,
     "createdAt": "2026-01-31T12:00:00Z",
     "updatedAt": "2026-01-31T12:00:00Z",
 }

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from rag.errors import ParseFailed
 from rag.parsing import formats, markdown, zip_containers
+from rag.parsing.ocr import scans
+from rag.parsing.ocr.messages import OCR_IS_OFF
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
@@ -25,19 +27,19 @@ _DEFAULT_TITLE = re.compile(
 
 
 def read_pdf(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a PDF with its pages. Text in images is not read (no OCR)."""
+    """Read a PDF with its pages. Pages without text are read by text recognition, if it is on."""
     # Random, so that a document cannot contain the marker itself.
     marker = f"PAGE{secrets.token_hex(12)}"
     extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
     text = promote_bold_lines(extracted.markdown)
-    parsed = _join_pages(re.split(rf"{marker}:(\d+):", text), _clean_title(extracted.title))
+    pages = scans.recognize_pages(re.split(rf"{marker}:(\d+):", text), content, limits)
+    parsed = _join_pages(pages, _clean_title(extracted.title))
     if not parsed.text.strip():
         if b"%%EOF" not in content[-2048:]:
             raise ParseFailed("The PDF is damaged or cut off. Open it, save it again and send that.")
-        raise ParseFailed(
-            "The PDF contains no text; perhaps its pages are images. Text in images is not read (no OCR): send a PDF "
-            "with a text layer."
-        )
+        if limits.ocr_pages:
+            raise ParseFailed("No text was recognised on the pages of the PDF. Send a sharper or larger scan.")
+        raise ParseFailed(OCR_IS_OFF.format("The pages of the PDF are pictures (a scan)"))
     return replace(parsed, title=parsed.title or _first_heading(parsed))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from rag.parsing import formats
+from rag.parsing.ocr import scans
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -40,6 +41,7 @@ READERS: dict[str, Reader] = {
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
     formats.MARKDOWN: plain.read_markdown,
+    **dict.fromkeys(formats.PICTURES, scans.read_picture),
 }
 
 

@@ -38,8 +38,22 @@ class Extracted:
     pages: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Ocr:
+    """The name of a backend that is registered with xberg, and the numbers of the pages that it shall recognise."""
+
+    backend: str
+    pages: list[int]
+
+
 def extract(
-    content: bytes, media_type: str, limits: Limits, *, page_marker: str = "", pages: bool = False
+    content: bytes,
+    media_type: str,
+    limits: Limits,
+    *,
+    page_marker: str = "",
+    pages: bool = False,
+    ocr: Ocr | None = None,
 ) -> Extracted:
     """Extract a file's text.
 
@@ -49,13 +63,14 @@ def extract(
         limits: The limits of time and size.
         page_marker: The marker to insert before each page, which must contain {page_num}; empty for no marker.
         pages: Whether to return the text of each page as well.
+        ocr: The text recognition to use for some pages; None for no recognition.
 
     Raises:
         ParseFailed: If the file is damaged, protected by a password or exceeds the limits.
     """
     source = xberg.ExtractInput(kind="bytes", bytes=content, mime_type=media_type)
     try:
-        result = asyncio.run(xberg.extract(source, _config(limits, page_marker, pages)))
+        result = asyncio.run(xberg.extract(source, _config(limits, page_marker, pages, ocr)))
     except (xberg.XbergError, RuntimeError) as error:
         raise _translate_error(str(error), media_type) from error
     if not result.results:
@@ -65,11 +80,16 @@ def extract(
     return Extracted(extracted.content, title, tuple(page.content for page in extracted.pages or ()))
 
 
-def _config(limits: Limits, page_marker: str, pages: bool) -> xberg.ExtractionConfig:
-    """Return the settings of xberg: Markdown without OCR and cache, within the limits."""
+def _config(limits: Limits, page_marker: str, pages: bool, ocr: Ocr | None) -> xberg.ExtractionConfig:
+    """Return the settings of xberg: Markdown without its own OCR and cache, within the limits."""
     return xberg.ExtractionConfig(
         use_cache=False,  # the cache would store documents of all tenants in one folder
-        disable_ocr=True,
+        disable_ocr=ocr is None,
+        ocr=xberg.OcrConfig(enabled=True, backend=ocr.backend, language=["en"], auto_rotate=False) if ocr else None,
+        force_ocr_pages=ocr.pages if ocr else None,
+        ocr_near_empty_fallback=False,
+        ocr_scanned_page_quality_gate=False,
+        ocr_embedded_images=False,
         enable_quality_processing=False,
         extraction_timeout_secs=max(1, int(limits.timeout_seconds)),
         mime_detection_policy="prefer_content",

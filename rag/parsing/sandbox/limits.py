@@ -28,11 +28,13 @@ class Limits:
         timeout_seconds: The maximum of the wall-clock time, and also of the CPU time.
         memory_bytes: The maximum memory, in addition to that of an idle parser process.
         text_bytes: The maximum size of the resulting text in UTF-8.
+        ocr_pages: How many pages and pictures may be read by text recognition (OCR); 0 if it is off.
     """
 
     timeout_seconds: float
     memory_bytes: int
     text_bytes: int
+    ocr_pages: int = 0
 
     @property
     def unpacked_bytes(self) -> int:

@@ -40,17 +40,29 @@ _inherited: list[ParserProcess] = []
 _ERRORS: dict[str, type[RagError]] = {error.code: error for error in (ParseFailed, UnsupportedFormat)}
 
 
-def parse_file(file: Path, *, media_type: str) -> ParsedDocument:
+# Formats that may contain pictures of text.
+_WITH_PICTURES = formats.PICTURES | {formats.PDF, formats.EML, formats.MBOX, formats.MSG}
+
+
+def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocument:
     """Parse a file within RAG_PARSE_TIMEOUT_SECONDS and RAG_PARSE_MAX_MEMORY_MB.
+
+    Args:
+        file: The file.
+        media_type: Its MIME type.
+        ocr: Whether text in pictures is recognised. It may take RAG_OCR_TIMEOUT_SECONDS.
 
     Raises:
         ParseFailed: If the file cannot be parsed, or a limit is exceeded.
         UnsupportedFormat: If the format cannot be parsed.
     """
+    with_ocr = ocr and media_type in _WITH_PICTURES
+    timeout_seconds = settings.RAG_PARSE_TIMEOUT_SECONDS
     limits = Limits(
-        timeout_seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
+        timeout_seconds=max(timeout_seconds, settings.RAG_OCR_TIMEOUT_SECONDS) if with_ocr else timeout_seconds,
         memory_bytes=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
         text_bytes=MAX_TEXT_BYTES,
+        ocr_pages=settings.RAG_OCR_MAX_PAGES if with_ocr else 0,
     )
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:

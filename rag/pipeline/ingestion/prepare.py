@@ -91,7 +91,7 @@ def parse_and_chunk(
         UnsupportedFormat: If no parser reads this format.
         StorageFailed: If the submitted file cannot be read.
     """
-    parsed = _parse(submission)
+    parsed = _parse(submission, source)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     with DOCUMENT_LIMITER.slot():
         chunks = list(chunk(parsed, options))
@@ -179,9 +179,10 @@ def embed_documents(
     ]
 
 
-def _parse(submission: Submission) -> ParsedDocument:
+def _parse(submission: Submission, source: DataSource) -> ParsedDocument:
     if submission.original_id is None:
         return parse.parse_text(submission.text, content_type=submission.content_type, path=submission.path)
     original = Original.objects.get(pk=submission.original_id)
     with file_storage.local_copy(original) as file:
-        return parse.parse_file(file, content_type=submission.content_type, name=original.name)
+        content_type, ocr = submission.content_type, source.has_ocr
+        return parse.parse_file(file, content_type=content_type, name=original.name, ocr=ocr)

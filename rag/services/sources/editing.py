@@ -37,6 +37,7 @@ class SourceSettings:
     visibility: str | None = None
     source_type: str | None = None
     embedding_model: str | None = None
+    has_ocr: bool | None = None
     owner: str | None = None
     access: AccessLists = field(default_factory=AccessLists)
 
@@ -184,9 +185,8 @@ def save_settings(source: DataSource, settings: SourceSettings, *, granted_by: U
         InvalidRequest: If a setting is invalid.
         SlugTaken: If the organisation has another source of this slug.
     """
-    values = {name: getattr(settings, name) for name in ("name", "slug", "description", "visibility", "source_type")}
-    for name, value in values.items():
-        if value is not None:
+    for name in ("name", "slug", "description", "visibility", "source_type", "has_ocr"):
+        if (value := getattr(settings, name)) is not None:
             setattr(source, name, value)
     if not source.slug:
         raise InvalidRequest("slug is required: none can be made from this name.", field="slug")

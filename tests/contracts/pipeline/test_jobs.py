@@ -129,7 +129,7 @@ def file(data: bytes, content_type: str = "text/plain") -> dict[str, str]:
 def test_an_unsupported_type_is_rejected_at_submission(api: Api, live_world: World) -> None:
     """RESOLUTION: 415 "at submission when the type is known then"."""
     live_world.source("handbook")
-    body = {"dataSourceId": "handbook", "documents": [file(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")]}
+    body = {"dataSourceId": "handbook", "documents": [file(b"GIF89a\x01\x00\x01\x00", "image/gif")]}
     reply = api("editor").post("/api/rag/ingest", body)
     assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
     assert not IngestionJob.objects.exists()

@@ -15,8 +15,8 @@ from tests.support.http import Client, Reply
 
 Api = Callable[..., Client]
 SOURCE_FIELDS = {
-    "id", "slug", "name", "description", "organization", "visibility", "sourceType", "embeddingModel", "createdAt",
-    "updatedAt",
+    "id", "slug", "name", "description", "organization", "visibility", "sourceType", "embeddingModel", "ocr",
+    "createdAt", "updatedAt",
 }  # fmt: skip
 MANAGER_FIELDS = {"roles", "teams", "users", "owner"}
 
@@ -45,7 +45,7 @@ def test_a_source_is_created_with_the_given_fields(api: Api, live_world: World) 
     EmbeddingModel.objects.create(name="other", provider="openai", dimensions=768)
     body = {
         "name": "Fragen", "slug": "faq_1", "description": "What people ask", "visibility": "team", "sourceType": "faq",
-        "embeddingModel": "other", "teams": ["support"],
+        "embeddingModel": "other", "ocr": False, "teams": ["support"],
     }  # fmt: skip
     owner = api("owner")
     reply = owner.post("/api/rag/sources", body)

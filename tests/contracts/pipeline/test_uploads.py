@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from rag.models import Document, IngestionDocument, IngestionJob, Original
+from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original
+from tests.parsing.files import pictures
 from tests.support import factories
 from tests.support.factories import World
 from tests.support.http import Client, Reply
@@ -62,20 +63,33 @@ def test_unreadable_files(api: Api, live_world: World) -> None:
     live_world.source()
     editor = api("editor")
     good: File = ("good.txt", b"Alpha.", "text/plain")
-    picture: File = ("a.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png")
+    picture: File = ("a.gif", b"GIF89a\x01\x00\x01\x00", "image/gif")
     reply = send(editor, [picture])
     assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
     assert not IngestionJob.objects.exists()
     assert not Original.objects.exists()
     job = send(editor, [good, picture, ("bad.pdf", b"%PDF-1.7 and no more", "application/pdf")]).body
     assert [(error["index"], error["path"], error["code"]) for error in job["errors"]] == [
-        (1, "a.png", "UNSUPPORTED_FORMAT")
+        (1, "a.gif", "UNSUPPORTED_FORMAT")
     ]
     factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     failed = IngestionDocument.objects.filter(state="failed").order_by("index")
     assert list(failed.values_list("path", "error_code")) == [
-        ("a.png", "UNSUPPORTED_FORMAT"), ("bad.pdf", "PARSE_ERROR"),
+        ("a.gif", "UNSUPPORTED_FORMAT"), ("bad.pdf", "PARSE_ERROR"),
     ]  # fmt: skip
+
+
+def test_a_source_decides_whether_pictures_are_read(api: Api, live_world: World) -> None:
+    source = live_world.source(has_ocr=False)
+    scan: File = ("scan.png", pictures.encoded(pictures.page(["Bees hum."], width=256), kind="PNG"), "image/png")
+    reply = send(api("editor"), [scan])
+    assert (reply.status, reply.body["error"]) == (415, "UNSUPPORTED_FORMAT")
+    assert "text recognition (OCR) is off" in reply.body["message"]
+    DataSource.objects.filter(pk=source.pk).update(has_ocr=True)
+    assert send(api("editor"), [scan]).status == 202
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    document = Document.objects.get()
+    assert (document.text, document.chunks.get().first_page) == ("Bees hum.", 1)
 
 
 def test_invalid_forms_are_rejected(api: Api, live_world: World, settings: Any) -> None:

@@ -4,12 +4,16 @@ import hashlib
 import struct
 from collections.abc import Sequence
 
+from PIL import Image
 
-def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", content: bytes | None = None) -> bytes:
+
+def pdf(
+    pages: Sequence[str | Image.Image], *, password: str | None = None, kids: str = "", content: bytes | None = None
+) -> bytes:
     """Create a PDF with pages of Latin text.
 
     Args:
-        pages: The text of each page.
+        pages: The text of each page, or its picture.
         password: Encrypts the file (RC4, 40 bits).
         kids: Replaces the page tree's references to pages.
         content: Replaces the content of every page; it must be compressed.
@@ -26,8 +30,7 @@ def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", co
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {object_number + 1} 0 R "
             "/Resources << /Font << /F1 3 0 R >> >> >>".encode()
         )
-        shown = "".join(f"({_pdf_escaped(line)}) Tj 0 -16 Td " for line in page.split("\n"))
-        stream = content or f"BT /F1 12 Tf 72 720 Td {shown} ET".encode("latin-1")
+        stream = content or (_pdf_text(page) if isinstance(page, str) else _pdf_picture(page))
         if key:
             stream = _rc4(_md5(key + struct.pack("<I", object_number + 1)[:3] + b"\0\0")[:10], stream)
         extra = b" /Filter /FlateDecode" if content else b""
@@ -40,6 +43,19 @@ def pdf(pages: Sequence[str], *, password: str | None = None, kids: str = "", co
         )
         trailer = b" /Encrypt %d 0 R /ID [<%s> <%s>]" % (len(objects), _ID.hex().encode(), _ID.hex().encode())
     return _pdf_written(objects, trailer)
+
+
+def _pdf_text(page: str) -> bytes:
+    shown = "".join(f"({_pdf_escaped(line)}) Tj 0 -16 Td " for line in page.split("\n"))
+    return f"BT /F1 12 Tf 72 720 Td {shown} ET".encode("latin-1")
+
+
+def _pdf_picture(page: Image.Image) -> bytes:
+    width, height = page.size
+    scale = 540 / width
+    matrix = f"{width * scale:.2f} 0 0 {height * scale:.2f} 36 {756 - height * scale:.2f} cm"
+    head = f"q {matrix} BI /W {width} /H {height} /CS /G /BPC 8 /F /AHx ID "
+    return head.encode() + page.convert("L").tobytes().hex().encode() + b"> EI Q"
 
 
 def _pdf_written(objects: Sequence[bytes], trailer: bytes) -> bytes:

@@ -84,7 +84,7 @@ def test_the_client_sends_documents_and_waits(live_server: LiveServer, key: str,
     (tmp_path / "notes" / ".hidden").mkdir(parents=True)
     (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nThe kettle is on the second floor.")
     (tmp_path / "notes" / ".hidden" / "x.md").write_text("x")
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 100_000)
+    (tmp_path / "picture.gif").write_bytes(b"GIF89a" + b"\0" * 100_000)
     files = uploads.find_files(tmp_path)
     sent: list[int] = []
     with Client(live_server.url, key) as client:
@@ -94,7 +94,7 @@ def test_the_client_sends_documents_and_waits(live_server: LiveServer, key: str,
         assert sum(sent) == sum(file.stat().st_size for file in files)
         finished = client.wait(job)
         assert (finished.status, finished.progress.done, finished.progress.failed) == ("completed", 1, 1)
-        assert [(error.path, error.code) for error in finished.errors] == [("picture.png", "UNSUPPORTED_FORMAT")]
+        assert [(error.path, error.code) for error in finished.errors] == [("picture.gif", "UNSUPPORTED_FORMAT")]
         second = client.wait(client.ingest(source.slug, [NewDocument("keys.md", "Keys are in the hall.", tags=("a",))]))
         assert second.status == "completed"
         documents = {document.path: document for document in client.list_documents(source.slug)}

@@ -31,6 +31,7 @@ class _SettingsIn(serializers.Serializer[None]):
     visibility = fields.Choice("visibility", choices=Visibility.values, required=False)
     sourceType = fields.Choice("sourceType", choices=SourceType.values, required=False)
     embeddingModel = fields.Text("embeddingModel", max_length=100, required=False)
+    ocr = fields.Boolean("ocr", required=False)
     roles = Names("roles")
     teams = Names("teams")
     users = Names("users")
@@ -62,6 +63,7 @@ def build_source_settings(values: dict[str, Any]) -> SourceSettings:
         visibility=values.get("visibility"),
         source_type=values.get("sourceType"),
         embedding_model=values.get("embeddingModel"),
+        has_ocr=values.get("ocr"),
         owner=values.get("owner"),
         access=AccessLists(**lists),
     )
@@ -88,6 +90,7 @@ class SourceOut(TypedDict):
     visibility: Annotated[str, {"enum": Visibility.values}]
     sourceType: Annotated[str, {"enum": SourceType.values}]
     embeddingModel: str
+    ocr: bool
     createdAt: datetime.datetime
     updatedAt: datetime.datetime
     roles: NotRequired[list[str]]
@@ -114,6 +117,7 @@ def source_out(source: DataSource, access_lists: AccessLists | None) -> SourceOu
         "visibility": source.visibility,
         "sourceType": source.source_type,
         "embeddingModel": source.embedding_model.name,
+        "ocr": source.has_ocr,
         "createdAt": source.created_at,
         "updatedAt": source.updated_at,
     }

@@ -1,0 +1,110 @@
+"""Finds the lines of text in a picture and recognises them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+from PIL import Image
+
+from . import models
+from .regions import Rectangle, find_rectangles
+
+# A picture is reduced until its longer side has this many pixels, to find lines. They are recognised in full size.
+_MAX_SIDE = 1280
+# A picture whose brightest and darkest pixels differ by less is empty.
+_MIN_CONTRAST = 32
+_STEP = 32  # the finder takes sides that are multiples of this
+_THRESHOLD, _MIN_SCORE, _GROWTH = 0.3, 0.5, 1.6
+_LINE_HEIGHT = 48
+_MAX_LINE_WIDTH = 3200
+# Lines below this mean probability are specks and ornaments, not text.
+_MIN_CONFIDENCE = 0.6
+# A page is turned by 180 degrees if its lines are less probable than this, and more probable when turned.
+_DOUBTFUL = 0.85
+_SAMPLE = 5
+# The model knows no low quotation mark; it reads two commas.
+_LOW_QUOTE = re.compile(r"(?<!\w),,(?=\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A recognised piece of a line: its text, its mean probability and where it is."""
+
+    text: str
+    confidence: float
+    box: Rectangle
+
+
+def read_lines(picture: Image.Image) -> list[Line]:
+    """Return the lines of text in a picture, in no particular order.
+
+    A picture that lies on its side or upside down is turned. The boxes refer to the turned picture.
+    """
+    darkest, brightest = picture.convert("L").getextrema()
+    if brightest - darkest < _MIN_CONTRAST:  # type: ignore[operator]  # numbers, as the picture has one channel
+        return []
+    boxes = _find_boxes(picture)
+    tall = sum(box.height > 2 * box.width for box in boxes)
+    if tall > len(boxes) / 2:
+        picture = picture.transpose(Image.Transpose.ROTATE_90)
+        boxes = _find_boxes(picture)
+    if boxes and _is_upside_down(picture, boxes):
+        picture = picture.transpose(Image.Transpose.ROTATE_180)
+        boxes = _find_boxes(picture)
+    lines = [_recognize(picture, box) for box in boxes]
+    return [line for line in lines if line.text and line.confidence >= _MIN_CONFIDENCE]
+
+
+def _find_boxes(picture: Image.Image) -> list[Rectangle]:
+    scale = min(1.0, _MAX_SIDE / max(picture.size))
+    width, height = (max(_STEP, round(side * scale / _STEP) * _STEP) for side in picture.size)
+    reduced = picture.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2)
+    rectangles = find_rectangles(models.find_text(_normalize(reduced)), _THRESHOLD, _MIN_SCORE)
+    grown = [box.grow(box.width * box.height * _GROWTH / (2 * (box.width + box.height))) for box in rectangles]
+    return [box.scale(picture.width / width, picture.height / height) for box in grown]
+
+
+def _is_upside_down(picture: Image.Image, boxes: Sequence[Rectangle]) -> bool:
+    widest = sorted(boxes, key=lambda box: -box.width / box.height)[:_SAMPLE]
+    upright = _mean_confidence(_recognize(picture, box) for box in widest)
+    if upright >= _DOUBTFUL:
+        return False
+    return upright < _mean_confidence(_recognize(picture, box, turned=True) for box in widest)
+
+
+def _mean_confidence(lines: Iterable[Line]) -> float:
+    return fmean(line.confidence for line in lines)
+
+
+def _recognize(picture: Image.Image, box: Rectangle, *, turned: bool = False) -> Line:
+    width = min(_MAX_LINE_WIDTH, max(16, round(_LINE_HEIGHT * box.width / box.height)))
+    quad = tuple(coordinate for corner in box.corners() for coordinate in corner)
+    # A line of large letters is reduced first, because a transformation only looks at neighbouring pixels.
+    line = picture.transform(
+        (max(1, round(box.width)), max(1, round(box.height))),
+        Image.Transform.QUAD,
+        quad,
+        Image.Resampling.BICUBIC,
+        fillcolor="white",
+    ).resize((width, _LINE_HEIGHT), Image.Resampling.BILINEAR)
+    if turned:
+        line = line.transpose(Image.Transpose.ROTATE_180)
+    return _decode(models.recognize(_normalize(line)), box)
+
+
+def _normalize(picture: Image.Image) -> models.Pixels:
+    return np.asarray(picture, dtype=np.float32) / 127.5 - 1
+
+
+def _decode(probabilities: models.Pixels, box: Rectangle) -> Line:
+    """Join the most probable characters of all steps; the same one in consecutive steps counts once (CTC)."""
+    best = probabilities.argmax(axis=1)
+    is_new = (best != 0) & (np.diff(best, prepend=0) != 0)
+    if not is_new.any():
+        return Line("", 0.0, box)
+    characters = models.characters()
+    text = "".join(characters[index] for index in best[is_new])
+    confidence = float(probabilities.max(axis=1)[is_new].mean())
+    return Line(_LOW_QUOTE.sub("„", text.strip()), confidence, box)

@@ -1,0 +1,6 @@
+"""Messages for people about text recognition."""
+
+OCR_IS_OFF = (
+    "{}, and text recognition (OCR) is off. Turn it on in the settings of the data source (an administrator may have "
+    "to install it), or send the text itself."
+)

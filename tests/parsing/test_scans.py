@@ -1,0 +1,148 @@
+"""Text recognition of pictures and scanned pages, and the order of what was recognised."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from rag.errors import ParseFailed, UnsupportedFormat
+from rag.parsing import formats, parse
+from rag.parsing.ocr import layout, models
+from rag.parsing.ocr.lines import Line
+from rag.parsing.ocr.regions import Rectangle
+from rag.parsing.text_builder import Composer
+from rag.types import Page
+
+from . import files
+from .conftest import Read
+from .files import pictures
+
+
+def distance(text: str, other: str) -> int:
+    """The number of characters to insert, delete or replace (Levenshtein)."""
+    row = list(range(len(other) + 1))
+    for number, character in enumerate(text, 1):
+        previous, row[0] = row[0], number
+        for column, target in enumerate(other, 1):
+            cost = min(row[column] + 1, row[column - 1] + 1, previous + (character != target))
+            previous, row[column] = row[column], cost
+    return row[-1]
+
+
+def test_scans_in_six_languages_are_read_clean_skewed_and_noisy(read: Read) -> None:
+    clean = pictures.accents()
+    scans = clean, pictures.skewed(clean), pictures.noisy(clean)
+    parsed = read(pictures.encoded(*scans, kind="TIFF"), "a.tiff", ocr=True)
+    assert [page.number for page in parsed.pages] == [1, 2, 3]
+    assert parsed.media_type == formats.TIFF
+    ends = [page.start for page in parsed.pages[1:]] + [len(parsed.text)]
+    texts = [parsed.text[page.start : end].split() for page, end in zip(parsed.pages, ends, strict=True)]
+    expected = " ".join(pictures.ACCENTS)
+    errors = [distance(" ".join(text), expected) / len(expected) for text in texts]
+    assert errors[0] <= 0.02, texts[0]
+    assert max(errors[1:]) <= 0.05, texts[1:]
+
+
+def test_only_pages_without_a_text_layer_are_recognised(read: Read) -> None:
+    scan = pictures.page(["Wasps build nests of paper."])
+    content = files.pdf(["Bees are remarkable insects.", scan, "", "Ants are too."])
+    parsed = read(content, "a.pdf", ocr=True)
+    texts = ["Bees are remarkable insects.", "Wasps build nests of paper.", "Ants are too."]
+    assert parsed.text == "\n\n".join(texts)
+    assert parsed.pages == tuple(
+        Page(parsed.text.index(text), number) for text, number in zip(texts, (1, 2, 4), strict=True)
+    )
+    assert read(content, "a.pdf", ocr=False).text == f"{texts[0]}\n\n{texts[2]}"
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_pictures_are_refused_if_recognition_is_off(read: Read, kind: str) -> None:
+    content = pictures.encoded(pictures.page(["Bees"]), kind=kind)
+    with pytest.raises(UnsupportedFormat, match=r"text recognition \(OCR\) is off. Turn it on"):
+        read(content, "a.txt")
+    with pytest.raises(ParseFailed, match=r"a scan\), and text recognition \(OCR\) is off"):
+        read(pictures.encoded(pictures.page(["Bees"]), kind="PDF"), "a.pdf")
+
+
+def test_without_its_packages_recognition_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "is_installed", lambda: False)
+    picture = pictures.encoded(pictures.page(["Bees"]), kind="PNG")
+    with pytest.raises(UnsupportedFormat, match="an administrator may have to install it"):
+        parse.detect_type(picture, content_type="", name="a.png", ocr=True)
+
+
+def test_limits_of_recognition(read: Read, settings: Any) -> None:
+    settings.RAG_OCR_MAX_PAGES = 1
+    two = [pictures.page(["Bees hum."])] * 2
+    for kind in ("PDF", "TIFF"):
+        with pytest.raises(ParseFailed, match="More than 1 pages are pictures"):
+            read(pictures.encoded(*two, kind=kind), "a", ocr=True)
+    with pytest.raises(ParseFailed, match="67 million pixels"):
+        read(pictures.encoded(Image.new("1", (9000, 9000)), kind="PNG"), "a.png", ocr=True)
+    with pytest.raises(ParseFailed, match="damaged or cut off"):
+        read(pictures.encoded(two[0], kind="PNG")[:200], "a.png", ocr=True)
+    with pytest.raises(ParseFailed, match="No text was recognised"):
+        read(pictures.encoded(Image.new("RGB", (64, 64)), kind="WEBP"), "a.webp", ocr=True)
+
+
+def test_a_turned_picture_is_read(read: Read) -> None:
+    page = pictures.page(["Bees are remarkable insects.", "Wasps are too."])
+    for turned in (page.transpose(Image.Transpose.ROTATE_180), page.transpose(Image.Transpose.ROTATE_270)):
+        text = read(pictures.encoded(turned, kind="PNG"), "a.png", ocr=True).text
+        assert text == "Bees are remarkable insects. Wasps are too."
+
+
+def line(text: str, left: float, top: float, *, height: float = 30) -> Line:
+    width = len(text) * height / 2
+    return Line(text, 1.0, Rectangle(left + width / 2, top + height / 2, width, height, 0.0))
+
+
+def ordered(lines: list[Line]) -> str:
+    composer = Composer()
+    layout.add_lines(composer, lines)
+    return composer.build().text
+
+
+@pytest.fixture(params=[0.0, 0.05], ids=["straight", "skewed"])
+def lay(request: pytest.FixtureRequest) -> Callable[[list[Line]], str]:
+    """Returns the text of lines on a page that lies straight or at an angle of 3 degrees."""
+    cos, sin = math.cos(request.param), math.sin(request.param)
+
+    def turned(one: Line) -> Line:
+        box = one.box
+        return Line(
+            one.text,
+            1.0,
+            Rectangle(box.x * cos - box.y * sin, box.x * sin + box.y * cos, box.width, box.height, request.param),
+        )
+
+    return lambda lines: ordered([turned(one) for one in lines])
+
+
+def test_columns_are_read_one_after_the_other(lay: Callable[[list[Line]], str]) -> None:
+    left = [line(f"The left column has line {number} of", 0, 100 + 40 * number) for number in range(4)]
+    right = [line(f"The right column has line {number},", 700, 100 + 40 * number) for number in range(4)]
+    title = line("A title over both columns", 0, 0, height=50)
+    text = lay([title, *(one for pair in zip(right, left, strict=True) for one in pair)])
+    assert text.startswith("## A title over both columns\n\nThe left column has line 0 of The left")
+    assert text.index("left column has line 3") < text.index("right column has line 0")
+
+
+def test_tables_keep_rows_and_columns(lay: Callable[[list[Line]], str]) -> None:
+    rows = [["Name", "Town", "Year"], ["Ada", "", "1815"], ["Grace Hopper", "York", "1906"]]
+    cells = [line(cell, 400 * x, 60 * y) for y, row in enumerate(rows) for x, cell in enumerate(row) if cell]
+    below = line("These are the people who are in it.", 0, 300)
+    assert lay([*cells, below]) == (
+        "| Name | Town | Year |\n| --- | --- | --- |\n| Ada |  | 1815 |\n| Grace Hopper | York | 1906 |\n\n"
+        "These are the people who are in it."
+    )
+
+
+def test_paragraphs_and_divided_words_are_joined() -> None:
+    first = [line("Bees are remark-", 0, 0), line("able insects of the", 0, 40), line("garden.", 0, 80)]
+    assert (
+        ordered([*first, line("Wasps are too.", 0, 180)])
+        == "Bees are remarkable insects of the garden.\n\nWasps are too."
+    )
