@@ -64,11 +64,17 @@ class Children:
                 )
 
     def stop(self) -> None:
+        """Stop all processes that were started here."""
+        if not self._running:  # the record may still name leftovers
+            return
         _stop([psutil.Process(process.pid) for process in self._running.values() if process.poll() is None])
         self._record.unlink(missing_ok=True)
 
     def stop_leftovers(self) -> None:
-        """Stop the processes of a launcher that was killed. A process is identified by its id and its start time."""
+        """Stop the processes of a launcher that was killed.
+
+        The record has their start times as well, because process ids are reused.
+        """
         try:
             recorded = json.loads(self._record.read_text())
         except (FileNotFoundError, ValueError):

@@ -37,14 +37,14 @@ class StopRequested(BaseException):
 
 def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        signal.signal(number, _request_stop)
     os.umask(0o077)
     LOGS.mkdir(parents=True, exist_ok=True)
     lock = _lock_folder()
     children = Children(FOLDER / "children.json")
-    children.stop_leftovers()
-    _require_free_port()
     try:
+        children.stop_leftovers()
+        _require_free_port()
         _start(children)
         _watch(children)
     except StopRequested:
@@ -62,29 +62,29 @@ def main() -> None:
 
 def _start(children: Children) -> None:
     started = time.monotonic()
-    _step("PostgreSQL and Redis" if not os.environ.get("DATABASE_URL") else "services")
+    _print_step("PostgreSQL and Redis" if not os.environ.get("DATABASE_URL") else "services")
     os.environ.update(services.start(FOLDER, _ORIGINAL_ENVIRONMENT))
     os.environ.update({"RAG_LOCAL": "1", "RAGSITE_DATA": str(FOLDER), "SECRET_KEY": _secret_key()})
     # Allows a model on this machine (Ollama): the person who runs this is the operator.
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "localhost,127.0.0.1,::1")
     _write_environment()
-    _step("database schema and static files")
-    _run("-m", "ragsite.run.migrate_and_collect")
-    _step("workers and web server")
+    _print_step("database schema and static files")
+    _run_python("-m", "ragsite.run.migrate_and_collect")
+    _print_step("workers and web server")
     children.start("worker", processes.worker(), log=LOGS / "worker.log")
     children.start("background", processes.background(), log=LOGS / "background.log")
     children.start("scheduler", processes.scheduler(folder=FOLDER), log=LOGS / "scheduler.log")
     children.start("web", processes.web(host=HOST, port=PORT), log=LOGS / "web.log")
-    has_demo = _has_demo()
+    has_demo = _wants_demo_data()
     if has_demo:
-        _step("demo data (up to a minute the first time)")
-        for line in _run("manage.py", "demo", f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0").splitlines():
-            _step(line)
+        _print_step("demo data (up to a minute the first time)")
+        for line in _run_python("manage.py", "demo", f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0").splitlines():
+            _print_step(line)
     _wait_until_ready(children)
     print(_greeting(has_demo, time.monotonic() - started), flush=True)
 
 
-def _run(*arguments: str) -> str:
+def _run_python(*arguments: str) -> str:
     """Run Python with these arguments and return what it printed."""
     result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
     if result.returncode:
@@ -159,16 +159,19 @@ def _write_private(file: Path, content: str) -> None:
     partial.replace(file)
 
 
-def _has_demo() -> bool:
-    """Create accounts with a known password in the embedded database; in another one only if RAG_DEMO is set."""
+def _wants_demo_data() -> bool:
+    """Return whether to create the demo accounts, whose password is known.
+
+    They are created in the embedded database; in another one only if RAG_DEMO is set.
+    """
     return not _ORIGINAL_ENVIRONMENT.get("DATABASE_URL") or _ORIGINAL_ENVIRONMENT.get("RAG_DEMO") == "1"
 
 
-def _step(description: str) -> None:
+def _print_step(description: str) -> None:
     print(f"  · {description}", flush=True)
 
 
-def _stop(*_: object) -> NoReturn:
+def _request_stop(*_: object) -> NoReturn:
     raise StopRequested
 
 

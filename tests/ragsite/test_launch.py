@@ -1,7 +1,9 @@
 """`make run` from the first start to Ctrl-C, a crash, and what can prevent a start."""
 
 import contextlib
+import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -128,3 +130,40 @@ def test_a_taken_port_is_reported_in_a_sentence(product: Product) -> None:
     assert f"Port {product.port} is taken" in errors
     assert "Traceback" not in output + errors
     assert product.processes() == []
+
+
+# A process that does not end when it is terminated.
+STUBBORN = """
+import signal
+signal.signal(signal.SIGTERM, lambda *_: print("terminated", flush=True))
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.fixture
+def leftover() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def test_ctrl_c_while_processes_of_a_killed_launcher_are_stopped(
+    product: Product, leftover: subprocess.Popen[str]
+) -> None:
+    product.folder.mkdir()
+    record = product.folder / "children.json"
+    record.write_text(json.dumps([[leftover.pid, psutil.Process(leftover.pid).create_time()]]))
+    product.process = product.spawn()
+    terminated, _, _ = select.select([leftover.stdout], [], [], 60)
+    assert terminated, "the launcher does not stop the process"
+    output = product.interrupt()
+    assert "Stopping" in output
+    assert "Traceback" not in output
+    assert product.process.returncode == 0
+    assert json.loads(record.read_text())[0][0] == leftover.pid, "the next launcher stops the process"
