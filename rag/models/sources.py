@@ -214,7 +214,7 @@ class DataSource(TrackedModelMixin, UUIDModel):
         return f"{self.slug} · {self.organization}"
 
     def lock_for_write(self, *, any_model: bool = False) -> None:
-        """Lock the source until the transaction ends: it cannot be deleted or re-embedded meanwhile.
+        """Lock the source until the transaction ends: it cannot be deleted or get another embedding model meanwhile.
 
         Many transactions can hold this lock at a time (FOR KEY SHARE). Deleting the source or switching its model
         waits for all of them (FOR UPDATE).

@@ -40,7 +40,7 @@ def test_the_explained_verdict_equals_the_access_rule(world: oracle.World, who: 
         }
         for source in DataSource.objects.select_related("organization", "owner"):
             for verdict in explain.explain_access(source, person):
-                assert verdict.allowed == (source.pk in visible[verdict.action]), verdict
+                assert verdict.is_allowed == (source.pk in visible[verdict.action]), verdict
         assert log == []
 
 
@@ -73,15 +73,15 @@ def test_the_reason_names_the_visibility(world: World) -> None:
 
 def test_the_reason_for_ingesting_or_managing_names_the_role(world: World) -> None:
     source, users = world.source("s"), world.users
-    assert "holds role `editor`, which allows to send" in reason(source, users["editor"], Action.INGEST)
-    assert "holds no role that allows to send documents" in reason(source, users["member"], Action.INGEST)
+    assert "holds role `editor`, which allows sending" in reason(source, users["editor"], Action.INGEST)
+    assert "holds no role that allows sending documents" in reason(source, users["member"], Action.INGEST)
     DataSource.objects.update(owner=users["member"])
     assert reason(source, users["member"], Action.INGEST) == "May ingest: member@home.example owns the source."
     assert (
         reason(source, users["member"], Action.MANAGE) == "May manage: member@home.example is the owner of the source."
     )
-    assert "holds role `admin`, which allows to manage" in reason(source, users["admin"], Action.MANAGE)
-    assert "holds no role that allows to manage" in reason(source, users["editor"], Action.MANAGE)
+    assert "holds role `admin`, which allows managing" in reason(source, users["admin"], Action.MANAGE)
+    assert "holds no role that allows managing" in reason(source, users["editor"], Action.MANAGE)
     chief = User.objects.create_superuser("chief@platform.example")
     assert "is a superuser, and manages every source" in reason(source, chief, Action.MANAGE)
     assert reason(source, chief) == "May not query: this person is not a member of the organisation."

@@ -37,7 +37,7 @@ def test_managers_see_an_explanation_of_access(world: World, library: DataSource
     assert page("access", library) in admin.get(reverse("admin:rag_datasource_change", args=[library.pk])).text
     content = admin.get(page("access", library), {"user": "member@home.example"}).text
     assert "open to every member of the organisation" in content
-    assert "holds no role that allows to manage" in content
+    assert "holds no role that allows managing" in content
     assert "foreigner@abroad.example" not in content
     for email in ("foreigner@abroad.example", "nobody@nowhere.example"):
         reply = admin.get(page("access", library), {"user": email}).text

@@ -102,4 +102,4 @@ def test_workers_need_no_place(limiter: LongRequestLimiter, settings: Any) -> No
 def test_calls_of_models_need_a_place(settings: Any) -> None:
     settings.RAG_MAX_LONG_REQUESTS = 0
     with identity.run_as(identity.of_user(ADA)), pytest.raises(TooManyLongRequests):
-        ConcurrencyLimiter("chat").slot("m", GenerationFailed).__enter__()
+        ConcurrencyLimiter("chat").call("m", GenerationFailed).__enter__()

@@ -1,4 +1,4 @@
-"""The figures on the admin's home, for users who manage data sources."""
+"""The figures on the admin's home, for users with the permission sources.manage."""
 
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ _JOBS, _DOCUMENTS = "admin:rag_ingestionjob_changelist", "admin:rag_ingestiondoc
 
 
 def read_figures(request: HttpRequest) -> dict[str, object]:
-    """Return the context of the home page for the user of this request; empty if they manage no data source."""
+    """Return the context of the home page; empty if this request's user lacks the permission sources.manage."""
     organizations = managed_organizations(request)
     if not organizations.exists():
         return {}
@@ -27,28 +27,33 @@ def read_figures(request: HttpRequest) -> dict[str, object]:
         {"status": status.label, "count": figures.jobs[status], "url": f"{reverse(_JOBS)}?status__exact={status.value}"}
         for status in IngestionJob.Status
     ]
-    return {"figures": figures, "jobs": jobs, "charts": _charts(figures), "may_operate": is_superuser}
+    return {"figures": figures, "jobs": jobs, "charts": _build_charts(figures), "may_operate": is_superuser}
 
 
-def _charts(figures: home_figures.HomeFigures) -> list[tuple[Chart, str]]:
-    """Return the charts that have something to show, each with the address of the list that it is about."""
+def _build_charts(figures: home_figures.HomeFigures) -> list[tuple[Chart, str]]:
+    """Return the charts that have something to show, each with the URL of the list of its rows, or an empty text."""
     queries, answers, documents = (figures.by_hour(name) for name in ("query", "answer", "document"))
     document_list = reverse(_DOCUMENTS)
+    ingested = [(hour, summary.count - summary.failures) for hour, summary in documents]
+    failed = [(hour, summary.failures) for hour, summary in documents]
+    asked = [(hour, summary.count) for hour, summary in queries]
+    medians = [(hour, summary.p50) for hour, summary in queries]
+    percentiles = [(hour, summary.p95) for hour, summary in queries]
+    grounded = [(hour, _grounded_percent(summary.failure_share)) for hour, summary in answers]
     charts: list[tuple[Any, str]] = [
-        (build_chart("Documents ingested per hour", [(at, day.count - day.failures) for at, day in documents]),
-         f"{document_list}?state__exact=done"),
-        (build_chart("Failed documents per hour", [(at, day.failures) for at, day in documents]),
-         f"{document_list}?state__exact=failed"),
-        (build_chart("Questions per hour", [(at, day.count) for at, day in queries]), ""),
-        (build_chart("Time of half of the questions (p50)", [(at, day.p50) for at, day in queries], unit=" ms"), ""),
-        (build_chart("Time of 95 % of the questions (p95)", [(at, day.p95) for at, day in queries], unit=" ms"), ""),
-        (build_chart("Grounded answers", [(at, _percent(day.failure_share)) for at, day in answers], unit=" %"), ""),
-    ]  # fmt: skip
+        (build_chart("Documents ingested per hour", ingested), f"{document_list}?state__exact=done"),
+        (build_chart("Failed documents per hour", failed), f"{document_list}?state__exact=failed"),
+        (build_chart("Questions per hour", asked), ""),
+        (build_chart("Response time, median (p50)", medians, unit=" ms"), ""),
+        (build_chart("Response time, 95th percentile (p95)", percentiles, unit=" ms"), ""),
+        (build_chart("Grounded answers", grounded, unit=" %"), ""),
+    ]
     return [(chart, url) for chart, url in charts if chart]
 
 
-def _percent(refused_share: float | None) -> float | None:
-    return None if refused_share is None else 100 * (1 - refused_share)
+def _grounded_percent(failure_share: float | None) -> float | None:
+    """Return the share of grounded answers: an answer counts as a failure if it was refused."""
+    return None if failure_share is None else 100 * (1 - failure_share)
 
 
 cast(Site, admin.site).register_figures(read_figures)

@@ -16,10 +16,12 @@ _MAX_SUGGESTIONS = 200
 
 
 def get_managed_source(request: HttpRequest, source_id: uuid.UUID) -> DataSource:
-    """Return the data source, if this request's user may manage it.
+    """Return the data source, if this request's user manages it with the permission sources.manage.
+
+    Owners without the permission manage their sources with the API.
 
     Raises:
-        PermissionDenied: If the user manages no data source at all.
+        PermissionDenied: If the user has the permission sources.manage in no organisation.
         Http404: If there is no such source, or the user may not manage it.
     """
     if not managed_organizations(request).exists():

@@ -136,13 +136,14 @@ ACCESS: dict[str, object] = {
         {
             "action": "ingest",
             "allowed": False,
-            "reason": "May not ingest: ada@acme.example holds no role that allows to send documents, and does not own "
+            "reason": "May not ingest: ada@acme.example holds no role that allows sending documents, and does not own "
             "the source.",
         },
         {
             "action": "manage",
             "allowed": False,
-            "reason": "May not manage: ada@acme.example holds no role that allows to manage data sources.",
+            "reason": "May not manage: ada@acme.example holds no role that allows managing data sources, and is not "
+            "the owner of the source.",
         },
     ],
 }

@@ -48,7 +48,7 @@ class DocumentLimiter:
         self._numbers = itertools.count(1)
         self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each organisation
         self._waiting: list[_Document] = []
-        self._last_slots: dict[uuid.UUID, int] = {}  # when each organisation was given a slot
+        self._last_turns: dict[uuid.UUID, int] = {}  # the number of each organisation's last attempt to get a slot
         self._has_candidate = False  # a document waits for a slot of the machine
         self._current: ContextVar[_Document | None] = ContextVar("document", default=None)
 
@@ -89,7 +89,7 @@ class DocumentLimiter:
                 self._in_progress[organization_id] -= 1
                 if not self._in_progress[organization_id]:
                     del self._in_progress[organization_id]
-                    self._last_slots.pop(organization_id, None)
+                    self._last_turns.pop(organization_id, None)
 
     @contextlib.contextmanager
     def slot(self) -> Iterator[None]:
@@ -115,31 +115,34 @@ class DocumentLimiter:
             finally:
                 with self._condition:
                     self._has_candidate = False
-                    self._last_slots[document.organization_id] = next(self._numbers)
+                    self._last_turns[document.organization_id] = next(self._numbers)
                     self._condition.notify_all()
             if not is_free:
                 raise _busy()
             yield
 
     def _become_candidate(self, document: _Document, deadline: float) -> None:
-        """Wait until this is the one document of this process that asks for a slot of the machine."""
+        """Wait until this is the one document of this process that requests a slot of the machine."""
         with self._condition:
             self._waiting.append(document)
             try:
-                if not self._condition.wait_for(lambda: self._is_next(document), deadline - time.monotonic()):
+                if not self._condition.wait_for(lambda: self._may_request_slot(document), deadline - time.monotonic()):
                     raise _busy()
                 self._has_candidate = True
             finally:
                 self._waiting.remove(document)
 
-    def _is_next(self, document: _Document) -> bool:
-        """Whether it goes next: of the organisation that waits longest, a small document first, then the oldest."""
+    def _may_request_slot(self, document: _Document) -> bool:
+        """Return whether the document may request a slot of the machine next.
+
+        The organisation that got a slot least recently comes first; within it, small documents, then the oldest.
+        """
         if self._has_candidate:
             return False
         return document is min(
             self._waiting,
             key=lambda waiting: (
-                self._last_slots.get(waiting.organization_id, 0),
+                self._last_turns.get(waiting.organization_id, 0),
                 not waiting.is_small,
                 waiting.number,
             ),

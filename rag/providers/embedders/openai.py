@@ -43,7 +43,7 @@ class OpenAIEmbedder:
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
-        with EMBEDDER_CALLS.slot(self._model, EmbeddingFailed):
+        with EMBEDDER_CALLS.call(self._model, EmbeddingFailed):
             vectors = np.concatenate([self._embed_batch(batch) for batch in batches])
         normalized: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return normalized

@@ -23,8 +23,8 @@ class ConcurrencyLimiter:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def slot(self, model: str, failure: type[ProviderFailed]) -> Iterator[Span | None]:
-        """Count a call while the block runs. Yields its span, if traces are on.
+    def call(self, model: str, failure: type[ProviderFailed]) -> Iterator[Span | None]:
+        """Count and trace a call while the block runs. Yields its span; None if traces are off.
 
         Args:
             model: The model's name, for the message.

@@ -54,7 +54,7 @@ class AgentLoop:
 
         calls = _ToolCalls()
         try:
-            with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed):
+            with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed):
                 answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
         except Exception as error:
             if calls.failure is not None:

@@ -40,8 +40,9 @@ class OpenAILanguageModel:
         self._timeout = timeout
 
     def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
-        _ = self._client  # imported and created before the time starts
-        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed) as span:
+        # Importing and creating the client takes seconds, which must not count against the deadline.
+        _ = self._client
+        with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed) as span:
             _add_messages(span, messages)
             deadline = time.monotonic() + self._timeout
             text = self._retry(deadline, lambda: self._complete_once(messages, temperature, deadline))
@@ -49,9 +50,10 @@ class OpenAILanguageModel:
             return text
 
     def stream(self, messages: Sequence[Message], *, temperature: float | None = None) -> Iterator[str]:
-        import openai  # noqa: F401  # takes seconds, before the time starts
+        # Importing takes seconds, which must not count against the deadline.
+        import openai  # noqa: F401
 
-        with LANGUAGE_MODEL_CALLS.slot(self.name, GenerationFailed) as span:
+        with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed) as span:
             _add_messages(span, messages)
             yield from iterate_async(lambda: self._generate(messages, temperature))
 

@@ -42,13 +42,15 @@ class Verdict:
     """
 
     action: Action
-    allowed: bool
+    is_allowed: bool
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    allowed: bool
+    """Whether an action is allowed, and the reason as a clause."""
+
+    is_allowed: bool
     reason: str
 
 
@@ -59,7 +61,7 @@ def explain_access(source: DataSource, person: User | None) -> tuple[Verdict, ..
         source: The data source.
         person: The user whose access is explained. None stands for somebody the asker must not learn about.
     """
-    return tuple(_verdict(source, person, action) for action in ACTIONS)
+    return tuple(_explain_action(source, person, action) for action in ACTIONS)
 
 
 def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: Caller) -> User | None:
@@ -88,14 +90,14 @@ def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *
     return people.first()
 
 
-def _verdict(source: DataSource, person: User | None, action: Action) -> Verdict:
+def _explain_action(source: DataSource, person: User | None, action: Action) -> Verdict:
     rule = DataSource.objects.filter(pk=source.pk)
-    allowed = person is not None and rule.visible_to(Caller(person), action).exists()
+    is_allowed = person is not None and rule.visible_to(Caller(person), action).exists()
     decision = _decide(source, person, action)
-    if decision.allowed != allowed:  # rows were changed in between, or the reasons below miss a rule
-        logger.warning("access_reason_disagrees", source=str(source.pk), action=action.value, allowed=allowed)
-        decision = _Decision(allowed, _CHANGING)
-    return Verdict(action, allowed, f"May {'' if allowed else 'not '}{action.value}: {decision.reason}.")
+    if decision.is_allowed != is_allowed:  # rows were changed in between, or the reasons below miss a rule
+        logger.warning("access_reason_disagrees", source=str(source.pk), action=action.value, allowed=is_allowed)
+        decision = _Decision(is_allowed, _CHANGING)
+    return Verdict(action, is_allowed, f"May {'' if is_allowed else 'not '}{action.value}: {decision.reason}.")
 
 
 def _decide(source: DataSource, person: User | None, action: Action) -> _Decision:
@@ -116,7 +118,7 @@ def _decide(source: DataSource, person: User | None, action: Action) -> _Decisio
     case = _AccessCase(source, person, membership, effective_permissions(Caller(person)))
     if source.organization_id not in case.permissions.organizations:
         return _Decision(False, f"the membership of {person} is inactive")
-    return {Action.QUERY: case.query, Action.INGEST: case.ingest, Action.MANAGE: case.manage}[action]()
+    return case.decide(action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,87 +130,99 @@ class _AccessCase:
     membership: Membership
     permissions: EffectivePermissions
 
-    def query(self) -> _Decision:
+    def decide(self, action: Action) -> _Decision:
+        match action:
+            case Action.QUERY:
+                return self._decide_query()
+            case Action.INGEST:
+                return self._decide_ingest()
+        return self._decide_manage()
+
+    def _decide_query(self) -> _Decision:
         match self.source.visibility:
             case Visibility.PUBLIC:
                 return _Decision(True, "the source is public, open to every member of the organisation")
             case Visibility.PERSONAL:
-                return self._personal()
+                return self._decide_personal()
             case Visibility.PRIVATE:
-                return self._private()
+                return self._decide_by_user_grants()
             case Visibility.ROLE:
-                return self._by_role()
-        return self._by_team()
+                return self._decide_by_role_grants()
+        return self._decide_by_team_grants()
 
-    def ingest(self) -> _Decision:
+    def _decide_ingest(self) -> _Decision:
         granting = self._roles_allowing(Permission.SOURCES_INGEST)
         if granting:
-            return _Decision(True, f"{self.person} holds {granting}, which allows to send documents")
+            return _Decision(True, f"{self.person} holds {granting}, which allows sending documents")
         if self.source.owner_id == self.person.pk:
             return _Decision(True, f"{self.person} owns the source")
-        lacking = f"{self.person} holds no role that allows to send documents, and does not own the source"
+        lacking = f"{self.person} holds no role that allows sending documents, and does not own the source"
         return _Decision(False, lacking)
 
-    def manage(self) -> _Decision:
+    def _decide_manage(self) -> _Decision:
         granting = self._roles_allowing(Permission.SOURCES_MANAGE)
         if granting:
-            return _Decision(True, f"{self.person} holds {granting}, which allows to manage data sources")
+            return _Decision(True, f"{self.person} holds {granting}, which allows managing data sources")
         if self.source.owner_id == self.person.pk:
             return _Decision(True, f"{self.person} is the owner of the source")
-        lacking = f"{self.person} holds no role that allows to manage data sources, and is not the owner of the source"
+        lacking = f"{self.person} holds no role that allows managing data sources, and is not the owner of the source"
         return _Decision(False, lacking)
 
     def _roles_allowing(self, permission: Permission) -> str:
         if self.source.organization_id not in self.permissions.organizations_with(permission):
             return ""
-        return _named("role", self._roles_here().filter(permissions__contains=[permission.value]))
+        return _join_names("role", self._roles_here().filter(permissions__contains=[permission.value]))
 
     def _roles_here(self) -> QuerySet[Role]:
         return Role.objects.filter(pk__in=self.permissions.roles, organization=self.source.organization_id)
 
-    def _personal(self) -> _Decision:
+    def _decide_personal(self) -> _Decision:
         if self.source.owner_id == self.person.pk:
             return _Decision(True, f"the source is personal, and {self.person} owns it")
         owner = f"{self.source.owner} owns it" if self.source.owner else "it has no owner"
         return _Decision(False, f"the source is personal, and {owner}")
 
-    def _private(self) -> _Decision:
+    def _decide_by_user_grants(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, user=self.person.pk)
         open_to = "the source is open to chosen people, and "
         if grant := grants.unexpired().first():
-            return _Decision(True, f"{open_to}{self.person} is one of them, by the grant {_period(grant)}")
-        return _Decision(False, f"{open_to}there is no grant to this user{_ended(grants)}")
+            return _Decision(True, f"{open_to}{self.person} is one of them, by the grant {_grant_period(grant)}")
+        return _Decision(False, f"{open_to}there is no grant to this user{_expired_grant_clause(grants)}")
 
-    def _by_role(self) -> _Decision:
+    def _decide_by_role_grants(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, role__organization=self.source.organization_id)
         unexpired = grants.unexpired()
         role = self._roles_here().filter(pk__in=unexpired.values("role")).first()
         if role:
             return _Decision(True, f"the source is open to role `{role.name}`, which {self.person} holds")
-        open_to = _open_to("role", Role.objects.filter(pk__in=unexpired.values("role")))
-        ended = _ended(grants.filter(role__in=self.permissions.roles))
-        return _Decision(False, f"{open_to}, and {self.person} holds no such role{ended}")
+        expired = _expired_grant_clause(grants.filter(role__in=self.permissions.roles))
+        names = _join_names("role", Role.objects.filter(pk__in=unexpired.values("role")))
+        if not names:
+            return _Decision(False, f"the source is open to chosen roles, but no role is chosen{expired}")
+        return _Decision(False, f"the source is open to {names}, and {self.person} holds no such role{expired}")
 
-    def _by_team(self) -> _Decision:
+    def _decide_by_team_grants(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, team__organization=self.source.organization_id)
         unexpired = grants.unexpired()
-        granted = set(unexpired.filter(team__in=self.permissions.teams).values_list("team", flat=True))
-        if granted:
-            return _Decision(True, self._team_sentence(granted))
-        open_to = _open_to("team", Team.objects.filter(pk__in=unexpired.values("team")))
-        ended = _ended(grants.filter(team__in=self.permissions.teams))
-        return _Decision(False, f"{open_to}, and {self.person} is in no such team{ended}")
+        granted_team_ids = set(unexpired.filter(team__in=self.permissions.teams).values_list("team", flat=True))
+        if granted_team_ids:
+            return _Decision(True, self._team_reason(granted_team_ids))
+        expired = _expired_grant_clause(grants.filter(team__in=self.permissions.teams))
+        names = _join_names("team", Team.objects.filter(pk__in=unexpired.values("team")))
+        if not names:
+            return _Decision(False, f"the source is open to chosen teams, but no team is chosen{expired}")
+        return _Decision(False, f"the source is open to {names}, and {self.person} is in no such team{expired}")
 
-    def _team_sentence(self, granted: set[UUID]) -> str:
+    def _team_reason(self, granted_team_ids: set[UUID]) -> str:
         """Name the granted team, and the team inside it that the person has joined, if that is another one."""
         teams = {team.pk: team for team in Team.objects.filter(organization=self.source.organization_id)}
-        joined = set(self.membership.teams.values_list("pk", flat=True))
-        if direct := sorted(teams[key].name for key in granted & joined):
+        joined_team_ids = set(self.membership.teams.values_list("pk", flat=True))
+        if direct := sorted(teams[team_id].name for team_id in granted_team_ids & joined_team_ids):
             return f"the source is open to team `{direct[0]}`, which {self.person} is in"
-        name = min(teams[key].name for key in granted)
-        for key in joined:
-            if ancestors := granted & _ancestors(key, teams):
-                below, top = teams[key].name, teams[min(ancestors)].name
+        name = min(teams[team_id].name for team_id in granted_team_ids)
+        for team_id in joined_team_ids:
+            if ancestors := granted_team_ids & _ancestors(team_id, teams):
+                below, top = teams[team_id].name, teams[min(ancestors)].name
                 return (
                     f"the source is open to team `{top}`, and the membership of {self.person} has team `{below}`, "
                     "which is part of it"
@@ -226,29 +240,24 @@ def _ancestors(key: UUID, teams: dict[UUID, Team]) -> set[UUID]:
     return ancestors
 
 
-def _ended(grants: QuerySet[Grant]) -> str:
+def _expired_grant_clause(grants: QuerySet[Grant]) -> str:
     """Return a clause about the latest grant that has expired; empty if no grant has."""
     last = grants.filter(expires_at__lte=timezone.now()).order_by("-expires_at").first()
     if last is None or last.expires_at is None:
         return ""
-    return f"; the grant of {_date(last.granted_at)} ended on {_date(last.expires_at)}"
+    return f"; the grant of {_format_date(last.granted_at)} ended on {_format_date(last.expires_at)}"
 
 
-def _period(grant: Grant) -> str:
-    until = f" until {_date(grant.expires_at)}" if grant.expires_at else ""
-    return f"of {_date(grant.granted_at)}{until}"
+def _grant_period(grant: Grant) -> str:
+    until = f" until {_format_date(grant.expires_at)}" if grant.expires_at else ""
+    return f"of {_format_date(grant.granted_at)}{until}"
 
 
-def _date(when: datetime.datetime) -> str:
+def _format_date(when: datetime.datetime) -> str:
     return f"{when.day} {when:%B %Y}"
 
 
-def _open_to(kind: str, chosen: Iterable[Role | Team]) -> str:
-    names = _named(kind, chosen)
-    return f"the source is open to {names}" if names else f"the source is open to chosen {kind}s, and none is chosen"
-
-
-def _named(kind: str, chosen: Iterable[Role | Team]) -> str:
+def _join_names(kind: str, chosen: Iterable[Role | Team]) -> str:
     """Return a list such as "roles `a`, `b`"; empty if nothing is chosen."""
     names: Sequence[str] = sorted(item.name for item in chosen)
     shown = ", ".join(f"`{name}`" for name in names[:_MAX_NAMES])

@@ -46,7 +46,7 @@ def _queues() -> Iterator[Gauge]:
         return
     depths = {queue.name: float(queue.depth) for queue in queues}
     yield Gauge("ragsite_queue_depth", "Messages that wait in the queue.", "queue", depths)
-    ages = {queue.name: queue.oldest_age or 0.0 for queue in queues}
+    ages = {queue.name: queue.oldest_age_seconds or 0.0 for queue in queues}
     yield Gauge("ragsite_queue_oldest_message_seconds", "Age of the oldest message in the queue.", "queue", ages)
 
 

@@ -160,7 +160,7 @@ def _problems_of_broker(overview: Overview) -> list[Finding]:
     if overview.queues is None:
         advice = "Start it, or correct REDIS_URL. Questions are still answered; new documents wait and are not lost."
         return [Finding(Level.CRITICAL, "Redis does not answer, so no documents are ingested.", advice)]
-    late = [queue.name for queue in overview.queues if (queue.oldest_age or 0) > _MAX_SECONDS_IN_QUEUE]
+    late = [queue.name for queue in overview.queues if (queue.oldest_age_seconds or 0) > _MAX_SECONDS_IN_QUEUE]
     if not late:
         return []
     text = f"Messages have waited for more than five minutes in: {', '.join(late)}."

@@ -9,7 +9,7 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-# The page that shows the queues must not wait for a server that hangs.
+# The time for connecting and for each answer: the page that shows the queues must not wait for a server that hangs.
 _TIMEOUT_SECONDS = 0.25
 
 
@@ -19,16 +19,17 @@ class QueueState:
 
     Attributes:
         depth: How many messages wait for a worker.
-        oldest_age: Seconds since the oldest of them was sent; None if none waits or it does not say.
+        oldest_age_seconds: Seconds since the oldest of them was published; None if no message waits or its age is
+            unknown.
     """
 
     name: str
     depth: int
-    oldest_age: float | None
+    oldest_age_seconds: float | None
 
 
 def list_queues() -> list[QueueState] | None:
-    """Return the queues, within a quarter of a second; None if Redis does not answer."""
+    """Return the queues; None if Redis does not answer in time."""
     prefix = str(settings.CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"])
     names = [queue.name for queue in settings.CELERY_TASK_QUEUES]
     client = redis.Redis.from_url(
@@ -48,13 +49,13 @@ def list_queues() -> list[QueueState] | None:
     finally:
         client.close()
     return [
-        QueueState(name, int(depth), _age(message))
+        QueueState(name, int(depth), _age_seconds(message))
         for name, depth, message in zip(names, answers[::2], answers[1::2], strict=True)
     ]
 
 
-def _age(message: bytes | None) -> float | None:
-    """Return how old a message is by the header that ragsite.celery adds; None without it."""
+def _age_seconds(message: bytes | None) -> float | None:
+    """Return the seconds since a message was published, by the header that ragsite.celery adds; None if unknown."""
     try:
         return max(0.0, time.time() - float(json.loads(message or b"{}")["headers"]["published_at"]))
     except (ValueError, KeyError, TypeError):

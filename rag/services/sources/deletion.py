@@ -71,10 +71,10 @@ def delete_source(source: DataSource, *, expected_versions: frozenset[str] | Non
 
 @transaction.atomic
 def delete_organization(organization: Organization) -> None:
-    """Delete the organisation with its sources, keys, teams, roles and memberships, unless it is deleted already.
+    """Delete the organisation with its sources, keys, teams, roles, memberships and service user.
 
-    The users stay, because they may be members of other organisations. The purge removes the row, and with it the
-    slug, after the sources.
+    The accounts of its members stay, because they may belong to other organisations. The purge removes the row, and
+    with it the slug, after the sources. If the organisation is deleted already, nothing happens.
 
     Raises:
         AccessChangeRefused: Its service user is the last holder of a permission in another organisation.

@@ -103,7 +103,7 @@ def explain_out(explained: SearchExplanation) -> ExplainOut:
         "documents": [_ranked_out(traced) for traced in explained.passages],
         "document": {
             "documentId": str(outcome.document_id),
-            "isFound": outcome.is_found,
+            "isFound": outcome.is_relevant,
             "stage": outcome.stage,
             "reason": outcome.reason,
         }

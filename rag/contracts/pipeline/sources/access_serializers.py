@@ -37,5 +37,6 @@ def access_out(source: DataSource, user: str, verdicts: Sequence[Verdict]) -> Ac
 
 def verdicts_out(verdicts: Sequence[Verdict]) -> list[VerdictOut]:
     return [
-        {"action": verdict.action.value, "allowed": verdict.allowed, "reason": verdict.reason} for verdict in verdicts
+        {"action": verdict.action.value, "allowed": verdict.is_allowed, "reason": verdict.reason}
+        for verdict in verdicts
     ]

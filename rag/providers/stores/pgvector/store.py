@@ -173,7 +173,7 @@ class PgVectorStore:
         return term_statistics.count_wrong(source_id)
 
     def repair_statistics(self, source_id: uuid.UUID) -> None:
-        terms.lock([source_id])
+        terms.lock_statistics([source_id])
         term_statistics.repair(source_id)
 
     def vector_indexes(self) -> list[VectorIndex]:

@@ -32,7 +32,7 @@ def count_wrong(source_id: uuid.UUID) -> int:
 
 
 def repair(source_id: uuid.UUID) -> None:
-    """Correct the wrong counts of the source. The caller's transaction holds the source's lock (`terms.lock`)."""
+    """Correct the wrong counts of the source, whose statistics the caller has locked (`terms.lock_statistics`)."""
     with connection.cursor() as cursor:
         for table, column, rows in _STATISTICS:
             cursor.execute(

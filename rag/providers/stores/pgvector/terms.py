@@ -59,7 +59,7 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
         document_id: languages.text_search_config(lang or "english") for document_id, _, lang in sources_and_langs
     }
     added = _add_missing({key: configs[key] for key in configs.keys() - set(rebuild)}, limit)
-    lock(set(source_ids))
+    lock_statistics(set(source_ids))
     _delete(
         "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
         "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
@@ -73,7 +73,7 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
 def delete(chunk_ids: Sequence[uuid.UUID]) -> None:
     """Delete the terms of chunks that the caller is about to delete. Call it once per transaction."""
     source_ids = ChunkTerms.objects.filter(pk__in=list(chunk_ids)).values_list("source_id", flat=True)
-    lock(set(source_ids))
+    lock_statistics(set(source_ids))
     _delete("chunk_id = ANY(%s)", [list(chunk_ids)])
 
 
@@ -95,7 +95,7 @@ def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
     return [term for term, _ in counts], [count * (_K1 + 1) / (count + length_norm) for _, count in counts]
 
 
-def lock(source_ids: Iterable[uuid.UUID]) -> None:
+def lock_statistics(source_ids: Iterable[uuid.UUID]) -> None:
     """Lock the statistics of the sources' organisations: other writers of them wait until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,4 +1,4 @@
-"""Explains the outcome of one document in a search: the step that removed it, and why."""
+"""Explains the outcome of one document in a search: the stage that removed it, and why."""
 
 import uuid
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class DocumentOutcome:
     """The outcome of one document in a search.
 
     Attributes:
-        is_found: Whether a chunk of the document counts for the answer.
-        stage: The step that removed its last chunk; the last step if it was found.
+        is_relevant: Whether a chunk of the document is relevant enough to answer the question from.
+        stage: The stage that removed its last chunk; the last stage if a chunk is relevant.
         reason: A sentence for people.
     """
 
     document_id: uuid.UUID
-    is_found: bool
+    is_relevant: bool
     stage: str
     reason: str
 
@@ -32,8 +32,13 @@ def explain_outcome(
     stage, reason = _excluded_at(document, question, retrieval, grounding)
     if stage:
         return DocumentOutcome(document.pk, False, stage, reason)
-    rank = min(passage.rank for passage in retrieval.passages if passage.document_id == document.pk)
-    return DocumentOutcome(document.pk, True, STAGES[-1], f"It was found at rank {rank} and counts for the answer.")
+    answer_ids = relevant_ids(grounding)
+    rank = min(
+        passage.rank
+        for passage in retrieval.passages
+        if passage.document_id == document.pk and passage.chunk_id in answer_ids
+    )
+    return DocumentOutcome(document.pk, True, STAGES[-1], f"Its best relevant chunk has rank {rank}.")
 
 
 def candidate_ids(trace: SearchTrace) -> set[uuid.UUID]:
@@ -42,12 +47,12 @@ def candidate_ids(trace: SearchTrace) -> set[uuid.UUID]:
 
 
 def relevant_ids(grounding: Grounding) -> set[uuid.UUID]:
-    """Return the chunks to answer from."""
+    """Return the chunks that are relevant enough to answer the question from."""
     return {passage.chunk_id for passage in grounding.relevant} if grounding.is_groundable else set()
 
 
 def _excluded_at(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> tuple[str, str]:
-    """Return the step that removed the document's last chunk and the reason; both empty if a chunk remained."""
+    """Return the stage that removed the document's last chunk, and the reason; both empty if a chunk remained."""
     if document.source_id not in retrieval.source_ids:
         return "sources", "Its data source was not searched. Only sources that you and the user may query are searched."
     if not document.chunk_count:
@@ -67,7 +72,7 @@ def _excluded_at(document: Document, question: Question, retrieval: Retrieval, g
         rank = min(index for index, chunk_id in enumerate(trace.ranked, start=1) if chunk_id in chunk_ids)
         return "ranked", f"Its best chunk has rank {rank} after ranking; the search returns {question.top_k}."
     if not chunk_ids & relevant_ids(grounding):
-        return "grounded", "It was found, but it is not relevant enough to answer from."
+        return "grounded", "Chunks of it are in the results, but none is relevant enough to answer the question from."
     return "", ""
 
 
