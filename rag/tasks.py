@@ -62,7 +62,7 @@ def reembed() -> None:
 
 @shared_task(name="rag.embed_other_languages")
 def embed_other_languages(source_ids: Sequence[str] = ()) -> None:
-    """Embed sources with the multilingual model, these as well from now on."""
+    """Add vectors of the second, multilingual model to sources: to these and to all that need them."""
     second_model.embed_due([uuid.UUID(source_id) for source_id in source_ids])
 
 

@@ -44,16 +44,16 @@ class QueryableSources:
 
     Attributes:
         organizations: Organisations whose public sources the caller may query, all of them.
-        others: The other sources.
+        listed: The other sources, one by one.
     """
 
     organizations: frozenset[uuid.UUID]
-    others: "DataSourceQuerySet"
+    listed: "DataSourceQuerySet"
 
     def within(self, organization_id: uuid.UUID) -> "QueryableSources":
         """Return those of this organisation."""
         return QueryableSources(
-            self.organizations & {organization_id}, self.others.filter(organization=organization_id)
+            self.organizations & {organization_id}, self.listed.filter(organization=organization_id)
         )
 
     @property

@@ -57,14 +57,17 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
     question, csrf_token = form.cleaned_data["question"], get_token(request)
     extra = {"curl": _curl(request, form), "may_trace": may_trace(get_caller(request))}
 
-    def done(outcome: ask_conversations.ConversationAnswer) -> object:
+    def render_result(outcome: ask_conversations.ConversationAnswer) -> object:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
         url = reverse("conversation", args=[conversation]) if conversation else ""
         return {"html": html, "conversation": conversation, "url": url}
 
     return stream(
-        events, sources=_retrieval_counts, done=done, on_error=partial(render_contract_error, format_error=_error_body)
+        events,
+        render_sources=_retrieval_counts,
+        render_result=render_result,
+        on_error=partial(render_contract_error, format_error=_error_body),
     )
 
 

@@ -35,7 +35,7 @@ def on_starting(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Check again in each worker, because the database may not have answered before, and store measurements."""
+    """Check the database again, which may not have answered before, and start the thread that stores measurements."""
     if message := _check_database():
         raise AppImportError(message)
     # Needs the settings, which are not loaded when this module is imported.

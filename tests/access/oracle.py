@@ -1,4 +1,4 @@
-"""The access rule of contracts/RESOLUTION.md and docs/contracts/access.md, stated a second time in plain Python.
+"""The access rule of the shared rules and docs/contracts/access.md, stated a second time in plain Python.
 
 This module uses neither the database nor the product's own rule. Tests check that both statements agree.
 """

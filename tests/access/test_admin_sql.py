@@ -11,7 +11,7 @@ from rag.models import DataSource, Document, Grant
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from tests.access import injection, oracle, proof
-from tests.access.worlds import build, fill, worlds
+from tests.access.worlds import add_content, build, worlds
 from tests.support.database import delete_all_rows
 from tests.support.factories import World
 
@@ -42,7 +42,7 @@ def test_sql_injected_into_the_admin_reads_nothing_of_other_organizations(world:
     """Every table is read without a filter, by every kind of user who is not a superuser and by nobody."""
     delete_all_rows()
     rows = build(world)
-    fill(DataSource.objects.all())
+    add_content(DataSource.objects.all())
     sources = dict(DataSource.objects.values_list("pk", "organization_id"))
     documents = dict(Document.objects.values_list("pk", "source_id"))
     members = list(Membership.objects.values_list("user_id", "organization_id"))

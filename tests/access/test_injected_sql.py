@@ -14,7 +14,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from ragsite.postgres.signed_identity import sign
 from tests.access import injection, oracle, proof
-from tests.access.worlds import Rows, build, fill, worlds
+from tests.access.worlds import Rows, add_content, build, worlds
 from tests.support.database import delete_all_rows
 from tests.support.factories import World
 
@@ -68,7 +68,7 @@ def test_injected_sql_reads_nothing_foreign(world: oracle.World) -> None:
     """Every table is read without a filter by every kind of caller, before and after hostile statements."""
     delete_all_rows()
     rows = build(world)
-    fill(DataSource.objects.all())
+    add_content(DataSource.objects.all())
     cases = list(callers(rows))
     with injection.web_process():
         for caller, foreign in cases:

@@ -19,7 +19,7 @@ from rag.services.openai_api import source_models
 from ragsite.postgres import identity
 from tests.access import oracle, proof
 from tests.access.test_visible_to import rolled_back
-from tests.access.worlds import build, fill, worlds
+from tests.access.worlds import add_content, build, worlds
 
 pytestmark = pytest.mark.django_db
 QUERY = "query"
@@ -93,7 +93,7 @@ class Views:
 def test_the_tools_of_mcp_return_what_rest_returns(world: oracle.World) -> None:
     with rolled_back():
         rows = build(world)
-        fill(DataSource.objects.all())
+        add_content(DataSource.objects.all())
         documents = {document.source_id: document for document in Document.objects.all()}
         for user, key, caller in rows.callers():
             if user is None:  # the contracts refuse anonymous requests

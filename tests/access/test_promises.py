@@ -1,4 +1,4 @@
-"""The sentences of the access rule, one test each. Docstrings quote contracts/RESOLUTION.md."""
+"""The sentences of the access rule, one test each. Docstrings quote the shared rules (docs/contracts/README.md)."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,7 +16,7 @@ from orgs.creation import add_member
 from orgs.models import AnyUser, Membership, Role, Team
 from rag.models import Action, Chunk, DataSource, Document, Grant, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
-from tests.access.worlds import fill
+from tests.access.worlds import add_content
 from tests.support.factories import World
 
 QUERY, INGEST, MANAGE, VIEW = Action.QUERY, Action.INGEST, Action.MANAGE, Action.VIEW
@@ -121,7 +121,7 @@ def test_permission_to_ingest_does_not_allow_reading(world: World) -> None:
     """“ingesting: `sources.ingest`”, and “Nothing widens this for queries”"""
     editor = world.users["editor"]
     closed, public = world.source("closed", visibility=Visibility.PRIVATE), world.source("public")
-    fill([closed])
+    add_content([closed])
     assert actions(editor, closed) == {INGEST}
     assert actions(editor, public) == {INGEST, QUERY}
     assert actions(world.users["member"], public) == {QUERY}
@@ -275,7 +275,7 @@ def test_superusers_do_not_see_deleted_sources_or_closed_organisations(world: Wo
 def test_jobs_are_visible_to_writers_and_managers_only(world: World) -> None:
     """“Managing (seeing that it exists, settings, jobs, deletion)” and “ingesting”; readers do not see jobs."""
     source = world.source(owner=world.users["supporter"])
-    fill([source])
+    add_content([source])
     manager = world.home.roles.create(name="manager", permissions=["sources.manage"])
     Membership.objects.create(user=world.users["foreigner"], organization=world.home).roles.add(manager)
     watching = {name: IngestionJob.objects.visible_to(Caller(user), VIEW).count() for name, user in world.users.items()}

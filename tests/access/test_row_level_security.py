@@ -30,7 +30,7 @@ from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import oracle, proof
 from tests.access.injection import web_process
 from tests.access.test_visible_to import rolled_back
-from tests.access.worlds import build, fill, worlds
+from tests.access.worlds import add_content, build, worlds
 from tests.support.factories import World, ingest_text
 
 # `make prove` sets a larger number.
@@ -66,7 +66,7 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
                 assert by_queryset == by_oracle == by_policy, (person, key, action)
                 proof.count("decisions on which queryset, policy and oracle agree", len(world.sources))
             compact = DataSource.objects.queryable_by(caller)
-            listed = [*compact.public.values_list("pk", flat=True), *compact.others.values_list("pk", flat=True)]
+            listed = [*compact.public.values_list("pk", flat=True), *compact.listed.values_list("pk", flat=True)]
             assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
         proof.count("worlds")
 
@@ -78,7 +78,7 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
     """Without any filter, a table returns exactly the rows that the rule allows."""
     with rolled_back():
         rows = build(world)
-        fill(DataSource.objects.all())
+        add_content(DataSource.objects.all())
         for person, key, caller in rows.callers():
             with identity.run_as(identity_of(caller)):
                 for model, actions in VISIBLE_FOR.items():

@@ -18,7 +18,7 @@ from orgs.models import Role, Team
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from tests.access import oracle
-from tests.access.worlds import ADDRESSES, Rows, build, fill, secret, worlds
+from tests.access.worlds import ADDRESSES, Rows, add_content, build, secret, worlds
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,7 @@ def compare(world: oracle.World, rows: Rows, action: Action, model: Any, field: 
 # Hypothesis's explain phase costs a hundred more worlds and adds nothing to the shrunk example.
 @settings(max_examples=30, deadline=None, phases=set(Phase) - {Phase.explain})
 def test_sources_are_visible_as_the_contract_says(world: oracle.World) -> None:
-    """RESOLUTION.md, “Visibility”: for every user, the anonymous one, every key, source and action."""
+    """Shared rules, “Visibility”: for every user, the anonymous one, every key, source and action."""
     with rolled_back():
         rows = build(world)
         for action in Action:
@@ -62,7 +62,7 @@ def test_content_is_visible_where_its_source_is(world: oracle.World, action: Act
     """“`DataSource` is the thing access is granted on”; jobs belong to managing and ingesting."""
     with rolled_back():
         rows = build(world)
-        fill(DataSource.objects.all())
+        add_content(DataSource.objects.all())
         for model in CONTENT:
             compare(world, rows, action, model, "source", oracle.is_allowed)
         compare(world, rows, action, IngestionJob, "source", oracle.is_allowed_on_jobs)
@@ -97,7 +97,7 @@ def test_each_row_is_returned_once(world: World) -> None:
         by_role.grants.create(role=role)
     for team in Team.objects.filter(organization=world.home):
         by_team.grants.create(team=team)
-    fill([by_role, by_team])
+    add_content([by_role, by_team])
     for action in Action:
         assert list(DataSource.objects.visible_to(Caller(world.users["owner"]), action)) == [by_role, by_team]
         for model in (*CONTENT, IngestionJob):
@@ -107,7 +107,7 @@ def test_each_row_is_returned_once(world: World) -> None:
 def test_visible_to_keeps_earlier_filters(world: World) -> None:
     """“unless `org_id`, `dataSources` or the header … narrows it”: earlier filters of the queryset are kept."""
     one, other = world.source("one"), world.source("other")
-    fill([one, other])
+    add_content([one, other])
     for action in Action:
         assert DataSource.objects.filter(slug="one").visible_to(Caller(world.users["owner"]), action).get() == one
         for model in (*CONTENT, IngestionJob):

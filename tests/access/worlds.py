@@ -239,14 +239,17 @@ def _moment(ends: int | None) -> Any:
     return None if ends is None else timezone.now() + timedelta(seconds=ends)
 
 
-def fill(sources: Iterable[DataSource]) -> None:
-    """Adds a document with a chunk and its vector, and a job, to each source."""
+def add_content(sources: Iterable[DataSource]) -> None:
+    """Add a document with one chunk and its vector, and a job, to each source."""
     sizes = {"chunk_size": 1000, "chunk_overlap": 0}
     documents = [
         Document(source=source, path="a", title="a", text="a", chunk_count=1, revision=uuid7(), **sizes)
         for source in sources
     ]
-    chunks = [Chunk(source=d.source, document=d, position=0, start=0, end=1, text="a", tokens=1) for d in documents]
+    chunks = [
+        Chunk(source=document.source, document=document, position=0, start=0, end=1, text="a", tokens=1)
+        for document in documents
+    ]
     _insert(documents)
     _insert(chunks)
     _insert(

@@ -138,7 +138,7 @@ def test_invalid_sources_are_rejected(world: World, changes: dict[str, object], 
 
 
 def test_document_text_is_not_shown_to_managers_who_may_not_query(world: World) -> None:
-    """RESOLUTION: nothing widens querying, "not being organisation owner"."""
+    """Shared rules: nothing widens querying, "not being organisation owner"."""
     source = world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"])
     outcome = ingest_text(source, "diary", "Zebras have stripes.")
     reply = browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")

@@ -136,7 +136,7 @@ def test_an_original_is_downloaded_and_never_displayed(world: World) -> None:
 
 
 def test_an_original_needs_permission_to_query_the_source(world: World) -> None:
-    """RESOLUTION: nothing widens querying, "not being organisation owner", and no other organisation sees anything."""
+    """Shared rules: nothing widens querying, "not being organisation owner". Other organisations see nothing."""
     source = world.source(visibility=Visibility.PERSONAL, owner=world.users["editor"])
     editor, owner, foreigner = (browser(world.users[name]) for name in ("editor", "owner", "foreigner"))
     editor.post(page(source), {"files": [file()]})

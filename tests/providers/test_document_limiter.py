@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -76,7 +77,7 @@ def _use_slots(limiter: DocumentLimiter, organization_id: uuid.UUID, name: str, 
                 order.append(name)
                 # All others that still have something to do wait for a slot by now.
                 while _waiting(limiter) < _unfinished(order) - 1:
-                    threading.Event().wait(0.001)
+                    time.sleep(0.001)
 
 
 def _waiting(limiter: DocumentLimiter) -> int:

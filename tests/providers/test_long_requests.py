@@ -66,13 +66,13 @@ def test_an_account_gets_half_of_the_places_and_leaves_some_to_every_other(limit
         assert not any(request.is_refused for request in started), "places are free again"
 
 
-def test_a_request_needs_one_place(limiter: LongRequestLimiter, settings: Any) -> None:
+def test_nested_entries_of_one_request_take_one_place(limiter: LongRequestLimiter, settings: Any) -> None:
     settings.RAG_MAX_LONG_REQUESTS = 1
     with identity.run_as(identity.of_user(ADA)):
         with limiter.place(), limiter.place(), requests(limiter, [BOB]) as (other,):
             assert other.is_refused
         with limiter.place(), requests(limiter, [BOB]) as (other,):
-            assert other.is_refused, "the place of an ended request does not count for the next one"
+            assert other.is_refused, "the account takes a place again after its earlier request has ended"
 
 
 def test_a_place_that_another_thread_gives_back_is_free(limiter: LongRequestLimiter, settings: Any) -> None:

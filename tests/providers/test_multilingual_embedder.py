@@ -23,6 +23,8 @@ REFERENCE_TEXTS = (
     "ما هي مدة الإشعار؟",
     "Quelle est la durée du préavis ?",
 )
+# The first values of our own conversion, stored when it was checked against the reference.
+FIRST_VALUES = [-0.07768, -0.07452, 0.03831, -0.00188]
 NOTICE = {
     "en": "How long is the notice period?",
     "de": "Wie lang ist die Kündigungsfrist?",
@@ -38,10 +40,10 @@ def embedder() -> Embedder:
     return provider_factory.embedder(model)
 
 
-def test_it_gives_the_reference_vectors(embedder: Embedder) -> None:
+def test_its_vectors_match_the_reference_vectors(embedder: Embedder) -> None:
     vectors = embedder.embed(REFERENCE_TEXTS)
-    assert np.allclose(vectors[0][:4], [-0.07768, -0.07452, 0.03831, -0.00188], atol=1e-4)
-    # Both conversions round their weights. Other texts have cosines below 0.8.
+    assert np.allclose(vectors[0][:4], FIRST_VALUES, atol=1e-4)
+    # The reference has 8-bit weights, so the cosines are not 1. Cosines of different texts are below 0.8.
     cosines = (vectors * np.load(REFERENCE).astype(np.float32)).sum(axis=1)
     assert cosines.min() > 0.97
 

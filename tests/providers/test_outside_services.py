@@ -61,7 +61,7 @@ CALLS = pytest.mark.parametrize("call", [complete, stream, rank])
 @CALLS
 @pytest.mark.parametrize("part", [b" ", b": still working\n\n", b"data: {}\n\n"])
 def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part: bytes) -> None:
-    """RESOLUTION: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
+    """Shared rules: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
     upstream.without_end(STREAM, part, every=0.05)
     with pytest.raises((GenerationFailed, RerankFailed)) as caught:
         call(upstream, 0.5)  # the response has no end: only the deadline ends it

@@ -37,12 +37,12 @@ def settings(**variables: str) -> list[object]:
     ],
 )
 def test_the_key_of_the_language_model(variables: dict[str, str], key: str, base_url: str) -> None:
-    """RESOLUTION: "`LLM_API_KEY` (where unset: `OPENAI_API_KEY`, `OPENROUTER_API_KEY`, `LOVABLE_API_KEY`)"."""
+    """Shared rules: "`LLM_API_KEY` (where unset: `OPENAI_API_KEY`, `OPENROUTER_API_KEY`, `LOVABLE_API_KEY`)"."""
     assert settings(**variables)[:2] == [key, base_url]
 
 
 def test_defaults_and_thresholds() -> None:
-    """RESOLUTION: `LLM_TIMEOUT`, 60 s; `RAG_CONFIDENCE_…_THRESHOLD`, 0.75 and 0.60; `all-MiniLM-L6-v2`."""
+    """Shared rules: `LLM_TIMEOUT`, 60 s; `RAG_CONFIDENCE_…_THRESHOLD`, 0.75 and 0.60; `all-MiniLM-L6-v2`."""
     assert settings()[2:] == [60.0, 0.75, 0.6, "all-MiniLM-L6-v2"]
     variables = {"RAG_CONFIDENCE_HIGH_THRESHOLD": "0.7", "RAG_CONFIDENCE_MEDIUM_THRESHOLD": "0.5", "LLM_TIMEOUT": "5"}
     assert settings(**variables)[2:5] == [5.0, 0.7, 0.5]

@@ -44,9 +44,10 @@ def render_error(
     format_error: ErrorFormatter,
     get_status: Callable[[RagError], int] = http_status,
 ) -> Response | None:
-    """Render an exception in a contract's format; the exception handler of every contract (DRF, "Exceptions").
+    """Render an exception in a contract's error format. Every contract's exception handler calls this.
 
     Args:
+        exception: What the view raised.
         context: DRF's handler context.
         format_error: Builds the contract's error body.
         get_status: The contract's HTTP status of a RagError.
@@ -55,31 +56,46 @@ def render_error(
         None for an unexpected exception: Django's 500 handler logs and renders it.
     """
     if isinstance(exception, OperationalError):
-        outage = DatabaseUnavailable(errors.NO_DATABASE)
-        outage.__cause__ = exception
-        exception = outage
-    if not isinstance(exception, RagError):
-        response = errors.exception_handler(exception, context)
-        if response is not None:
-            response.data = format_error(response.status_code, response.data["message"], response.data["details"], None)
-        return response
+        exception = _database_unavailable(exception)
+    if isinstance(exception, RagError):
+        return _render_rag_error(exception, get_status(exception), format_error)
+    response = errors.exception_handler(exception, context)
+    if response is not None:
+        response.data = format_error(response.status_code, response.data["message"], response.data["details"], None)
+    return response
+
+
+def _database_unavailable(cause: OperationalError) -> DatabaseUnavailable:
+    error = DatabaseUnavailable(errors.NO_DATABASE)
+    error.__cause__ = cause
+    return error
+
+
+def _render_rag_error(error: RagError, status: int, format_error: ErrorFormatter) -> Response:
     set_rollback()
-    status = get_status(exception)
-    details: dict[str, object] = dict(exception.data)
-    if field := getattr(exception, "field", None):
-        details = {"field": field, "message": exception.message, **details}
     if status >= 500:
-        cause = exception.__cause__
-        logger.warning(
-            "server_error_returned",
-            code=exception.code,
-            reason=exception.message,
-            cause=type(cause).__name__ if cause else "",
-            exc_info=cause if isinstance(cause, OperationalError) else None,
-        )
-    details["request_id"] = request_id()
-    headers = {"Retry-After": str(wait)} if status in (429, 503) and (wait := _retry_after(exception)) else {}
-    return Response(format_error(status, exception.message, details, exception), status=status, headers=headers)
+        _log_server_error(error)
+    retry_after = _retry_after_seconds(error) if status in (429, 503) else 0
+    headers = {"Retry-After": str(retry_after)} if retry_after else {}
+    return Response(format_error(status, error.message, _error_details(error), error), status=status, headers=headers)
+
+
+def _error_details(error: RagError) -> dict[str, object]:
+    """Return the error's data, the field that it is about if there is one, and the id of the request."""
+    field = getattr(error, "field", None)
+    details: dict[str, object] = {"field": field, "message": error.message} if field else {}
+    return {**details, **error.data, "request_id": request_id()}
+
+
+def _log_server_error(error: RagError) -> None:
+    cause = error.__cause__
+    logger.warning(
+        "server_error_returned",
+        code=error.code,
+        reason=error.message,
+        cause=type(cause).__name__ if cause else "",
+        exc_info=cause if isinstance(cause, OperationalError) else None,
+    )
 
 
 # About the time that a restarting server is unavailable.
@@ -87,7 +103,7 @@ _DEFAULT_RETRY_AFTER_SECONDS = 2
 _MAX_RETRY_AFTER_SECONDS = 3600
 
 
-def _retry_after(error: RagError) -> int:
+def _retry_after_seconds(error: RagError) -> int:
     """Return the seconds until a retry may succeed; 0 if it cannot succeed."""
     if not isinstance(error, ProviderFailed):
         return _DEFAULT_RETRY_AFTER_SECONDS

@@ -40,7 +40,7 @@ class StreamEvent(TypedDict):
 
 
 # An example stream for the OpenAPI schema.
-EVENTS = (
+EXAMPLE_STREAM = (
     'event: sources\ndata: {…}\n\nevent: token\ndata: {"text":"The"}\n\nevent: token\ndata: {"text":" answer"}\n\n'
     "event: done\ndata: {…}\n\n"
 )
@@ -51,8 +51,8 @@ logger = structlog.get_logger(__name__)
 def stream(
     events: AnswerEvents[Result],
     *,
-    sources: Callable[[Retrieval], object],
-    done: Callable[[Result], object],
+    render_sources: Callable[[Retrieval], object],
+    render_result: Callable[[Result], object],
     on_error: ErrorHandler,
 ) -> StreamingHttpResponse:
     """Stream an answer while it is generated.
@@ -61,12 +61,15 @@ def stream(
     of the stream, with the contract's error body.
 
     Args:
-        events: The answer's events; at least one precedes the result.
-        sources: Renders the retrieval in the contract's format.
-        done: Renders the complete answer in the contract's format.
+        events: The answer's events: the retrieval or a part of the text first, and the result last.
+        render_sources: Renders the retrieval in the contract's format.
+        render_result: Renders the complete answer in the contract's format.
         on_error: The contract's exception handler.
+
+    Raises:
+        TooManyLongRequests: If the account has too many streams, or requests that wait for a model.
     """
-    return stream_as(_NamedEvents(sources, done), events, on_error=on_error)
+    return stream_as(_NamedEvents(render_sources, render_result), events, on_error=on_error)
 
 
 def stream_as(
@@ -103,18 +106,20 @@ class _Stream:
 
 
 class _NamedEvents(EventFormat[Result]):
-    """The events of the contracts of ragsite."""
+    """The event format of ragsite's own contracts: sources, token, done, error."""
 
-    def __init__(self, sources: Callable[[Retrieval], object], done: Callable[[Result], object]) -> None:
-        self._sources, self._done = sources, done
+    def __init__(
+        self, render_sources: Callable[[Retrieval], object], render_result: Callable[[Result], object]
+    ) -> None:
+        self._render_sources, self._render_result = render_sources, render_result
 
     def render(self, event: Retrieval | str) -> bytes:
         if isinstance(event, str):
             return _format_event("token", {"text": event})
-        return _format_event("sources", self._sources(event))
+        return _format_event("sources", self._render_sources(event))
 
     def render_result(self, result: Result) -> bytes:
-        return _format_event("done", self._done(result))
+        return _format_event("done", self._render_result(result))
 
     def render_error(self, body: object) -> bytes:
         return _format_event("error", body)

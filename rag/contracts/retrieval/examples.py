@@ -14,7 +14,7 @@ ANSWER: dict[str, object] = {
 }
 _META = {"org_id": "0198c5bf-90aa-7e21-b6a3-51d7f00c9a3b", "date": "2025-03-01T09:00:00Z", "call_sid": "CA123"}
 _SNIPPET = "The price is fine, but we would rather pay by the year."
-FOUND: dict[str, object] = {
+CHUNKS: dict[str, object] = {
     "status": "success",
     "query_text": SEARCH["query_text"],
     "results": [

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from orgs.access.permissions import Scope
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
-from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
+from rag.contracts.common.streaming import EXAMPLE_STREAM, StreamEvent, stream
 from rag.services.search import permitted_queries
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
@@ -36,13 +36,13 @@ class Search(RetrievalViewSet):
         "sources that the caller may query.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Chunks")],
+        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.CHUNKS, "Chunks")],
     )
     def create(self, request: Request) -> Response:
         started = time.perf_counter()
         values = validate(serializers.SearchIn, request.data)
         passages = permitted_queries.search(
-            serializers.build_question(values), _source_selection(request, values)
+            serializers.build_question(values), _build_source_selection(request, values)
         ).passages
         return Response(serializers.search_out(passages, query_text=values["query_text"], time_ms=_elapsed_ms(started)))
 
@@ -61,7 +61,7 @@ class Answer(RetrievalViewSet):
             request_example(examples.ANSWER, "Question"),
             response_example(examples.ANSWERED, "Sufficient context"),
             response_example(examples.INSUFFICIENT, "Insufficient context"),
-            response_example(EVENTS, "Events", media_type="text/event-stream"),
+            response_example(EXAMPLE_STREAM, "Events", media_type="text/event-stream"),
         ],
     )
     def create(self, request: Request) -> HttpResponseBase:
@@ -69,18 +69,23 @@ class Answer(RetrievalViewSet):
         values = validate(answer_serializers.AnswerIn, request.data)
         generation = GenerationOptions(stream=values["stream"])
         events = permitted_queries.answer_if_confident(
-            serializers.build_question(values), _source_selection(request, values), generation
+            serializers.build_question(values), _build_source_selection(request, values), generation
         )
 
-        def done(answer: ConfidentAnswer) -> answer_serializers.AnswerOut:
+        def render_result(answer: ConfidentAnswer) -> answer_serializers.AnswerOut:
             return answer_serializers.answer_out(answer, query_text=values["query_text"], time_ms=_elapsed_ms(started))
 
         if values["stream"]:
-            return stream(events, sources=answer_serializers.sources_out, done=done, on_error=type(self).error_handler)
-        return Response(done(permitted_queries.run_to_completion(events)))
+            return stream(
+                events,
+                render_sources=answer_serializers.sources_out,
+                render_result=render_result,
+                on_error=type(self).error_handler,
+            )
+        return Response(render_result(permitted_queries.run_to_completion(events)))
 
 
-def _source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
+def _build_source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
     organization_id = values.get("filters", {}).get("org_id")
     return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), organization_id=organization_id

@@ -20,7 +20,7 @@ _RESULT = {
         "tags": ["robotics", "architecture", "components"],
     },
 }
-FOUND: dict[str, object] = {
+RESULTS: dict[str, object] = {
     "query_id": _QUERY_ID,
     "results": [_RESULT],
     "total_results": 1,

@@ -33,7 +33,7 @@ class Searches(ContractViewSet):
         "query. The results can be fetched again by `query_id`.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Results")],
+        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.RESULTS, "Results")],
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)

@@ -19,7 +19,7 @@ _RESULT = {
     },
 }
 SEARCH: dict[str, object] = {"query": "test query", "topK": 5}
-FOUND: dict[str, object] = {"query": SEARCH["query"], "resultCount": 1, "results": [_RESULT]}
+PASSAGES: dict[str, object] = {"query": SEARCH["query"], "resultCount": 1, "results": [_RESULT]}
 CHAT: dict[str, object] = {
     "model": "llama2",
     "messages": [{"role": "user", "content": "Where are the bicycles parked?"}],

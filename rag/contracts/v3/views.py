@@ -12,7 +12,7 @@ from rag.contracts.common import idempotency
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
 from rag.contracts.common.idempotency import Created
 from rag.contracts.common.rate_limits import QUERIES
-from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
+from rag.contracts.common.streaming import EXAMPLE_STREAM, StreamEvent, stream
 from rag.models import DataSource
 from rag.services.ingestion import synchronous
 from rag.services.search import chat_conversations, permitted_queries
@@ -67,12 +67,12 @@ class Search(V3ViewSet):
         description="With `query`: the passages most similar to it, by descending cosine similarity.",
         request=serializers.SearchIn,
         responses={200: serializers.SearchOut},
-        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.FOUND, "Passages")],
+        examples=[request_example(examples.SEARCH, "Search"), response_example(examples.PASSAGES, "Passages")],
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
         passages = permitted_queries.search(
-            serializers.build_question(values), _source_selection(request, values.get("filters", {}))
+            serializers.build_question(values), _build_source_selection(request, values.get("filters", {}))
         ).passages
         return Response(serializers.search_out(passages, query=values["query"]))
 
@@ -92,25 +92,25 @@ class Chat(V3ViewSet):
         examples=[
             request_example(examples.CHAT, "Question"),
             response_example(examples.CHAT_REPLY, "Reply"),
-            response_example(EVENTS, "Events", media_type="text/event-stream"),
+            response_example(EXAMPLE_STREAM, "Events", media_type="text/event-stream"),
         ],
     )
     def create(self, request: Request) -> HttpResponseBase:
         values = validate(chat_serializers.ChatIn, request.data)
         events = chat_conversations.chat(
-            chat_serializers.build_turn(values), _source_selection(request, values.get("ragFilters", {}))
+            chat_serializers.build_turn(values), _build_source_selection(request, values.get("ragFilters", {}))
         )
         if values["stream"]:
             return stream(
                 events,
-                sources=chat_serializers.sources_out,
-                done=chat_serializers.chat_out,
+                render_sources=chat_serializers.sources_out,
+                render_result=chat_serializers.chat_out,
                 on_error=type(self).error_handler,
             )
         return Response(chat_serializers.chat_out(permitted_queries.run_to_completion(events)))
 
 
-def _source_selection(request: Request, filters: dict[str, Any]) -> permitted_queries.SourceSelection:
+def _build_source_selection(request: Request, filters: dict[str, Any]) -> permitted_queries.SourceSelection:
     return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), slug=filters.get("source", "")
     )

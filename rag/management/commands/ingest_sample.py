@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 DATASETS = settings.BASE_DIR.parent / "shared" / "datasets"
 TYPES = {".md": "text/markdown", ".txt": "text/plain", ".rst": "text/plain", ".csv": "text/csv", ".py": "text/plain"}
 MAX_DOCUMENTS_PER_JOB = 500
+_POLL_SECONDS = 0.3
 
 
 class Command(BaseCommand):
@@ -40,31 +41,37 @@ class Command(BaseCommand):
         client.sign_in(options["email"], options["password"])
         # The first document is sent with the v3 contract, which creates the source; the others are sent in jobs.
         client.post("/api/rag/ingest", {"source": options["source"], **_as_v3(documents[0])})
-        failed = _run(client, options["source"], documents[1:])
-        for error in failed[:10]:
+        errors = _ingest_in_jobs(client, options["source"], documents[1:])
+        for error in errors[:10]:
             self.stderr.write(f"{error['path']}: {error['code']} {error['message']}")
-        self.stdout.write(f"{len(documents) - len(failed)} of {len(documents)} can be searched now.")
+        self.stdout.write(f"{len(documents) - len(errors)} of {len(documents)} can be searched now.")
 
 
-def _run(client: "_Client", source: str, documents: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Send the documents in jobs, wait for each job, and return the errors of the documents that failed."""
+def _ingest_in_jobs(client: "_Client", source: str, documents: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Send the documents in jobs, one after the other, and return the errors of the documents that failed."""
     columns = (TextColumn("ingesting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[chunks]} chunks"))
-    failed: list[dict[str, object]] = []
-    done = chunks = 0
+    errors: list[dict[str, object]] = []
+    ended_documents = stored_chunks = 0
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
         bar = progress.add_task("", total=len(documents), chunks=0)
         for start in range(0, len(documents), MAX_DOCUMENTS_PER_JOB):
             body = {"dataSourceId": source, "documents": documents[start : start + MAX_DOCUMENTS_PER_JOB]}
-            job = client.post("/api/rag/ingest", body)
-            while not job["finishedAt"]:
-                time.sleep(0.3)
-                job = client.get(f"/api/rag/ingest/{job['jobId']}")
-                ended = done + job["progress"]["done"] + job["progress"]["failed"]
-                progress.update(bar, completed=ended, chunks=chunks + job["chunks"])
-            done += job["progress"]["documents"]
-            chunks += job["chunks"]
-            failed += job["errors"]
-    return failed
+            for job in _poll_job(client, client.post("/api/rag/ingest", body)):
+                ended_in_job = job["progress"]["done"] + job["progress"]["failed"]
+                progress.update(bar, completed=ended_documents + ended_in_job, chunks=stored_chunks + job["chunks"])
+            ended_documents += job["progress"]["documents"]
+            stored_chunks += job["chunks"]
+            errors += job["errors"]
+    return errors
+
+
+def _poll_job(client: "_Client", job: Any) -> Iterator[Any]:
+    """Yield the job and its later states. The last one is finished."""
+    yield job
+    while not job["finishedAt"]:
+        time.sleep(_POLL_SECONDS)
+        job = client.get(f"/api/rag/ingest/{job['jobId']}")
+        yield job
 
 
 def _documents(folder: Path) -> Iterator[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Vectors of the multilingual model, in addition to those of an English one (docs/decisions/0046-languages.md).
+"""Vectors of a second, multilingual model, in addition to those of an English one (docs/decisions/0046-languages.md).
 
 A source needs them from the first document or question on that is not English. Which vectors are missing is read from
 the chunks themselves. So an interrupted build continues, and documents that are added later get theirs as well.
@@ -25,8 +25,8 @@ from ragsite.postgres.locks import session_lock
 logger = structlog.get_logger(__name__)
 
 
-def request(source_ids: Sequence[uuid.UUID]) -> None:
-    """Ask the workers to embed these sources with the multilingual model. A lost message is sent by the next query."""
+def request_vectors(source_ids: Sequence[uuid.UUID]) -> None:
+    """Ask the workers to embed these sources with the second model. The next query repeats a lost message."""
     task_queue.send("rag.embed_other_languages", [str(source_id) for source_id in source_ids], expires=60)
 
 

@@ -16,16 +16,18 @@ from rag.types import Filters, ModelUse, Question, SearchScope
 
 # The key of a scope: its embedding model and its filters.
 _Key = tuple[uuid.UUID, Filters]
-# For how many public sources a question requests vectors of the multilingual model. Later questions request the others.
+# For how many public sources a question requests vectors of the second model. Later questions request the others.
 _MAX_REQUESTED = 1_000
 
 
 def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Question) -> list[SearchScope]:
     """Group sources into scopes by embedding model, because vectors of two models cannot be compared.
 
-    A source with vectors of the multilingual model is searched with it if the question is not English. An English
-    question also uses it for documents in other languages. A question that is not English requests these vectors for
-    sources without them.
+    Besides its own model, which is for English, a source may have vectors of a second, multilingual model. If the
+    question is not English, such a source is searched with the second model. If it is English, only documents in other
+    languages are searched with the second model as well.
+
+    A question that is not English also requests vectors of the second model from the workers, for sources without them.
 
     Args:
         sources: Sources that the caller may query.
@@ -34,45 +36,49 @@ def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Quest
     if isinstance(sources, DataSourceQuerySet):
         sources = QueryableSources(frozenset(), sources)
     builder = _Builder(question)
-    missing = builder.add_listed(sources.others)
+    builder.add_listed(sources.listed)
     if sources.organizations:
-        missing += builder.add_public(sources)
-    if missing:
-        second_model.request(missing)
+        builder.add_public(sources)
+    if builder.without_second_model:
+        second_model.request_vectors(builder.without_second_model)
     return builder.scopes(sources)
 
 
 class _Builder:
-    """Collects the sources of each scope."""
+    """Collects the sources of each scope.
+
+    Attributes:
+        without_second_model: Sources that the question needs vectors of the second model for, and that have none.
+            Of the public sources only some are listed.
+    """
 
     def __init__(self, question: Question) -> None:
         self._filters = question.filters
-        self._in_english = is_english(question.text)
+        self._is_english_question = is_english(question.text)
         # The filters with which vectors of the second model are searched; None for no search.
-        self._second_filters = _only_foreign(question.filters) if self._in_english else question.filters
+        self._second_filters = _only_foreign(question.filters) if self._is_english_question else question.filters
         self._listed: dict[_Key, list[uuid.UUID]] = defaultdict(list)
         self._uses: dict[_Key, ModelUse] = {}
         self._second_of: tuple[uuid.UUID, ...] = ()
         self._organization_ids = set[uuid.UUID]()
+        self.without_second_model: list[uuid.UUID] = []
 
-    def add_listed(self, sources: DataSourceQuerySet) -> list[uuid.UUID]:
-        """Add sources one by one. Returns those without the vectors that the question needs."""
-        missing = []
+    def add_listed(self, sources: DataSourceQuerySet) -> None:
+        """Add sources one by one."""
         columns = ("pk", "organization_id", "embedding_model_id", "embedding_model__name", "second_model_id")
         rows = sources.order_by("pk").values_list(*columns, "second_model_ready_at")
         for pk, organization_id, model_id, model_name, second_id, ready_at in rows:
             self._organization_ids.add(organization_id)
             has_second = _is_english_only(model_name) and second_id is not None and ready_at is not None
-            if self._in_english or not has_second:
+            if self._is_english_question or not has_second:
                 self._listed[model_id, self._filters].append(pk)
             if has_second and self._second_filters:
                 self._listed[second_id, self._second_filters].append(pk)
-            if not self._in_english and _is_english_only(model_name) and second_id is None:
-                missing.append(pk)
-        return missing
+            if not self._is_english_question and _is_english_only(model_name) and second_id is None:
+                self.without_second_model.append(pk)
 
-    def add_public(self, sources: QueryableSources) -> list[uuid.UUID]:
-        """Add the public sources of organisations. Returns some of those without the vectors that the question needs.
+    def add_public(self, sources: QueryableSources) -> None:
+        """Add the public sources of organisations.
 
         Only whether a model has such sources is read, by an index, and not how many.
         """
@@ -91,7 +97,7 @@ class _Builder:
         self._second_of = tuple(model_id for model_id, name, *_ in models if name in english_names)
         for model_id, name, has_without, has_with, is_second in models:
             key = (model_id, self._filters)
-            if not self._in_english and name in english_names:
+            if not self._is_english_question and name in english_names:
                 if has_without:
                     self._uses[key] = ModelUse.OWN_WITHOUT_SECOND
             elif has_without or has_with:
@@ -99,9 +105,9 @@ class _Builder:
             if is_second and self._second_filters:
                 key = (model_id, self._second_filters)
                 self._uses[key] = ModelUse.OWN_OR_SECOND if key in self._uses else ModelUse.SECOND
-        if self._in_english or not english_names:
-            return []
-        return list(of_english.filter(second_model=None).values_list("pk", flat=True)[:_MAX_REQUESTED])
+        if not self._is_english_question and english_names:
+            without_second = of_english.filter(second_model=None).values_list("pk", flat=True)
+            self.without_second_model += without_second[:_MAX_REQUESTED]
 
     def scopes(self, sources: QueryableSources) -> list[SearchScope]:
         """Return the scopes. The question's own filters come before those of the second model."""

@@ -1,4 +1,4 @@
-"""RESOLUTION: what holds for every path of the five contracts and for the additional paths."""
+"""Shared rules: what holds for every path of the five contracts and for the additional paths."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ SEARCHES = [
 
 
 def test_the_paths_are_exactly_the_documented_ones() -> None:
-    """RESOLUTION, the table of paths, and the additional paths."""
+    """Shared rules, the table of paths, and the additional paths."""
     assert {(method, path.replace(UNKNOWN, "{}")) for method, path in OPERATIONS} == {
         ("POST", "/api/rag/ingest"), ("POST", "/api/rag/search"), ("POST", "/api/chat"),
         ("POST", "/api/rag/answer"), ("POST", "/functions/v1/rag-search"), ("POST", "/functions/v1/rag-answer"),
@@ -65,7 +65,7 @@ def test_the_paths_are_exactly_the_documented_ones() -> None:
 
 
 def test_every_path_works_with_and_without_a_slash_and_requires_authentication(api: Api) -> None:
-    """RESOLUTION: "with and without a trailing slash, and never by a redirect on POST"; 401: `WWW-Authenticate`."""
+    """Shared rules: "with and without a trailing slash, and never by a redirect on POST"; 401: `WWW-Authenticate`."""
     anonymous_client, owner = api(), api("owner")
     for method, path in OPERATIONS:
         anonymous = [anonymous_client.send(method, url, b"{}") for url in (path, path + "/")]
@@ -94,7 +94,7 @@ def scope_of(method: str, path: str) -> str:
 
 
 def test_every_path_requires_its_scope_of_a_key(api: Api, live_world: World) -> None:
-    """RESOLUTION: "has scopes (`query`, `ingest`, `manage`)"."""
+    """Shared rules: "has scopes (`query`, `ingest`, `manage`)"."""
     clients = {scope: api().with_headers(X_API_Key=live_world.key("owner", scope).secret) for scope in Scope.values}
     for method, path in OPERATIONS:
         if path.startswith("/api/auth/"):
@@ -105,7 +105,7 @@ def test_every_path_requires_its_scope_of_a_key(api: Api, live_world: World) -> 
 
 
 def test_an_admin_session_is_not_a_credential(live_world: World, client: Browser) -> None:
-    """RESOLUTION: "Session login serves the admin and the playground only"."""
+    """Shared rules: "Session login serves the admin and the playground only"."""
     client.force_login(live_world.users["owner"])
     for method, path in OPERATIONS:
         if not path.startswith("/api/auth/token"):
@@ -114,7 +114,7 @@ def test_an_admin_session_is_not_a_credential(live_world: World, client: Browser
 
 
 def test_an_index_outage_is_rendered_by_every_contract(api: Api, live_world: World) -> None:
-    """Pipeline: `INDEX_UNAVAILABLE`, "Vector database down"; RESOLUTION, "Errors": 503, and 500 in retrieval and agent.
+    """Pipeline: `INDEX_UNAVAILABLE`, "Vector database down"; shared rules, "Errors": 503; 500 in retrieval and agent.
     v3, 5: "503 Service Unavailable - Vector store … unavailable"."""
     ingest_text(live_world.source(), "a", "Zebras have stripes.")
     member = api("member")
@@ -157,7 +157,7 @@ def test_an_embedding_failure_is_rendered_by_every_contract(
 
 
 def test_messages_name_the_field_and_what_to_do(api: Api) -> None:
-    """RESOLUTION: "`message` is for people"."""
+    """Shared rules: "`message` is for people"."""
     owner = api("owner")
     long_query = {"query_text": "x" * 501}
     assert (

@@ -89,7 +89,7 @@ def test_several_processes_share_one_exact_counter(
 
 
 def test_ingestion_has_its_own_limit(caller: Caller) -> None:
-    """RESOLUTION: "ingestion 600/min per user", for both contracts on the path."""
+    """Shared rules: "ingestion 600/min per user", for both contracts on the path."""
     client = caller()
     assert limit_headers(client.post("/api/rag/ingest", {}))[:2] == (600, 599)
     assert limit_headers(client.post("/api/rag/ingest", {"documents": []}))[:2] == (600, 598)
@@ -156,7 +156,7 @@ def test_without_redis_requests_are_served_and_logged(
     monkeypatch: pytest.MonkeyPatch,
     failure: str,
 ) -> None:
-    """RESOLUTION: "if Redis is down, requests are served and the event logged". Only one request waits for Redis."""
+    """Shared rules: "if Redis is down, requests are served and the event logged". Only one request waits for Redis."""
     monkeypatch.setattr(rate_limits, "_REDIS_PAUSE_SECONDS", 600)
     settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"queries": 1}
     with socket.socket() as silent:

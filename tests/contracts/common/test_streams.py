@@ -1,4 +1,4 @@
-"""RESOLUTION, "Answers": streamed answers."""
+"""Shared rules, "Answers": streamed answers."""
 
 import threading
 from collections.abc import Callable

@@ -47,7 +47,7 @@ def chunks() -> set[Any]:
 def test_nothing_is_indexed_after_the_response(
     api: Api, live_world: World, worker: Worker, provider: ProviderServer, eventually: Eventually
 ) -> None:
-    """RESOLUTION: "what was indexed before the cancel stays, nothing is indexed after the response"."""
+    """Shared rules: "what was indexed before the cancel stays, nothing is indexed after the response"."""
     model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
     editor = api("editor")
     job = submit_job(editor, live_world, 6, embedding_model=model)

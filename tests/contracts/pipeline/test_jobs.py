@@ -70,7 +70,7 @@ def test_a_job_from_submission_to_its_end(
 def test_a_job_whose_documents_all_fail(
     api: Api, live_world: World, worker: Worker, eventually: Callable[..., Any]
 ) -> None:
-    """RESOLUTION: "Some documents failing: `completed` with `errors`; all failing: `failed`"."""
+    """Shared rules: "Some documents failing: `completed` with `errors`; all failing: `failed`"."""
     keyless = EmbeddingModel.objects.create(
         name="keyless", provider="openai", dimensions=384, api_key_variable="NOT_SET_API_KEY"
     )
@@ -127,7 +127,7 @@ def file(data: bytes, content_type: str = "text/plain") -> dict[str, str]:
 
 
 def test_an_unsupported_type_is_rejected_at_submission(api: Api, live_world: World) -> None:
-    """RESOLUTION: 415 "at submission when the type is known then"."""
+    """Shared rules: 415 "at submission when the type is known then"."""
     live_world.source("handbook")
     body = {"dataSourceId": "handbook", "documents": [file(b"GIF89a\x01\x00\x01\x00", "image/gif")]}
     reply = api("editor").post("/api/rag/ingest", body)
@@ -136,7 +136,7 @@ def test_an_unsupported_type_is_rejected_at_submission(api: Api, live_world: Wor
 
 
 def test_unreadable_files_do_not_fail_the_job(api: Api, live_world: World) -> None:
-    """RESOLUTION: PARSE_ERROR "on the job's document"; "Some documents failing: `completed` with `errors`"."""
+    """Shared rules: PARSE_ERROR "on the job's document"; "Some documents failing: `completed` with `errors`"."""
     live_world.source("handbook")
     broken = file(BROKEN, "application/pdf")
     documents = [broken, {"path": "good", "text": "Alpha."}, file(b"a\x00b")]
@@ -161,7 +161,7 @@ def test_unreadable_files_do_not_fail_the_job(api: Api, live_world: World) -> No
 
 
 def test_a_document_may_have_a_type_of_its_own(api: Api, live_world: World) -> None:
-    """RESOLUTION: "the document's type, inherited from its data source unless the document says otherwise"."""
+    """Shared rules: "the document's type, inherited from its data source unless the document says otherwise"."""
     live_world.source("handbook", source_type="faq")
     editor = api("editor")
     documents = [{"path": "own", "text": "Alpha.", "sourceType": "email"}, {"path": "inherited", "text": "Beta."}]
@@ -211,7 +211,7 @@ def test_a_job_may_have_ten_megabytes_of_text(api: Api, live_world: World) -> No
 
 
 def test_long_lists_of_vector_ids_are_cut(api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """RESOLUTION: "beyond 10,000 the list is cut and `vectorIdsTruncated` is true"."""
+    """Shared rules: "beyond 10,000 the list is cut and `vectorIdsTruncated` is true"."""
     assert job_serializers.MAX_VECTOR_IDS == 10_000
     live_world.source("handbook")
     editor = api("editor")
@@ -245,14 +245,14 @@ def test_chunk_size_and_overlap(api: Api, live_world: World) -> None:
 
 
 def test_a_body_for_both_contracts_is_rejected(api: Api) -> None:
-    """RESOLUTION: "A body with both `documents` and `text` is a 400 that says so"."""
+    """Shared rules: "A body with both `documents` and `text` is a 400 that says so"."""
     reply = api("editor").post("/api/rag/ingest", {"documents": [{"text": "a"}], "text": "b"})
     assert reply.status == 400
     assert "not both" in reply.body["message"]
 
 
 def test_who_may_send_and_watch(api: Api, live_world: World) -> None:
-    """RESOLUTION: "An object the caller may not see does not exist for them (404); … see but not change is a 403"."""
+    """Shared rules: "An object the caller may not see does not exist for them (404); … see but not change is a 403"."""
     live_world.source("handbook")
     live_world.source("secret", visibility=Visibility.PRIVATE)
     body = {"dataSourceId": "handbook", "documents": [{"text": "Alpha."}]}

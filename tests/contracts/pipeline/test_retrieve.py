@@ -124,7 +124,7 @@ def test_embedding_endpoint_that_is_down(api: Api, live_world: World, settings: 
 
 
 def test_sources_of_two_embedding_models(api: Api, live_world: World, provider: ProviderServer) -> None:
-    """RESOLUTION: "a query over sources of several models embeds once per model and merges"."""
+    """Shared rules: "a query over sources of several models embeds once per model and merges"."""
     model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
     ingest_text(live_world.source("local"), "a", "Zebras have stripes.")
     for slug in ("far", "farther"):

@@ -32,7 +32,7 @@ def count_rows(source: DataSource) -> int:
 def test_a_deleted_source_is_invisible_at_once_and_purged_later(
     api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """RESOLUTION: "Deleting a source … makes it invisible at once, whatever its size; its rows are purged …"."""
+    """Shared rules: "Deleting a source … makes it invisible at once, whatever its size; its rows are purged …"."""
     source = live_world.source()
     owner, member = api("owner"), api("member")
     for path in ("a", "b", "c"):

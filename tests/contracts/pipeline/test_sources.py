@@ -60,7 +60,7 @@ def test_a_source_is_created_with_the_given_fields(api: Api, live_world: World) 
 
 
 def test_who_may_create_change_and_delete(api: Api, live_world: World) -> None:
-    """RESOLUTION: "Managing … is a permission of organisation roles"; 404 if the source is hidden, else 403."""
+    """Shared rules: "Managing … is a permission of organisation roles"; 404 if the source is hidden, else 403."""
     clients = {name: api(name) for name in ("owner", "admin", "editor", "member", "foreigner")}
     created = {name: client.post("/api/rag/sources", {"name": f"of {name}"}) for name, client in clients.items()}
     assert {name: reply.status for name, reply in created.items()} == {
@@ -159,7 +159,7 @@ def test_invalid_fields_are_named(api: Api, live_world: World, change: dict[str,
 
 
 def test_the_organisation_of_a_new_source(api: Api, live_world: World) -> None:
-    """RESOLUTION: "the header's, else the user's only one; if that is not decidable, 400 naming the choices"."""
+    """Shared rules: "the header's, else the user's only one; if that is not decidable, 400 naming the choices"."""
     live_world.abroad.memberships.create(user=live_world.users["editor"])
     editor = api("editor")
     undecided = editor.post("/api/rag/sources", {"name": "New"})

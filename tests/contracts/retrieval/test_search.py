@@ -176,7 +176,7 @@ def test_query_text_may_have_500_characters(api: Api, live_world: World) -> None
 
 
 def test_the_body_selects_the_contract_of_the_shared_path(api: Api) -> None:
-    """RESOLUTION: "`query_text` → retrieval; otherwise v3 … Both present is a 400 that says so"."""
+    """Shared rules: "`query_text` → retrieval; otherwise v3 … Both present is a 400 that says so"."""
     member = api("member")
     assert "resultCount" in member.post(PATH, {"query": "nodes"}).body
     assert member.post(PATH, {}).body["message"] == "query is required"

@@ -109,7 +109,7 @@ def test_filters(api: Api, live_world: World) -> None:
 
 
 def test_the_content_type_is_as_given_or_the_mime_type(api: Api, live_world: World) -> None:
-    """RESOLUTION: "its content type as given (`documentation`, …) or its MIME type"; changed with the same text too."""
+    """Shared rules: "its content type as given (`documentation`, …) or its MIME type". It can change alone."""
     source = live_world.source()
     member = api("member")
 

@@ -132,7 +132,7 @@ def test_only_configured_models(member: Client, language_model: ProviderServer, 
 
 
 def test_streaming(member: Client, language_model: ProviderServer) -> None:
-    """RESOLUTION: "`sources`, then `token`s, then `done` with the full final object"; the same events without RAG."""
+    """Shared rules: "`sources`, then `token`s, then `done` with the full final object"; the same events without RAG."""
     language_model.replies = ["In the yard."]
     body = {"messages": [{"role": "user", "content": "Where are the bicycles?"}], "useRag": True, "stream": True}
     events = member.stream("/api/chat", body)

@@ -55,7 +55,7 @@ def test_a_document_chunked_differently_by_a_job_is_unchanged(api: Api, live_wor
 
 
 def test_without_a_hash_the_hash_of_the_text_is_used(api: Api) -> None:
-    """RESOLUTION: "no `hash` given → SHA-256 of the text stands in"."""
+    """Shared rules: "no `hash` given → SHA-256 of the text stands in"."""
     editor, text_hash = api("editor"), hashlib.sha256(DOCUMENT["text"].encode()).hexdigest()
     sent = [
         DOCUMENT,
@@ -68,7 +68,7 @@ def test_without_a_hash_the_hash_of_the_text_is_used(api: Api) -> None:
 
 
 def test_the_identity_is_source_and_path(api: Api) -> None:
-    """RESOLUTION: "A document's identity is (data source, `path`)"; "v3's `source` string is that slug"."""
+    """Shared rules: "A document's identity is (data source, `path`)"; "v3's `source` string is that slug"."""
     editor = api("editor")
     for change in ({}, {"source": "Con-fluence_2"}, {"path": "/other"}):
         assert editor.post("/api/rag/ingest", {**DOCUMENT, **change}).body["status"] == "created"
@@ -88,7 +88,7 @@ def test_the_commands_of_the_contract(api: Api) -> None:
 
 
 def test_new_title_and_tags_are_saved_with_status_unchanged(api: Api) -> None:
-    """RESOLUTION: "saved without embedding again and still answers `unchanged`"."""
+    """Shared rules: "saved without embedding again and still answers `unchanged`"."""
     editor = api("editor")
     editor.post("/api/rag/ingest", DOCUMENT)
     before = Chunk.objects.get().pk
@@ -146,7 +146,7 @@ def test_required_fields(api: Api, missing: str) -> None:
 
 
 def test_all_wrong_fields_are_listed(api: Api) -> None:
-    """RESOLUTION: "`details` … of the first invalid field; further ones under `details.errors`"."""
+    """Shared rules: "`details` … of the first invalid field; further ones under `details.errors`"."""
     details = api("editor").post("/api/rag/ingest", {"tags": "x"}).body["details"]
     assert (details["field"], details["message"]) == ("source", "source is required")
     assert [error["field"] for error in details["errors"]] == ["source", "path", "title", "text", "tags"]
@@ -176,7 +176,7 @@ def test_oversize_body(api: Api, settings: Any) -> None:
 
 
 def test_creating_a_source_needs_permission(api: Api, live_world: World) -> None:
-    """RESOLUTION: "creates the source (if the caller may create sources; else 403)"; an unseen one: the same words."""
+    """Shared rules: "creates the source (if the caller may create sources; else 403)"; hidden ones: the same text."""
     member = api("member")
     refused = member.post("/api/rag/ingest", DOCUMENT)
     assert (refused.status, refused.body["error"]) == (403, "Forbidden")
@@ -205,7 +205,7 @@ def test_paths_work_with_and_without_a_slash_and_never_redirect(api: Api) -> Non
 
 
 def test_two_organisations_need_a_choice_for_writing(api: Api, live_world: World) -> None:
-    """RESOLUTION: "if that is not decidable, 400 naming the choices"."""
+    """Shared rules: "if that is not decidable, 400 naming the choices"."""
     add_member(user=live_world.users["editor"], organization=live_world.abroad, roles=("editor",))
     editor = api("editor")
     reply = editor.post("/api/rag/ingest", DOCUMENT)

@@ -113,7 +113,7 @@ def test_an_empty_body_is_rejected_because_query_is_required(api: Api) -> None:
 
 
 def test_a_negative_similarity_is_reported_as_0(api: Api, live_world: World) -> None:
-    """RESOLUTION: "cosine similarity in 0…1 (negative is reported as 0)"; a document without tags has an empty list."""
+    """Shared rules: "cosine similarity in 0…1 (negative is reported as 0)"; no tags: an empty list."""
     ingest_text(live_world.source(), "a", "Zebras have stripes.")
     row = Embedding384.objects.get()
     row.embedding = [-value for value in row.embedding]
@@ -136,7 +136,7 @@ def test_users_of_two_organisations_do_not_see_each_others_data(api: Api, live_w
 
 
 def test_during_replacement_searches_find_the_old_or_the_new_chunks(api: Api, live_world: World) -> None:
-    """RESOLUTION: "a reader sees the old set or the new, never a mixture or nothing"."""
+    """Shared rules: "a reader sees the old set or the new, never a mixture or nothing"."""
     source = live_world.source()
     ingest_text(source, "/zebra", "Zebras have stripes, version 0.")
     member, ended = api("member"), threading.Event()

@@ -1,4 +1,4 @@
-"""RAG_ANONYMOUS_ORG: requests without a credential (RESOLUTION, "Who is calling")."""
+"""RAG_ANONYMOUS_ORG: requests without a credential (shared rules, "Who is calling")."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def test_it_is_off_unless_set(world: World) -> None:
 
 
 def test_a_request_without_a_credential_acts_as_the_service_user(api: Api, live_world: World, settings: Any) -> None:
-    """RESOLUTION: "lets a local n8n call without one, as a service user of that organisation"."""
+    """Shared rules: "lets a local n8n call without one, as a service user of that organisation"."""
     settings.RAG_ANONYMOUS_ORG = "home"
     ingest_text(live_world.source("public"), "a", "Zebras have stripes.")
     ingest_text(live_world.source("secret", visibility=Visibility.PRIVATE), "a", "Zebras have secrets.")
@@ -98,8 +98,8 @@ def test_an_unknown_organisation_is_ignored(world: World, settings: Any) -> None
     [({}, False), ({"RAG_ANONYMOUS_ORG_ALLOWED": "1"}, True), ({"DEBUG": "1"}, True)],
     ids=["alone", "allowed", "debug"],
 )
-def test_the_server_does_not_start_without_the_second_switch(switches: dict[str, str], starts: bool) -> None:
-    """RESOLUTION: "off by default, refused unless `DEBUG` or an explicit second switch"."""
+def test_the_setting_is_refused_without_debug_or_the_allowing_setting(switches: dict[str, str], starts: bool) -> None:
+    """Shared rules: "off by default, refused unless `DEBUG` or an explicit second switch"."""
     environment = {
         name: value for name, value in os.environ.items() if name not in ("DEBUG", "RAG_ANONYMOUS_ORG_ALLOWED")
     }

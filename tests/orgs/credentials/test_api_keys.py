@@ -1,4 +1,4 @@
-"""/api/auth/keys: creating, listing and revoking API keys (RESOLUTION, "Who is calling")."""
+"""/api/auth/keys: creating, listing and revoking API keys (shared rules, "Who is calling")."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def as_user(api: Api, live_world: World) -> Api:
 
 
 def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
-    """RESOLUTION: "it is shown once and stored only hashed"."""
+    """Shared rules: "it is shown once and stored only hashed"."""
     editor = as_user("editor")
     created = editor.post(KEYS, BODY)
     assert created.status == 201

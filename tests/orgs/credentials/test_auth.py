@@ -99,7 +99,7 @@ def test_deactivation_and_a_new_password_end_tokens_immediately(api: Api, live_w
 
 
 def test_a_credential_in_clear_text_is_refused_outside_loopback() -> None:
-    """RESOLUTION: "a credential that arrives over plain HTTP is refused (403 …) unless … from loopback"."""
+    """Shared rules: "a credential that arrives over plain HTTP is refused (403 …) unless … from loopback"."""
     assert not django_settings.DEBUG
     requests = RequestFactory()
     require_https(requests.get("/", REMOTE_ADDR="127.0.0.1"))

@@ -1,4 +1,4 @@
-"""An API key as a credential (RESOLUTION, "Who is calling"; agent contract, "Security")."""
+"""An API key as a credential (shared rules, "Who is calling"; agent contract, "Security")."""
 
 import json
 import logging
@@ -35,7 +35,7 @@ def status(headers: dict[str, str], path: str = SOURCES, **environment: Any) -> 
     "header", [("Authorization", "Bearer "), ("Authorization", "bearer "), ("X-API-Key", ""), ("apikey", "")]
 )
 def test_the_ways_to_send_a_key(api: Api, live_world: World, header: tuple[str, str]) -> None:
-    """RESOLUTION: "`Authorization: Bearer rk_…` or `X-API-Key: rk_…`"; `apikey` is what supabase-js sends."""
+    """Shared rules: "`Authorization: Bearer rk_…` or `X-API-Key: rk_…`"; `apikey` is what supabase-js sends."""
     live_world.source("library")
     name, prefix = header
     reply = api().with_headers(**{name: prefix + live_world.key("member").secret}).get(SOURCES)
@@ -114,7 +114,7 @@ def _disable(world: World, key: ApiKey, reason: str) -> None:
 def test_an_unusable_key_is_a_401_without_a_reason(
     world: World, reason: str, audited: list[str], elsewhere: bool
 ) -> None:
-    """RESOLUTION: "Nothing, an expired or a revoked credential: 401 with `WWW-Authenticate`". A membership in another
+    """Shared rules: "Nothing, an expired or a revoked credential: 401 with `WWW-Authenticate`". A membership in another
     organisation does not help. The audit trail has the reason if the key is known."""
     if elsewhere:
         add_member(user=world.users["editor"], organization=world.abroad, roles=("owner",))
@@ -173,7 +173,7 @@ def test_a_scope_allows_only_its_own_operations(api: Api, live_world: World, sco
 
 
 def test_a_key_can_do_no_more_than_its_user(api: Api, live_world: World) -> None:
-    """RESOLUTION: "A key can do no more than its user can"."""
+    """Shared rules: "A key can do no more than its user can"."""
     live_world.source("library")
     client = api().with_headers(X_API_Key=live_world.key("member").secret)
     for name in ("v3 ingest", "pipeline ingest"):
@@ -182,7 +182,7 @@ def test_a_key_can_do_no_more_than_its_user(api: Api, live_world: World) -> None
 
 
 def test_writes_go_to_the_keys_organisation_and_reads_may_span_all(api: Api, live_world: World) -> None:
-    """RESOLUTION: "Writing goes to the key's organisation"; "Reading spans every organisation the user belongs to"."""
+    """Shared rules: "Writing goes to the key's organisation"; "Reading spans every organisation" of its user."""
     add_member(user=live_world.users["editor"], organization=live_world.abroad, roles=("editor",))
     ingest_text(live_world.source("far", organization=live_world.abroad), "a", "Lions roar.")
     client = api().with_headers(X_API_Key=live_world.key("editor", all_organizations=True).secret)
@@ -226,7 +226,7 @@ def test_a_key_needs_two_queries_and_its_use_is_recorded_once_a_minute(
 
 
 def test_a_key_in_clear_text_is_refused_and_flagged_to_its_owner(world: World) -> None:
-    """RESOLUTION: "refused (403, and the key is flagged to its owner)"; agent: "must be sent via HTTPS only"."""
+    """Shared rules: "refused (403, and the key is flagged to its owner)"; agent: "must be sent via HTTPS only"."""
     issued, other = world.key("editor"), world.key("editor")
     headers = {"X-API-Key": issued.secret}
     refused = InProcess().get(SOURCES, headers=headers, REMOTE_ADDR="10.0.0.9")

@@ -36,7 +36,7 @@ def test_head_requests_need_the_scope_of_get(world: World, method: str) -> None:
 
 
 def test_a_key_cannot_cancel_jobs_of_another_organisation(world: World) -> None:
-    """RESOLUTION: "Writing goes to the key's organisation"; its user is an editor in both."""
+    """Shared rules: "Writing goes to the key's organisation"; its user is an editor in both."""
     add_member(user=world.users["editor"], organization=world.abroad, roles=("editor",))
     home_job = job_in(world.source("library"), world)
     foreign_job = job_in(world.source("abroad", organization=world.abroad), world)

@@ -1,4 +1,4 @@
-"""Lost access takes effect with the next request (RESOLUTION, "Access").
+"""Lost access takes effect with the next request (shared rules, "Access").
 
 Combines every way of losing access with every request that returns content, and tests streams that are running.
 """

@@ -25,7 +25,7 @@ def vectors() -> Vectors:
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True), np.float32)
 
 
-def fill(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[uuid.UUID, list[uuid.UUID]]:
+def add_source(world: World, slug: str, vectors: Vectors, **fields: object) -> tuple[uuid.UUID, list[uuid.UUID]]:
     source = world.source(slug)
     document = Document.objects.create(
         source=source, path=slug, title=slug, text="", content_hash="", chunk_size=1, chunk_overlap=0,
@@ -50,8 +50,8 @@ def search(store: PgVectorStore, vector: Vectors, scope: SearchScope, limit: int
 def test_a_small_scope_gets_a_complete_and_correct_result(world: World, vectors: Vectors, exact_limit: int) -> None:
     """Also with the index, although the nearest neighbours all lie outside the scope."""
     small = 3
-    small_source, small_ids = fill(world, "small", vectors[:small])
-    large_source, large_ids = fill(world, "large", vectors[small:])
+    small_source, small_ids = add_source(world, "small", vectors[:small])
+    large_source, large_ids = add_source(world, "large", vectors[small:])
     model_id = world.home.sources.get(slug="small").embedding_model_id
     store = PgVectorStore(exact_limit=exact_limit)
     question = vectors[100]
@@ -71,7 +71,7 @@ def test_a_small_scope_gets_a_complete_and_correct_result(world: World, vectors:
 
 
 def test_a_limit_above_the_number_of_chunks(world: World, vectors: Vectors) -> None:
-    source_id, ids = fill(world, "library", vectors[:5])
+    source_id, ids = add_source(world, "library", vectors[:5])
     model_id = world.home.sources.get().embedding_model_id
     for exact_limit in (0, 100):
         store = PgVectorStore(exact_limit=exact_limit)
@@ -85,8 +85,8 @@ def test_filters_restrict_exact_and_approximate_search(
     world: World, vectors: Vectors, monkeypatch: pytest.MonkeyPatch, max_tagged: int
 ) -> None:
     monkeypatch.setattr(filter_sql, "_MAX_TAGGED_DOCUMENTS", max_tagged)
-    english, _ = fill(world, "en", vectors[:50], lang="en", tags=["a", "b"])
-    french, french_ids = fill(world, "fr", vectors[50:100], lang="fr", tags=["c"], content_type="text/html")
+    english, _ = add_source(world, "en", vectors[:50], lang="en", tags=["a", "b"])
+    french, french_ids = add_source(world, "fr", vectors[50:100], lang="fr", tags=["c"], content_type="text/html")
     model_id = world.home.sources.all()[0].embedding_model_id
     for exact_limit in (0, 1000):
         store = PgVectorStore(exact_limit=exact_limit)
@@ -105,7 +105,7 @@ def test_filters_restrict_exact_and_approximate_search(
 
 
 def test_equal_scores_are_ordered_by_id(world: World, vectors: Vectors) -> None:
-    source_id, _ = fill(world, "library", np.repeat(vectors[:1], 40, axis=0))
+    source_id, _ = add_source(world, "library", np.repeat(vectors[:1], 40, axis=0))
     model_id = world.home.sources.get().embedding_model_id
     store = PgVectorStore(exact_limit=1000)
     first = search(store, vectors[0], SearchScope((source_id,), model_id), 10)

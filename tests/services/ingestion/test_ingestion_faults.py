@@ -214,7 +214,7 @@ def test_the_lease_of_a_slow_document_is_renewed(
 
 
 def test_a_lost_database_connection_fails_no_document(live_world: World, provider: ProviderServer) -> None:
-    """RESOLUTION: a job survives "a database failover: no document is lost"."""
+    """Shared rules: a job survives "a database failover: no document is lost"."""
     source = remote_source(live_world, provider)
     job = job_submit.submit_job(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]

@@ -34,15 +34,15 @@ class Product(Site):
     ) -> None:
         super().__init__(folder)
         self._has_worker = has_worker
-        self._models = {"LLM_MODEL": "abuse", "LLM_BASE_URL": language_model.base_url, "LLM_API_KEY": "none"}
+        self._model_environment = {"LLM_MODEL": "abuse", "LLM_BASE_URL": language_model.base_url, "LLM_API_KEY": "none"}
         self.embeddings, self.language_model = embeddings, language_model
         self._web: subprocess.Popen[bytes] | None = None
-        self.restarted_workers = 0
+        self.worker_restarts = 0
 
     def __enter__(self) -> Self:
         super().__enter__()
         os.environ.update(
-            self._models,
+            self._model_environment,
             LLM_TIMEOUT=str(_MODEL_TIMEOUT_SECONDS),
             RAG_EMBEDDING_TIMEOUT_SECONDS=str(_MODEL_TIMEOUT_SECONDS),
             RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS=str(_STATEMENT_TIMEOUT_SECONDS),
@@ -62,7 +62,7 @@ class Product(Site):
         super().__exit__(error, *others)
 
     @property
-    def address(self) -> str:
+    def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -101,12 +101,12 @@ class Product(Site):
     def keep_worker_running(self) -> None:
         """Restart the worker if it has ended, as systemd does, and count it."""
         if not self.worker_runs():
-            self.restarted_workers += 1
+            self.worker_restarts += 1
             self.start_worker()
 
     def _is_ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.address}/readyz", timeout=5):
+            with urllib.request.urlopen(f"{self.base_url}/readyz", timeout=5):
                 return True
         except (urllib.error.URLError, OSError):
             return False

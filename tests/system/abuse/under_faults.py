@@ -33,7 +33,7 @@ class Figures:
         last_error: Seconds from the fault's end to the last answer that was no success.
         recovery: Seconds from the fault's end until every operation has succeeded again, which includes the time until
             the traffic reaches each operation; None if one never succeeded.
-        restarted_workers: How often an ended worker had to be started again.
+        worker_restarts: How often an ended worker had to be started again.
         findings: The comparison of acknowledged and stored writes.
         unfinished: How many jobs did not complete.
     """
@@ -46,7 +46,7 @@ class Figures:
     slowest: float = 0
     last_error: float = 0
     recovery: float | None = None
-    restarted_workers: int = 0
+    worker_restarts: int = 0
     findings: Findings = field(default_factory=Findings)
     unfinished: int = 0
 
@@ -62,7 +62,7 @@ def inject(product: Product, people: list[Person], name: str, fault: Fault, *, c
         calm: Minimum seconds of undisturbed traffic before. It lasts until every operation has succeeded once.
         seconds: Minimum duration of the fault. It lasts until every operation was called during it.
     """
-    ledger, restarted_before = Ledger(), product.restarted_workers
+    ledger, restarted_before = Ledger(), product.worker_restarts
     people = [Person(f"{_slug(name)}-{person.name}", person.headers, person.sources) for person in people]
     with Traffic(product.port, people, ledger) as traffic:
         started_at = time.monotonic()
@@ -80,7 +80,7 @@ def inject(product: Product, people: list[Person], name: str, fault: Fault, *, c
     figures = _figures(name, traffic.answers, fault_ended_at if has_recovered else None)
     figures.unfinished = wait_for_jobs(product)
     figures.findings = ledger.compare()
-    figures.restarted_workers = product.restarted_workers - restarted_before
+    figures.worker_restarts = product.worker_restarts - restarted_before
     return figures
 
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from orgs.access.permissions import Scope
 from rag.contracts.common.base import get_caller, has_scope, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
-from rag.contracts.common.streaming import EVENTS, StreamEvent, stream
+from rag.contracts.common.streaming import EXAMPLE_STREAM, StreamEvent, stream
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
@@ -43,7 +43,7 @@ class Queries(PipelineViewSet):
     @action(detail=False, methods=["post"], url_path="retrieve", error_statuses=PipelineViewSet.error_statuses)
     def retrieve_passages(self, request: Request) -> Response:
         values = validate(RetrieveIn, request.data)
-        retrieval = permitted_queries.retrieve(build_question(values), _source_selection(request, values))
+        retrieval = permitted_queries.retrieve(build_question(values), _build_source_selection(request, values))
         if not retrieval.passages:
             raise NoResults
         return Response(retrieval_out(retrieval))
@@ -58,17 +58,19 @@ class Queries(PipelineViewSet):
         examples=[
             request_example({**examples.QUESTION, "maxTokens": 2000, "strictMode": False}, "Question"),
             response_example(examples.ANSWER, "Answer"),
-            response_example(EVENTS, "Events", media_type="text/event-stream"),
+            response_example(EXAMPLE_STREAM, "Events", media_type="text/event-stream"),
         ],
     )
     @action(detail=False, methods=["post"])
     def query(self, request: Request) -> HttpResponseBase:
         values = validate(QueryIn, request.data)
         events = permitted_queries.ask(
-            build_question(values), _source_selection(request, values), build_answer_options(values)
+            build_question(values), _build_source_selection(request, values), build_answer_options(values)
         )
         if values["stream"]:
-            return stream(events, sources=retrieval_out, done=query_out, on_error=type(self).error_handler)
+            return stream(
+                events, render_sources=retrieval_out, render_result=query_out, on_error=type(self).error_handler
+            )
         return Response(query_out(permitted_queries.run_to_completion(events)))
 
     @extend_schema(
@@ -99,7 +101,7 @@ class Queries(PipelineViewSet):
         return Response(explain_out(search_trace.explain_search(question, trace_request)))
 
 
-def _source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
+def _build_source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
     return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), data_sources=values.get("dataSources", ())
     )

@@ -12,19 +12,20 @@ from .section_headings import find_headings
 from .sentence_similarity import SentenceSimilarity
 from .structure import PassageStructure
 
-_MAX_PARTS = 3
-# A further part scores at most this much less than the best one, in standard deviations.
+_MAX_CANDIDATES = 3
+# A further candidate scores at most this much less than the best one, in standard deviations.
 _MAX_SCORE_DIFFERENCE = 1.0
-# Bonus for the words of the question that a further part adds, in standard deviations.
+# Bonus for the words of the question that a further candidate adds, in standard deviations.
 _NEW_WORDS_WEIGHT = 2.0
-# Or it adds at least this share of the question's weighted words: it answers another part of the question.
+# A candidate that adds at least this share of the question's weighted words is selected whatever its score: it answers
+# another part of the question.
 _MIN_NEW_WORDS = 1 / 3
-# Maximum length of all selected parts together. The first one is selected whatever its length.
+# Maximum length of all selected candidates together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
 # From this match on, the beginning of a heading's section is the answer, up to this length.
 _MIN_HEADING_MATCH = 0.70
 _MAX_SECTION_START_CHARACTERS = 500
-# A part that shares this much of its words with a quoted one repeats it.
+# A candidate that shares this much of its words with a quoted one repeats it.
 _MIN_REPEATED_WORDS = 0.8
 
 
@@ -65,18 +66,18 @@ def _add_following(
     selected: Mapping[int, set[int]], structures: Sequence[PassageStructure], best: QuoteCandidate
 ) -> None:
     """Add the sentences that follow the best one in its paragraph, as many as fit: they often complete it."""
-    remaining = _MAX_TOTAL_CHARACTERS - sum(
+    free_characters = _MAX_TOTAL_CHARACTERS - sum(
         structures[number - 1].length(index) for number, indexes in selected.items() for index in indexes
     )
     structure, quoted = structures[best.passage_number - 1], selected[best.passage_number]
     following = structure.next_sentence(best.index)
-    while following is not None and structure.length(following) <= remaining:
+    while following is not None and structure.length(following) <= free_characters:
         if following not in quoted:
             if _is_repeated(_words(structure, following), [_words(structure, index) for index in quoted]):
                 break
             if not structure.continues(following):
                 break
-            remaining -= structure.length(following)
+            free_characters -= structure.length(following)
             quoted.add(following)
         following = structure.next_sentence(following)
 
@@ -88,38 +89,42 @@ def _select_candidates(
     scores: Sequence[float],
 ) -> list[QuoteCandidate]:
     """Select the best candidate, and a few others that score similarly or add words of the question."""
-    total_weight = math.fsum(weights.values()) or 1.0
-    if not any(scores):  # all are alike: take the first part of the best passage
+    if not any(scores):  # no candidate differs from the others: take the first one, from the best passage
         return list(candidates[:1])
+    total_weight = math.fsum(weights.values()) or 1.0
     min_score = max(scores) - _MAX_SCORE_DIFFERENCE
     selected: list[QuoteCandidate] = []
     quoted: list[frozenset[str]] = []
-    missing_stems, remaining_characters = set(weights), _MAX_TOTAL_CHARACTERS
+    uncovered_stems, free_characters = set(weights), _MAX_TOTAL_CHARACTERS
 
-    def new_share(index: int) -> float:
-        """Return the weighted share of the question's words that this candidate would add."""
-        return total(weights, candidates[index].stems & missing_stems) / total_weight if selected else 0.0
+    def new_word_share(index: int) -> float:
+        """Return the weighted share of the question's words that the candidate adds; 0 for the first candidate."""
+        return total(weights, candidates[index].stems & uncovered_stems) / total_weight if selected else 0.0
 
-    def value(index: int) -> float:
-        return scores[index] + _NEW_WORDS_WEIGHT * new_share(index)
+    def total_score(index: int) -> float:
+        return scores[index] + _NEW_WORDS_WEIGHT * new_word_share(index)
 
-    remaining = list(range(len(candidates)))
-    while len(selected) < _MAX_PARTS:
-        eligible = [index for index in remaining if value(index) >= min_score or new_share(index) >= _MIN_NEW_WORDS]
+    open_indexes = list(range(len(candidates)))
+    while len(selected) < _MAX_CANDIDATES:
+        eligible = [
+            index
+            for index in open_indexes
+            if total_score(index) >= min_score or new_word_share(index) >= _MIN_NEW_WORDS
+        ]
         if not eligible:
             break
-        best = max(eligible, key=lambda index: (value(index), -index))
-        remaining.remove(best)
+        best = max(eligible, key=lambda index: (total_score(index), -index))
+        open_indexes.remove(best)
         candidate = candidates[best]
         structure = structures[candidate.passage_number - 1]
         words = _words(structure, candidate.index)
         length = structure.length(candidate.index)
-        if selected and (_is_repeated(words, quoted) or length > remaining_characters):
+        if selected and (_is_repeated(words, quoted) or length > free_characters):
             continue
         selected.append(candidate)
-        missing_stems -= candidate.stems
+        uncovered_stems -= candidate.stems
         quoted.append(words)
-        remaining_characters -= length
+        free_characters -= length
     return selected
 
 
