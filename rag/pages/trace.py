@@ -1,4 +1,4 @@
-"""The page "Search trace": what each step of a search did, for those who manage data sources.
+"""The page "Search trace": what each stage of a search did, for those who manage data sources.
 
 Every use is recorded in the audit trail, as on the page of a data source (rag.services.search.trace.trace_permissions).
 """
@@ -15,8 +15,8 @@ from .access import limited, page, render_problem
 from .forms import AskForm
 from .sources import list_queryable_sources
 
-# Labels of the steps, in their order (rag.services.search.trace.search_trace.StageCounts).
-STEPS = (
+# Labels of the stages, in their order (rag.services.search.search_trace.StageCounts).
+STAGE_LABELS = (
     ("sources", "searched data sources that you manage"),
     ("chunks", "their chunks"),
     ("dense", "candidates of the search by meaning"),
@@ -33,12 +33,17 @@ STEPS = (
 @require_POST
 @limited(QUERIES)
 def show_trace(request: HttpRequest) -> HttpResponse:
-    """Show what each step of the search for a question does."""
+    """Show what each stage of the search for a question does."""
     caller = get_caller(request)
     form = AskForm(request.POST, sources=list_queryable_sources(caller))
     if not form.is_valid():
         return render_problem(request, 400, "This question cannot be traced", "Ask it again, and open its trace then.")
-    trace = search_trace.explain_search(form.to_question(), trace_permissions.TraceRequest(caller=caller))
-    steps = [(label, getattr(trace.counts, name)) for name, label in STEPS]
-    context = {"title": "Search trace", "question": form.cleaned_data["question"], "trace": trace, "steps": steps}
+    trace = search_trace.explain_search(form.to_question(), trace_scope.TraceRequest(caller=caller))
+    stage_counts = [(label, getattr(trace.counts, name)) for name, label in STAGE_LABELS]
+    context = {
+        "title": "Search trace",
+        "question": form.cleaned_data["question"],
+        "trace": trace,
+        "stage_counts": stage_counts,
+    }
     return render(request, "pages/trace.html", context)

@@ -207,7 +207,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchTrace:
-    """The ids of the chunks that remained after each step of a search. Only shown to managers of the sources.
+    """The ids of the chunks that remained after each stage of a search. Only shown to managers of the sources.
 
     Attributes:
         dense: Candidates of the vector search.
@@ -233,7 +233,7 @@ class Retrieval:
         total_found: The number of candidates before the cut to `top_k`.
         source_ids: The sources that were searched. Public ones only if the question asks for the names.
         warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED).
-        trace: The chunks that remained after each step.
+        trace: The chunks that remained after each stage.
     """
 
     passages: tuple[Passage, ...]

@@ -1,4 +1,4 @@
-"""A data source's page "Explain a search": which passages a query finds for a user, step by step."""
+"""A data source's page "Explain a search": which passages a query finds for a user, stage by stage."""
 
 import uuid
 
@@ -9,13 +9,13 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, Document
-from rag.services.search.trace import document_outcome, search_trace, trace_permissions
+from rag.services.search import search_trace, trace_scope
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
 from .source_pages import get_managed_source, list_member_emails, render_page
 
-# Labels of the steps, in their order (rag.services.search.trace.search_trace.StageCounts).
-_STEPS = {
+# Labels of the stages, in their order (rag.services.search.search_trace.StageCounts).
+_STAGE_LABELS = {
     "sources": "searched data sources",
     "chunks": "their chunks",
     "dense": "candidates of the vector search",
@@ -26,21 +26,16 @@ _STEPS = {
     "ranked": "requested passages after reranking",
     "grounded": "relevant enough to answer from",
 }
-_STAGES = dict(
-    zip(
-        document_outcome.STAGES,
-        (
-            "data sources",
-            "chunks",
-            "candidates",
-            "minimum score",
-            "deduplication",
-            "reranking",
-            "relevance for the answer",
-        ),
-        strict=True,
-    )
-)
+# Names of the stages that can remove a document (rag.services.search.document_outcome.STAGES).
+_OUTCOME_STAGES = {
+    "sources": "data sources",
+    "chunks": "chunks",
+    "candidates": "candidates",
+    "aboveThreshold": "minimum score",
+    "distinct": "deduplication",
+    "ranked": "reranking",
+    "grounded": "relevance for the answer",
+}
 
 
 class SearchTraceForm(forms.Form):
@@ -52,7 +47,7 @@ class SearchTraceForm(forms.Form):
     )  # fmt: skip
     path = forms.CharField(
         label="Document", max_length=1000, required=False, widget=forms.TextInput(attrs={"size": 80}),
-        help_text="Path of a document of this data source, to see which step removed it.",
+        help_text="Path of a document of this data source, to see which stage removed it.",
     )  # fmt: skip
     top_k = forms.IntegerField(label="Passages", min_value=1, max_value=100, initial=10)
     min_score = forms.FloatField(label="Minimum score", min_value=0, max_value=1, initial=0)
@@ -70,16 +65,16 @@ def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpRespons
         except RagError as error:
             result = {"error": error.message}
         else:
-            steps = [(label, getattr(explanation.counts, name)) for name, label in _STEPS.items()]
-            outcome_step = _STAGES[explanation.outcome.stage] if explanation.outcome else ""
-            result = {"explanation": explanation, "steps": steps, "outcome_step": outcome_step}
+            stage_counts = [(label, getattr(explanation.counts, name)) for name, label in _STAGE_LABELS.items()]
+            outcome_stage = _OUTCOME_STAGES[explanation.outcome.stage] if explanation.outcome else ""
+            result = {"explanation": explanation, "stage_counts": stage_counts, "outcome_stage": outcome_stage}
     return render_page(
         request, "search_trace", source, "Explain a search", form=form, members=list_member_emails(source), **result
     )
 
 
 def _explain(request: HttpRequest, source: DataSource, form: SearchTraceForm) -> search_trace.SearchExplanation:
-    """Run the search of the form as the chosen user, and return what each step did."""
+    """Run the search of the form as the chosen user, and return what each stage did."""
     values = form.cleaned_data
     document = Document.objects.live().filter(source=source, path=values["path"]).first() if values["path"] else None
     question = Question(

@@ -125,7 +125,7 @@ class ChunkStore(Protocol):
 
     Writes take part in the caller's database transaction: readers see the old chunks of a document or the new ones,
     never a mixture. The caller prevents concurrent writes to the same document. `write` and `update_metadata` update
-    the term statistics of the source last, and other writers of the source wait from then until the transaction ends:
+    the term statistics last, and other writers of the source's organisation wait from then until the transaction ends:
     call each at most once per transaction and towards its end.
     """
 
@@ -273,7 +273,7 @@ class ChunkStore(Protocol):
         ...
 
     def repair_statistics(self, source_id: uuid.UUID) -> None:
-        """Count the source's term statistics again. Other writers of the source wait until the transaction ends."""
+        """Count the source's term statistics again. Other writers of its organisation wait until it ends."""
         ...
 
     def vector_indexes(self) -> list[VectorIndex]:

@@ -63,5 +63,5 @@ def check_in_turn(max_seconds: float = MAX_CHECK_SECONDS) -> None:
 
 @transaction.atomic
 def repair(source_id: uuid.UUID) -> None:
-    """Count the source's statistics again. Other writers of the source wait meanwhile before they commit."""
+    """Count the source's statistics again. Other writers of its organisation wait meanwhile."""
     provider_factory.chunk_store().repair_statistics(source_id)

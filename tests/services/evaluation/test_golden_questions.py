@@ -69,7 +69,7 @@ def test_an_invalid_file_is_rejected_completely_with_line_numbers(
 
 
 def test_passages_need_the_query_permission(world: World, source: DataSource) -> None:
-    """Whether a passage is found shows whether a document contains it, and MANAGE does not allow to read documents."""
+    """Whether a passage is found shows whether a document contains it, and MANAGE does not allow reading documents."""
     reader, manager = world.users["member"], world.users["owner"]
     golden_questions.import_csv(
         source, csv("question,path,passage", "a,zebra.txt,", "b,,secret words"), by=Caller(reader)

@@ -24,7 +24,7 @@ class ExplainIn(RetrieveIn):
 
 
 class FunnelOut(TypedDict):
-    """How many results each step left. `candidates`: those of `byMeaning` and `byWords`, without duplicates. `ranked`:
+    """How many results each stage left. `candidates`: those of `byMeaning` and `byWords`, without duplicates. `ranked`:
     the first `topK`."""
 
     sources: Count
@@ -53,7 +53,7 @@ class RankedOut(TypedDict):
 
 
 class FateOut(TypedDict):
-    """`stage`: the step that removed the document; the last step if it was found."""
+    """`stage`: the stage that removed the document; the last one if the document is relevant (`isFound`)."""
 
     documentId: Id
     isFound: bool

@@ -76,7 +76,7 @@ class Queries(PipelineViewSet):
     @extend_schema(
         operation_id="explainSearch",
         summary="Explain a search",
-        description="Shows step by step how a query is answered for a user, over the data sources that the caller "
+        description="Shows stage by stage how a query is answered for a user, over the data sources that the caller "
         "manages and that both may query. Of other data sources that the caller manages, only the user's access is "
         "explained. Each use is recorded in the audit trail.",
         request=ExplainIn,

@@ -1,6 +1,6 @@
-"""Explains a search step by step to a manager of the data sources.
+"""Explains a search stage by stage to a manager of the data sources.
 
-The retrieval pipeline reports its steps (rag.types.SearchTrace). Only sources that the caller manages, and that both
+The retrieval pipeline reports its stages (rag.types.SearchTrace). Only sources that the caller manages, and that both
 the caller and the user may query, are searched, counted and shown (trace_scope).
 """
 
@@ -31,7 +31,7 @@ _NOT_GROUNDED = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """How many sources, chunks and passages remained after each step.
+    """How many sources, chunks and passages remained after each stage.
 
     Attributes:
         sources: The searched sources.
@@ -42,7 +42,7 @@ class StageCounts:
         above_threshold: The candidates with at least the minimum score.
         deduplicated: The best of these candidates, without copies.
         ranked: The returned passages.
-        grounded: The passages to answer from.
+        grounded: The passages that are relevant enough to answer from.
     """
 
     sources: int = 0
@@ -70,7 +70,7 @@ class TracedPassage:
 
 @dataclass(frozen=True, slots=True)
 class SearchExplanation:
-    """The search, step by step.
+    """The search, stage by stage.
 
     Attributes:
         is_member: Whether the user is a member of an organisation in scope.
@@ -92,7 +92,7 @@ class SearchExplanation:
 
 
 def explain_search(question: Question, request: TraceRequest) -> SearchExplanation:
-    """Run a search as the given user and report what each step did.
+    """Run a search as the given user and report what each stage did.
 
     Raises:
         NotAllowed: If the caller manages no source, or does not manage a named one.
@@ -124,7 +124,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
 def _run_search(
     question: Question, scopes: Sequence[SearchScope], document: Document | None
 ) -> tuple[Retrieval, Grounding, DocumentOutcome | None]:
-    """Run the steps that read chunks, with the database identity of the user who searches."""
+    """Run the stages that read chunks, with the database identity of the user who searches."""
     retrieval = retrieve.find_passages(question, scopes) if scopes else permitted_queries.NO_RESULTS
     grounding = _NOT_GROUNDED
     if retrieval.passages:
@@ -142,7 +142,7 @@ def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:
 
 
 def _stage_counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) -> StageCounts:
-    """Count what remained after each step."""
+    """Count what remained after each stage."""
     trace = retrieval.trace
     documents = Document.objects.live().matching(filters).filter(source__in=retrieval.source_ids)
     return StageCounts(
