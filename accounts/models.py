@@ -32,7 +32,7 @@ class UserManager(BaseUserManager["User"]):
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """The canonical spelling of an address: Unicode NFKC, lower case, and an IDNA domain (xn--…).
+        """Return the canonical spelling of an e-mail address: Unicode NFKC, lower case, and an IDNA domain (xn--…).
 
         Characters outside of ASCII that remain make the address invalid.
         """

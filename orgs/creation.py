@@ -37,7 +37,7 @@ def add_member(
 
 
 def get_service_user(slug: str) -> User | None:
-    """The service user of an organisation: an editor that cannot sign in, created at the first request.
+    """Return the service user of an organisation: an editor that cannot sign in, created at the first request.
 
     Returns:
         None if the organisation does not exist or is inactive, or if an admin deactivated the user or the membership.
@@ -75,5 +75,5 @@ def _create_service_user(organization: Organization) -> None:
 
 
 def service_user_email(slug: str) -> str:
-    """The address of the organisation's service user."""
+    """Return the e-mail address of the organisation's service user."""
     return f"service@{slug.lower()}.invalid"

@@ -25,17 +25,17 @@ class NoOrganization(Exception):
 
 
 def read_header(request: HttpRequest) -> str:
-    """The slug or id in the header X-Organization; empty without the header."""
+    """Return the slug or id in the header X-Organization; empty without the header."""
     return request.headers.get(HEADER, "").strip()
 
 
 def organizations_of(user: AnyUser) -> QuerySet[Organization]:
-    """The organisations of which the user is an active member."""
+    """Return the organisations of which the user is an active member."""
     return Organization.objects.filter(memberships__in=Membership.objects.active_for(user))
 
 
 def organizations_with_permission(user: AnyUser, permission: Permission) -> QuerySet[Organization]:
-    """The organisations in which the user has the permission. A superuser has it in all."""
+    """Return the organisations in which the user has the permission. A superuser has it in all."""
     if user.is_superuser:
         return Organization.objects.filter(deleted_at=None)
     allowed = Membership.objects.allowing(user, permission)

@@ -72,7 +72,7 @@ class BodyLimitMiddleware:
 
 
 def _is_chunked(request: HttpRequest) -> bool:
-    """Whether the body came with `Transfer-Encoding: chunked`, and the server has joined the chunks."""
+    """Return whether the body came with `Transfer-Encoding: chunked`, and the server has joined the chunks."""
     return bool(request.META.get("wsgi.input_terminated") and request.META.get("HTTP_TRANSFER_ENCODING"))
 
 

@@ -1,8 +1,8 @@
 """The audit trail: who did what to which object, and from where (docs/decisions/0038-audit-trail.md).
 
-Rows are only ever added; triggers refuse every other write. People are named in columns of their own (`actor_…`,
-`subject_…`, `address`), which are anonymized when their account is deleted. All other columns hold ids. Secrets,
-documents and questions are never recorded.
+Events are only added. A trigger allows two other changes: deleting old events, and removing the e-mail addresses and
+network addresses of a deleted account, which are in columns of their own. All other columns name people by their ids.
+Secrets, documents and questions are never recorded.
 """
 
 import datetime
@@ -134,7 +134,7 @@ def record(
 
     Args:
         label: A name for the object that contains no personal data.
-        subject_email: The address to record if it is not the subject's present one.
+        subject_email: The e-mail address to record if it is not the subject's present one.
         actor: The user who acted. The user of the current request if omitted.
         before: The old values of the changed fields: names, flags and ids.
         after: The new values of the changed fields.
@@ -161,7 +161,7 @@ def record(
 
 
 def pseudonym_of(user_id: uuid.UUID) -> str:
-    """The text that replaces the address of a deleted account in the audit trail.
+    """Return the text that replaces the e-mail address of a deleted account in the audit trail.
 
     It is the same in all events of the account, so that they can still be grouped. A trigger computes the same text.
     """
@@ -169,7 +169,7 @@ def pseudonym_of(user_id: uuid.UUID) -> str:
 
 
 def anonymize(user_id: uuid.UUID) -> None:
-    """Replace the user's address in every event.
+    """Replace the user's e-mail address in every event, and remove the network address of their actions.
 
     The account must have been deleted, at the latest in this transaction. A trigger checks that.
     """

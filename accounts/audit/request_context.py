@@ -43,7 +43,7 @@ class CurrentRequestMiddleware:
 
 
 def get_request_context() -> RequestContext:
-    """The context of the current request; an empty one outside of a request."""
+    """Return the context of the current request; an empty one outside of a request."""
     request = _current_request.get()
     if request is None:
         return RequestContext()

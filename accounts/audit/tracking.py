@@ -51,12 +51,12 @@ class TrackedModel(Generic[Row]):
     is_already_recorded: Callable[[Row], bool] = _never
 
     def has_tracked_field(self, names: Iterable[str] | None) -> bool:
-        """Whether one of these fields is tracked. None stands for all fields of the model."""
+        """Return whether one of these fields is tracked. None stands for all fields of the model."""
         tracked = {*self.fields, *self.redacted, *self.end_actions}
         return names is None or any(name in tracked or name.removesuffix("_id") in tracked for name in names)
 
     def values(self, row: Row) -> dict[str, object]:
-        """The recorded fields of a row, as JSON values."""
+        """Return the recorded fields of a row, as JSON values."""
         return {name: to_json(getattr(row, name)) for name in self.fields}
 
     def record(self, action: AuditAction, row: Row, **details: Any) -> None:
@@ -160,7 +160,7 @@ def track_many_to_many(model: type[models.Model], *names: str) -> None:
 
 
 def to_json(value: Any) -> Any:
-    """A field's value as JSON. People become ids: the audit trail names them in its own columns only."""
+    """Return a field's value as JSON. People become ids: the audit trail names them in its own columns only."""
     if isinstance(value, models.Model):
         return str(value.pk) if hasattr(value, "email") else str(getattr(value, "name", value.pk))
     if isinstance(value, datetime.datetime):

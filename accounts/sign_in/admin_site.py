@@ -52,7 +52,7 @@ class Site(AdminSite):
         self._read_figures = read_figures
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        """The home page. The sign-in form of others needs no figures."""
+        """Show the home page. The sign-in form of others needs no figures."""
         figures = self._read_figures(request) if self._read_figures else {}
         return super().index(request, {**(extra_context or {}), **figures})
 
@@ -80,7 +80,7 @@ class Site(AdminSite):
 
     @method_decorator([never_cache, csrf_protect])
     def second_factor(self, request: HttpRequest) -> HttpResponse:
-        """The page to set up or remove the second factor and to renew its recovery codes. Each change needs a code."""
+        """Show the page to set up, renew or remove the second factor. Each change needs a code."""
         user = request.user
         if not second_factor.is_enabled():
             raise Http404

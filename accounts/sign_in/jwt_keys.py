@@ -45,5 +45,5 @@ class MultiKeyTokenBackend(TokenBackend):
 
 
 def key_id(key: str) -> str:
-    """The `kid` of a key: a hash, which does not reveal the key."""
+    """Return the `kid` of a key: a hash, which does not reveal the key."""
     return hashlib.sha256(b"ragsite key id\0" + key.encode()).hexdigest()[:16]

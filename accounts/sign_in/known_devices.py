@@ -34,7 +34,7 @@ def remember(response: HttpResponseBase, user: User) -> None:
 
 
 def find_device(request: HttpRequest | Request, email: str) -> str | None:
-    """The id of the device that the request comes from, if it is known for the account with this normalised address.
+    """Return the id of the request's device, if the account with this normalised e-mail address has used it before.
 
     The account is looked up by the cookie, so the duration does not reveal whether the address has an account.
     """
@@ -52,5 +52,5 @@ def find_device(request: HttpRequest | Request, email: str) -> str | None:
 
 
 def _password_mac(user: User) -> str:
-    """Changes with the password, and does not reveal its hash."""
+    """Return a value that changes with the password and does not reveal its hash."""
     return salted_hmac(COOKIE, user.password, algorithm="sha256").hexdigest()

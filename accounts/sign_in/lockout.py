@@ -40,7 +40,7 @@ class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped libr
     def filter_user_attempts(
         self, request: HttpRequest | Request, credentials: dict[str, str] | None = None
     ) -> list[QuerySet[AccessAttempt]]:
-        """The attempts of the account from this IP address, and all from the IP address.
+        """Return the attempts of the account from this IP address, and all from the IP address.
 
         For a known device: those of the device, from wherever, and none.
         """
@@ -62,7 +62,7 @@ class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped libr
         return int(account_attempts.delete()[0])
 
     def seconds_left(self, request: HttpRequest | Request, credentials: dict[str, str]) -> int:
-        """How many seconds the lockout still lasts, at least 1."""
+        """Return how many seconds the lockout still lasts, at least 1."""
         account_attempts, address_attempts = self.get_user_attempts(request, credentials)
         locking = account_attempts if _failures(account_attempts) >= settings.AXES_FAILURE_LIMIT else address_attempts
         last = locking.aggregate(last=Max("attempt_time"))["last"] or timezone.now()
@@ -74,7 +74,7 @@ def _failures(attempts: QuerySet[AccessAttempt]) -> int:
 
 
 def is_locked(attempt: AccessAttempt) -> bool:
-    """Whether the account is locked for this IP address, or the IP address for all accounts (a query for each row)."""
+    """Return whether the account is locked for this IP address, or the IP address for all accounts."""
     recent = AccessAttempt.objects.filter(attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME)
     if _ON_DEVICE in attempt.username:
         return _failures(recent.filter(username=attempt.username)) >= int(settings.AXES_FAILURE_LIMIT)
@@ -85,7 +85,7 @@ def is_locked(attempt: AccessAttempt) -> bool:
 
 
 def get_account_name(request: HttpRequest | Request, credentials: dict[str, str] | None) -> str:
-    """What failures are counted under (AXES_USERNAME_CALLABLE).
+    """Return what failures are counted under (AXES_USERNAME_CALLABLE).
 
     It is the canonical address of the account, and for a known device the device's id too.
     """
@@ -101,7 +101,7 @@ def _normalized_email(credentials: dict[str, str] | None) -> str:
 
 
 def get_client_ip(request: HttpRequest | Request) -> str | None:
-    """The IPv4 address, or IPv6 /64 network, that failures are counted for (AXES_CLIENT_IP_CALLABLE)."""
+    """Return the IPv4 address, or IPv6 /64 network, that failures are counted for (AXES_CLIENT_IP_CALLABLE)."""
     return rate_limit_key(client_address(request))
 
 
@@ -115,7 +115,7 @@ def require_unlocked(request: Request, email: str) -> None:
 def render_lockout_page(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, str] | None
 ) -> HttpResponse:
-    """The response of the sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
+    """Render the response of the sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
     seconds = _seconds_left(request, credentials or {})
     context = {"why": _LOCKED_MESSAGE, "minutes": math.ceil(seconds / 60), "title": "Locked"}
     page = render(request, "accounts/locked.html", context, status=429)

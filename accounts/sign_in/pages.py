@@ -50,7 +50,7 @@ class SignOut(LogoutView):
 
 
 def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpResponse:
-    """The response while too many passwords are checked."""
+    """Render the response while too many passwords are checked."""
     context = {"why": error.detail, "title": "Try again"}
     response = render(request, "accounts/locked.html", context, status=error.status_code)
     response["Retry-After"] = str(error.wait)
@@ -58,7 +58,7 @@ def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpR
 
 
 def require_sign_in(request: HttpRequest) -> HttpResponse | None:
-    """Where a page sends a visitor who has not signed in, or not completely; None for all others."""
+    """Return where a page sends a visitor who has not signed in, or not completely; None for all others."""
     user: User | AnonymousUser = request.user
     if not isinstance(user, User):
         return redirect_to_login(request.get_full_path(), reverse("sign_in"))

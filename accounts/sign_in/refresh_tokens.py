@@ -59,7 +59,7 @@ def sign_out(token: RefreshToken) -> None:
 
 
 def is_newest(token: Token) -> bool:
-    """Whether this refresh token is the newest of its family. Does not use it."""
+    """Return whether this refresh token is the newest of its family. Does not use it."""
     family = TokenFamily.objects.filter(pk=_family_id(token)).first()
     return family is not None and family.newest_token == as_uuid(str(token["jti"]))
 
@@ -79,5 +79,5 @@ def _use(token: RefreshToken) -> TokenFamily | None:
 
 
 def _family_id(token: Token) -> Any:
-    """The id of the token's family. None, which no family has, if the claim is no id."""
+    """Return the id of the token's family. None, which no family has, if the claim is no id."""
     return as_uuid(str(token.get(_FAMILY, token["jti"])))

@@ -27,34 +27,34 @@ CODE_REQUIRED = "This account has a second factor: give the code of your authent
 
 
 def is_enabled() -> bool:
-    """Whether users can set up a second factor (RAG_STAFF_OTP)."""
+    """Return whether users can set up a second factor (RAG_STAFF_OTP)."""
     return bool(settings.RAG_STAFF_OTP != "off")
 
 
 def has_second_factor(user: User) -> bool:
-    """Whether this user has confirmed a device."""
+    """Return whether this user has confirmed a device."""
     return bool(TOTPDevice.objects.filter(user=user, confirmed=True).exists())
 
 
 def is_required_to_sign_in(user: User) -> bool:
-    """Whether this user must give a code to sign in."""
+    """Return whether this user must give a code to sign in."""
     return is_enabled() and has_second_factor(user)
 
 
 def must_enrol(user: User) -> bool:
-    """Whether this user must set up a second factor before they can use the admin."""
+    """Return whether this user must set up a second factor before they can use the admin."""
     return settings.RAG_STAFF_OTP == "required" and user.is_staff and not has_second_factor(user)
 
 
 def is_verified(user: User | AnonymousUser) -> bool:
-    """Whether the signed-in user of this session has also passed the second factor, if one is required."""
+    """Return whether the signed-in user of this session has also passed the second factor, if one is required."""
     if not is_enabled() or getattr(user, "otp_device", None):
         return True
     return isinstance(user, User) and not has_second_factor(user) and not must_enrol(user)
 
 
 def verify(user: User, code: str) -> Device | None:
-    """The device that this code belongs to; None if it is wrong, already used, or tried after too many wrong ones."""
+    """Return the device that this code belongs to; None if it is wrong, used, or follows too many wrong ones."""
     code = "".join(code.split()).lower()
     is_recovery = len(code) != _DIGITS
     model = StaticDevice if is_recovery else TOTPDevice
@@ -66,7 +66,7 @@ def verify(user: User, code: str) -> Device | None:
 
 
 def get_or_create_unconfirmed(user: User) -> TOTPDevice:
-    """The device that the user has yet to confirm. It stays the same until then."""
+    """Return the device that the user has yet to confirm. It stays the same until then."""
     waiting = TOTPDevice.objects.filter(user=user, confirmed=False).first()
     return waiting or TOTPDevice.objects.create(user=user, name="authenticator app", confirmed=False)
 

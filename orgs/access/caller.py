@@ -29,7 +29,7 @@ class Caller:
 
     @classmethod
     def from_key(cls, key: ApiKey) -> "Caller":
-        """The user of this API key, within the key's limits."""
+        """Return the user of this API key, within the key's limits."""
         return cls(key.user, key, key.organization)
 
     @property
@@ -55,7 +55,7 @@ class Caller:
 
 
 def get_caller(request: Request | HttpRequest) -> Caller:
-    """The caller of a request.
+    """Return the caller of a request.
 
     API requests carry the caller that authentication created, as `request.auth`. Pages of the admin have a session
     instead of a credential: there the signed-in user is the caller.

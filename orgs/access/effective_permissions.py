@@ -39,11 +39,11 @@ class EffectivePermissions:
         return self.sources
 
     def organizations_with(self, permission: Permission) -> list[uuid.UUID]:
-        """The organisations in which the user has this permission."""
+        """Return the organisations in which the user has this permission."""
         return [organization for organization, value in self.permissions if value == permission.value]
 
     def allows(self, action: Action) -> bool:
-        """Whether the scopes of the API key, if there is one, include this action."""
+        """Return whether the scopes of the API key, if there is one, include this action."""
         scope = SCOPE_FOR.get(action)
         return self.scopes is None or scope is None or scope.value in self.scopes
 

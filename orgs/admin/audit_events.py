@@ -145,7 +145,7 @@ def _export_csv(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileRespo
     writer.writerow(COLUMNS)
     writer.writerows([_cell(getattr(event, name)) for name in COLUMNS] for event in events.iterator(chunk_size=2_000))
     text.detach()
-    # The search term may be a person's address, so only the fact that there was one is recorded.
+    # The search term may be a person's e-mail address, so only the fact that there was one is recorded.
     filters = {name: value if name != SEARCH_VAR else "…" for name, value in request.GET.items()}
     audit.record(AuditAction.EXPORTED, AuditObject.AUDIT_TRAIL, organization=_only_organization(request), after=filters)
     file.seek(0)
@@ -155,7 +155,7 @@ def _export_csv(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileRespo
 
 
 def _only_organization(request: HttpRequest) -> Organization | None:
-    """The organisation, if the user manages a single one, so that its other managers see the export as well."""
+    """Return the organisation, if the user manages a single one, so that its other managers see the export as well."""
     if request.user.is_superuser:
         return None
     organizations = list(organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:2])
@@ -163,7 +163,7 @@ def _only_organization(request: HttpRequest) -> Organization | None:
 
 
 def _cell(value: object) -> str:
-    """A value as a CSV cell. An apostrophe before a formula character makes it text."""
+    """Return a value as a CSV cell. An apostrophe before a formula character makes it text."""
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False) if value else ""
     text = "" if value is None else value.isoformat() if isinstance(value, datetime.datetime) else str(value)

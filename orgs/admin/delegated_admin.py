@@ -68,7 +68,7 @@ class GuardedAdmin(RefusalAdmin):
 
 
 def _with_error(form: Any, text: str) -> Any:
-    """The form class, whose forms have this error."""
+    """Return the form class, whose forms have this error."""
 
     def clean(self: Any) -> Any:
         values = form.clean(self)

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 
 def limit_links(form: AdminForm, request: HttpRequest) -> "PermittedForm":
-    """The same form, whose read-only fields link only to what the user of this request may see."""
+    """Return the same form, whose read-only fields link only to what the user of this request may see."""
     limited = PermittedForm(
         form.form,
         form.fieldsets,

@@ -17,12 +17,12 @@ from .permitted_links import limit_links
 
 
 def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
-    """The organisations in which the user of this request has the permission. A superuser has it in all."""
+    """Return the organisations in which the user of this request has the permission. A superuser has it in all."""
     return organization_resolver.organizations_with_permission(request.user, permission)
 
 
 def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
-    """The organisations whose members the user of this request may change."""
+    """Return the organisations whose members the user of this request may change."""
     return organizations_with_permission(request, Permission.MEMBERS_MANAGE)
 
 
@@ -50,15 +50,15 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     """
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
-        """The rows that the user of this request may see and change."""
+        """Return the rows that the user of this request may see and change."""
         raise NotImplementedError
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        """Whether the user of this request may open the page."""
+        """Return whether the user of this request may open the page."""
         raise NotImplementedError
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
-        """The rows of `model` that forms and filters of this page offer; None for all rows."""
+        """Return the rows of `model` that forms and filters of this page offer; None for all rows."""
         return None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -61,7 +61,11 @@ class MemberKey(KeyView):
 
 
 def _managed_keys(request: Request) -> ApiKeyQuerySet:
-    """The keys that the page of the admin shows this user. Raises PermissionDenied if there is no such organisation."""
+    """Return the keys that the page of the admin shows this user.
+
+    Raises:
+        PermissionDenied: If the user may see the keys of no organisation.
+    """
     user = get_caller(request).authenticated_user
     organizations = organization_resolver.organizations_with_permission(user, Permission.MEMBERS_MANAGE)
     if reference := organization_resolver.read_header(request):

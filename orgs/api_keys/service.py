@@ -138,7 +138,7 @@ def revoke(keys: QuerySet[ApiKey]) -> int:
 
 
 def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason | None] | None:
-    """The key with this secret, with its user and organisation, and why it is refused now from this address.
+    """Return the key with this secret, with its user and organisation, and why it is refused now from this address.
 
     Returns:
         The reason is None for a usable key. None instead of the pair if there is no such key.
@@ -166,7 +166,7 @@ def _read(key_id: uuid.UUID, address: Address | None) -> tuple[ApiKey | None, Re
 
 
 def is_usable(key: ApiKey) -> bool:
-    """Whether the key is still usable. Its networks do not matter: they admitted the request."""
+    """Return whether the key is still usable. Its networks do not matter: they admitted the request."""
     stored_key = ApiKey.objects.with_refusal_facts().filter(pk=key.pk).first()
     return stored_key is not None and stored_key.refusal_reason is None
 

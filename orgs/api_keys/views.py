@@ -167,7 +167,7 @@ def _get_key(request: Request, key_id: str) -> ApiKey:
 
 
 def _sources(caller: Caller, organization: Organization, references: list[str] | None) -> list[uuid.UUID] | None:
-    """The ids of the referenced data sources. Raises ValidationError for one that the caller may not see."""
+    """Return the ids of the referenced data sources. Raises ValidationError for one that the caller may not see."""
     if references is None:
         return None
     visible_sources = organization.sources.visible_to(caller, Action.VIEW)
@@ -182,7 +182,7 @@ def _sources(caller: Caller, organization: Organization, references: list[str] |
 
 
 def _organization(request: Request, field: str) -> Organization:
-    """The organisation named in the body, else in the header, else the only one of the caller."""
+    """Return the organisation named in the body, else in the header, else the only one of the caller."""
     where = "organization" if field else organization_resolver.HEADER
     reference = field or organization_resolver.read_header(request)
     try:

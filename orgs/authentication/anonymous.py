@@ -30,7 +30,7 @@ class AnonymousOrganizationAuthentication(BaseAuthentication):
 
 
 def _is_allowed_origin(request: Request) -> bool:
-    """Whether the request comes from this site, from a program, or from an origin in CORS_ALLOWED_ORIGINS.
+    """Return whether the request comes from this site, from a program, or from an origin in CORS_ALLOWED_ORIGINS.
 
     Otherwise every page that a user opens in a browser on this network could query the organisation and read the
     answers.

@@ -54,12 +54,12 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def _is_token(credential: str) -> bool:
-    """Whether the credential has the form of an access token. Its signature is not checked: it is refused anyway."""
+    """Return whether the credential has the form of an access token. Its signature is not checked here."""
     return _TOKEN.fullmatch(credential.removeprefix("Bearer ").strip()) is not None
 
 
 def read_credential_headers(request: Request) -> tuple[str, str, str]:
-    """The values of Authorization, X-API-Key and apikey, in this order; empty for a header that is missing."""
+    """Return the values of Authorization, X-API-Key and apikey, in this order; empty for a header that is missing."""
     authorization, api_key, supabase_key = (
         request.headers.get(name, "").strip() for name in ("Authorization", "X-API-Key", "apikey")
     )
@@ -67,7 +67,7 @@ def read_credential_headers(request: Request) -> tuple[str, str, str]:
 
 
 def _find_key(request: Request) -> str:
-    """The credential to check as an API key; empty if there is none, or if an access token comes first."""
+    """Return the credential to check as an API key; empty if there is none, or if an access token comes first."""
     authorization, api_key, supabase_key = read_credential_headers(request)
     kind, _, credential = authorization.partition(" ")
     if kind.lower() == "bearer":

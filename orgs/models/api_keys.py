@@ -110,7 +110,7 @@ class ApiKey(TrackedModelMixin, UUIDModel):
         return "flagged" if self.flagged_at else "active"
 
     def allows_address(self, address: Address | None) -> bool:
-        """Whether the key may be used from this address."""
+        """Return whether the key may be used from this address."""
         return self.networks is None or is_within(address, self.networks)
 
     @property

@@ -19,7 +19,7 @@ AnyUser = User | AnonymousUser
 
 
 def _rate_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None]":
-    """A limit of the organisation, which replaces the platform's default."""
+    """Return a limit of the organisation, which replaces the platform's default."""
     return models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text=f"{what} Empty: the platform's default."
     )
@@ -137,7 +137,7 @@ class Team(TrackedModelMixin, UUIDModel):
 
 class MembershipQuerySet(TrackedQuerySet["Membership"]):
     def active_for(self, user: AnyUser) -> Self:
-        """The active memberships of a user in active organisations; none for anonymous and deactivated users."""
+        """Return the active memberships of a user in active organisations; none for anonymous and deactivated users."""
         if user.pk is None or not user.is_active:
             return self.none()
         return self.filter(user=user.pk, user__is_active=True, is_active=True, organization__is_active=True)

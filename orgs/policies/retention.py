@@ -30,7 +30,7 @@ class Retention:
 
 
 def retention_for(user: AnyUser) -> Retention:
-    """The strictest history setting and the shortest period of the user's active organisations.
+    """Return the strictest history setting and the shortest period of the user's active organisations.
 
     Without an active organisation those that the user belonged to decide; without any, the platform's defaults.
     """

@@ -67,7 +67,7 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
 
     @staticmethod
     def is_slug_taken(organization: Organization, slug: str) -> bool:
-        """Whether a source of the organisation has this slug, also one that the caller may not view.
+        """Return whether a source of the organisation has this slug, also one that the caller may not view.
 
         Only for a caller who may create sources in the organisation; False for others.
         """
@@ -250,7 +250,7 @@ class GrantQuerySet(TrackedQuerySet["Grant"]):
     """Queries of grants that have an effect now."""
 
     def unexpired(self) -> Self:
-        """Grants that have not expired, by the clock of the database."""
+        """Return the grants that have not expired, by the clock of the database."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
 

@@ -1,4 +1,4 @@
-"""The address that a request came from."""
+"""The IP address that a request came from."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _THIS_MACHINE = "127.0.0.1"
 
 
 def client_address(request: Request | HttpRequest) -> Address | None:
-    """The address of the client that sent the request.
+    """Return the IP address of the client that sent the request.
 
     This is the connection's peer. If the peer is a trusted proxy (RAG_TRUSTED_PROXIES), it is the nearest address in
     X-Forwarded-For that is not one. None if that entry is no address; such a client is in no network.
@@ -47,12 +47,12 @@ def _warn_once(peer: Address | None) -> None:
 
 
 def is_within(address: Address | None, networks: Iterable[str]) -> bool:
-    """Whether the address is in one of the networks (CIDR notation)."""
+    """Return whether the address is in one of the networks (CIDR notation)."""
     return address is not None and any(address in ipaddress.ip_network(network) for network in networks)
 
 
 def rate_limit_key(address: Address | None) -> str | None:
-    """The key that requests and failures of a client are counted under; None without an address.
+    """Return the key that requests and failures of a client are counted under; None without an address.
 
     It is the IPv4 address, or the /64 network of an IPv6 address, because one subscriber has a whole /64.
     """

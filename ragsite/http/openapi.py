@@ -114,7 +114,7 @@ class Schema(AutoSchema):
         return operation
 
     def get_operation_id(self) -> str:
-        """The contract, the view and its action, if it has several: `v3Search`, `pipelineDataSourcesList`."""
+        """Return the contract, the view and its action, if it has several: `v3Search`, `pipelineDataSourcesList`."""
         cls = type(self.view)
         action = getattr(self.view, "action", None) or ""
         name = openapi_types.component_prefix(cls) + cls.__name__ + action[:1].upper() + action[1:]
@@ -125,12 +125,12 @@ class Schema(AutoSchema):
         return [openapi_types.contract_name(cls).replace("_", " ") or "accounts"]
 
     def get_summary(self) -> str | None:
-        """The description's first sentence, without its full stop."""
+        """Return the description's first sentence, without its full stop."""
         sentence = re.split(r"(?<=[.!?])\s|\n\n", self.get_description().strip(), maxsplit=1)[0]
         return " ".join(sentence.split()).removesuffix(".") or None
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
-        """The contract and the serializer without `In`: `V3Ingest`. drf-spectacular appends `Request`."""
+        """Return the contract and the serializer without `In`: `V3Ingest`. drf-spectacular appends `Request`."""
         return openapi_types.component_prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
 
     def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
@@ -182,7 +182,7 @@ class Schema(AutoSchema):
         return {**headers, **etag, **getattr(self.view, "response_headers", {}), **_HEADERS.get(str(status_code), {})}
 
     def _error_example(self, status: int) -> Any:
-        """The body that the view's error handler renders for an error of this status; None without an example."""
+        """Return the body that the view's error handler renders for this status; None without an example."""
         if status not in _ERRORS:
             return None
         handler = self.view.get_exception_handler()
@@ -191,7 +191,7 @@ class Schema(AutoSchema):
 
 
 def _inspector(adapter: type[View], beside: APIView) -> Any:
-    """The inspector of an adapter's `create`, which has no path itself."""
+    """Return the inspector of an adapter's `create`, which has no path itself."""
     view: Any = adapter()
     view.request, view.kwargs, view.args, view.action = beside.request, {}, (), "create"
     inspector = getattr(view.create, "kwargs", {}).get("schema", Schema)()

@@ -25,12 +25,12 @@ def allow_additional_fields(body: Body) -> Body:
 
 
 def is_described(hint: Any) -> bool:
-    """Whether the type is a TypedDict, or a union or list of TypedDicts."""
+    """Return whether the type is a TypedDict, or a union or list of TypedDicts."""
     return is_typeddict(hint) or any(is_described(argument) for argument in get_args(hint))
 
 
 def contract_name(cls: type) -> str:
-    """The `OPENAPI_NAME` of the nearest package that declares one, such as `search_service`; empty if none does."""
+    """Return the `OPENAPI_NAME` of the nearest package that has one, such as `search_service`; empty if none does."""
     for base in cls.__mro__:
         package = base.__module__
         while package:
@@ -41,7 +41,7 @@ def contract_name(cls: type) -> str:
 
 
 def component_prefix(cls: type) -> str:
-    """The prefix of a class's schema names: `V3`, `SearchService`. Two contracts may have classes of the same name."""
+    """Return the prefix of a class's schema names: `V3`, `SearchService`. Two contracts may have equal class names."""
     return "".join(word.capitalize() for word in contract_name(cls).split("_"))
 
 

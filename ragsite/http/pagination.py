@@ -43,7 +43,7 @@ def paginate(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
 
 
 def parameters(size_name: str) -> list[OpenApiParameter]:
-    """The OpenAPI parameters of a paginated list, for @extend_schema."""
+    """Return the OpenAPI parameters of a paginated list, for @extend_schema."""
     return [
         _parameter("page", 1, MAX_PAGE, "Counted from 1."),
         _parameter(size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, "Entries on a page."),

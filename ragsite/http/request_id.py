@@ -4,5 +4,5 @@ import structlog
 
 
 def request_id() -> str:
-    """The id of the current request; empty outside of a request."""
+    """Return the id of the current request; empty outside of a request."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))

@@ -16,7 +16,7 @@ def require_https(request: Request | HttpRequest) -> None:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether REMOTE_ADDR is this machine. It is empty for a Unix socket, whose peer is always local."""
+    """Return whether REMOTE_ADDR is this machine. It is empty for a Unix socket, whose peer is always local."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

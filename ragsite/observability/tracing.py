@@ -21,7 +21,7 @@ _MAX_CONTENT = 20_000
 
 @functools.cache
 def _tracer() -> Tracer | None:
-    """The tracer of this process; None if traces are off."""
+    """Return the tracer of this process; None if traces are off."""
     if not settings.RAG_TRACES_ENDPOINT:
         return None
     try:

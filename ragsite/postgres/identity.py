@@ -58,7 +58,7 @@ _listeners: list[Callable[[Identity], None]] = []
 
 
 def of_process() -> Identity:
-    """The identity with which this process opens connections."""
+    """Return the identity with which this process opens connections."""
     return _of_process
 
 

@@ -7,7 +7,7 @@ from django.db import models
 
 
 def uuid7() -> uuid.UUID:
-    """A UUIDv7 (RFC 9562). It starts with a timestamp in milliseconds, so new rows go to the end of the index."""
+    """Return a UUIDv7 (RFC 9562). It starts with a timestamp in milliseconds: new rows go to the end of the index."""
     return uuid_utils.compat.uuid7()
 
 

@@ -8,7 +8,7 @@ _CELERY = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--logleve
 
 
 def worker() -> list[str]:
-    """The Celery worker that ingests documents, with one process per core."""
+    """Return the Celery worker that ingests documents, with one process per core."""
     return [*_CELERY, "--concurrency", str(os.cpu_count() or 2), "--queues", "ingestion", "--hostname", "ingestion@%h"]
 
 
@@ -23,7 +23,7 @@ def scheduler(*, folder: Path) -> list[str]:
 
 
 def background() -> list[str]:
-    """The Celery worker for long tasks that can wait: re-embedding, vector indexes, quality measurements."""
+    """Return the Celery worker for long tasks that can wait: re-embedding, vector indexes, quality measurements."""
     command = [*_CELERY, "--pool", "threads", "--concurrency", "2", "--queues", "background"]
     return [*command, "--hostname", "background@%h"]
 

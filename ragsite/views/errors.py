@@ -17,31 +17,31 @@ def unknown_path(request: HttpRequest) -> JsonResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The 404 page of paths outside of the contracts (handler404)."""
+    """Render the 404 page of paths outside of the contracts (handler404)."""
     return _page(request, 404, "There is no such page", "It does not exist, or it is not visible to you.")
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The page for those who may not open a page (handler403)."""
+    """Render the page for those who may not open a page (handler403)."""
     text = "Your account may not open this page. Somebody who administers your organisation can change that."
     return _page(request, 403, "You may not open this page", text)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """The response to a form without a valid token (CSRF_FAILURE_VIEW)."""
+    """Render the response to a form without a valid token (CSRF_FAILURE_VIEW)."""
     text = "The form is too old, or your browser does not accept cookies from this site. Reload the page and try again."
     return _page(request, 403, "This form has expired", text)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The response to a malformed request (handler400)."""
+    """Render the response to a malformed request (handler400)."""
     if returns_json(request):
         return error_response(request, 400, "The request is malformed.")
     return _page(request, 400, "This request is malformed", "Go back, reload the page and try again.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The response to an unexpected exception (handler500).
+    """Render the response to an unexpected exception (handler500).
 
     It contains nothing of the exception, only the request id, by which the log entry is found.
     """

@@ -59,7 +59,7 @@ def _collect_durations() -> Iterator[Metric]:
 
 
 def view(request: HttpRequest) -> HttpResponse:
-    """The metrics, or 401."""
+    """Return the metrics, or 401."""
     if not _may_read(request):
         message = "Set RAG_METRICS_TOKEN, and send it in the header `Authorization: Bearer <token>`."
         response = error_response(request, 401, message)

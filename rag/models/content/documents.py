@@ -26,11 +26,11 @@ class DocumentQuerySet(SourceContentQuerySet):
     """Queries of documents by their state and by search filters."""
 
     def live(self) -> "DocumentQuerySet":
-        """Documents that are not deleted."""
+        """Return the documents that are not deleted."""
         return self.filter(deleted_at=None)
 
     def matching(self, filters: Filters) -> "DocumentQuerySet":
-        """Documents that meet all conditions of a search's filters."""
+        """Return the documents that meet all conditions of a search's filters."""
         return self.filter(
             **{f"{condition.field}__{condition.lookup}": condition.value for condition in filters.conditions}
         )

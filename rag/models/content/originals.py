@@ -21,7 +21,7 @@ class OriginalQuerySet(SourceContentQuerySet):
         return self.update(check_at=timezone.now())
 
     def due(self) -> Self:
-        """Files for the purge to check, ordered by the time since when they are due."""
+        """Return the files for the purge to check, ordered by the time since when they are due."""
         return self.filter(check_at__lte=timezone.now()).order_by("check_at")
 
 

@@ -65,7 +65,7 @@ class Embedding(models.Model):
 
 
 def _indexes(dimensions: int) -> list[models.Index]:
-    """The indexes of an embedding table. rag/providers/stores/pgvector/hnsw.py builds the HNSW index when it pays."""
+    """Return the indexes of an embedding table. The HNSW index is built later, when it pays (hnsw.py)."""
     return [models.Index(fields=["source", "source_type", "lang"], name=f"embedding{dimensions}_scope")]
 
 

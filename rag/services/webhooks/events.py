@@ -77,7 +77,7 @@ def notify_worker() -> None:
 
 
 def _has_webhook(organization_id: uuid.UUID, event: str) -> bool:
-    """Whether anybody wants to know of the event, so that its data is only read for somebody."""
+    """Return whether anybody wants to know of the event, so that its data is only read for somebody."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT rag_has_webhook(%s, %s)", [organization_id, event])
         return bool(cursor.fetchone()[0])
@@ -98,7 +98,7 @@ def _record(
 
 
 def _payload(event: str, data: Mapping[str, Any], now: datetime.datetime) -> dict[str, Any]:
-    """The body, as the Standard Webhooks specification recommends it: `type`, `timestamp`, `data`."""
+    """Return the body, as the Standard Webhooks specification recommends it: `type`, `timestamp`, `data`."""
     return {"type": str(event), "timestamp": now.isoformat(timespec="milliseconds"), "data": dict(data)}
 
 
