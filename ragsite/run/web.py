@@ -36,7 +36,7 @@ def main(listen: str) -> int:
     except EmbeddedError:
         print("nginx is missing: install it, or name its program in RAG_NGINX.", file=sys.stderr)
         return 1
-    return _run(gunicorn=_gunicorn(socket), nginx=nginx)
+    return _run_servers(gunicorn=_gunicorn(socket), nginx=nginx)
 
 
 def _configuration(listen: str, socket: Path) -> str:
@@ -84,7 +84,7 @@ def _gunicorn(socket: Path) -> list[str]:
     return [*command, "--timeout", "120", "--graceful-timeout", "10", "--no-control-socket"]
 
 
-def _run(*, gunicorn: list[str], nginx: list[str]) -> int:
+def _run_servers(*, gunicorn: list[str], nginx: list[str]) -> int:
     """Run both until a signal comes or one of them ends; return the exit status."""
     stop_requested: list[int] = []
 

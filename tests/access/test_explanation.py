@@ -57,7 +57,7 @@ def test_the_reason_names_the_visibility(world: World) -> None:
     assert reason(source, world.users["owner"]).endswith("personal, and owner@home.example owns it.")
     assert reason(source, member) == "May not query: the source is personal, and owner@home.example owns it."
     DataSource.objects.update(visibility=Visibility.TEAM)
-    assert "chosen teams, and none is chosen, and member@home.example is in no such team" in reason(source, member)
+    assert "the source is open to chosen teams, but no team is chosen." in reason(source, member)
     source.grants.create(team=Team.objects.get(name="support"))
     assert reason(source, supporter).endswith("open to team `support`, which supporter@home.example is in.")
     assert reason(source, member).endswith("open to team `support`, and member@home.example is in no such team.")

@@ -58,7 +58,7 @@ def test_a_search_is_explained_and_document_texts_are_escaped(world: World, libr
     form = {"question": "How do zebras sleep?", "user": "member@home.example", "top_k": 5, "min_score": 0}
     content = admin.post(page("search_trace", library), {**form, "path": "hostile.md"}).text
     assert "candidates of the vector search" in content
-    assert "It was found" in content
+    assert "Its best relevant chunk has rank 1" in content
     assert "&lt;img src=" in content
     for active in ("<img", "<script>alert", "<b>Zebras", 'href="https://evil', 'src="https://evil'):
         assert active not in content

@@ -54,12 +54,15 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
 
     def get_urls(self) -> list[Any]:
         views = [
-            path(f"<uuid:row_id>/{name}/", self.admin_site.admin_view(require_POST(partial(self._run, name=name))))
+            path(
+                f"<uuid:row_id>/{name}/",
+                self.admin_site.admin_view(require_POST(partial(self._run_for_row, name=name))),
+            )
             for name in self.page_actions
         ]
         return [*views, *super().get_urls()]
 
-    def _run(self, request: HttpRequest, row_id: uuid.UUID, *, name: str) -> HttpResponse:
+    def _run_for_row(self, request: HttpRequest, row_id: uuid.UUID, *, name: str) -> HttpResponse:
         """Run an action of the list for one row, and show its page again."""
         rows = self.get_queryset(request).filter(pk=row_id)
         if not rows.exists():

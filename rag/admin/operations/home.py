@@ -36,14 +36,14 @@ def _build_charts(figures: home_figures.HomeFigures) -> list[tuple[Chart, str]]:
     document_list = reverse(_DOCUMENTS)
     ingested = [(hour, summary.count - summary.failures) for hour, summary in documents]
     failed = [(hour, summary.failures) for hour, summary in documents]
-    asked = [(hour, summary.count) for hour, summary in queries]
+    question_counts = [(hour, summary.count) for hour, summary in queries]
     medians = [(hour, summary.p50) for hour, summary in queries]
     percentiles = [(hour, summary.p95) for hour, summary in queries]
     grounded = [(hour, _grounded_percent(summary.failure_share)) for hour, summary in answers]
     charts: list[tuple[Any, str]] = [
         (build_chart("Documents ingested per hour", ingested), f"{document_list}?state__exact=done"),
         (build_chart("Failed documents per hour", failed), f"{document_list}?state__exact=failed"),
-        (build_chart("Questions per hour", asked), ""),
+        (build_chart("Questions per hour", question_counts), ""),
         (build_chart("Response time, median (p50)", medians, unit=" ms"), ""),
         (build_chart("Response time, 95th percentile (p95)", percentiles, unit=" ms"), ""),
         (build_chart("Grounded answers", grounded, unit=" %"), ""),

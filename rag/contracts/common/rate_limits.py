@@ -115,7 +115,7 @@ def consume(request: Request | HttpRequest, rate_limit: RateLimit) -> None:
     """
     if not settings.RAG_RATE_LIMITS:
         return
-    limit = _limit(request, rate_limit)
+    limit = _read_limit(request, rate_limit)
     # Check the burst first: a request that it rejects must not use up the minute.
     if rate_limit.burst_seconds:
         burst = _count_caller(request, rate_limit, rate_limit.burst_seconds)
@@ -180,7 +180,7 @@ def _rate_limit_of(request: HttpRequest) -> RateLimit | None:
     return rate_limit
 
 
-def _limit(request: Request | HttpRequest, rate_limit: RateLimit) -> int:
+def _read_limit(request: Request | HttpRequest, rate_limit: RateLimit) -> int:
     """Return how many requests a minute this caller may send."""
     if not rate_limit.in_headers:
         return rate_limit.default
@@ -231,8 +231,8 @@ def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window |
 
 def _reject(request: Request | HttpRequest, usage: Usage, limit_text: str) -> None:
     _store_usage(request, usage)
-    wait = usage.rate_limit.retry_after or max(1, usage.reset - int(time.time()))
-    raise Throttled(wait, f"At most {limit_text} are allowed.")
+    retry_after = usage.rate_limit.retry_after or max(1, usage.reset - int(time.time()))
+    raise Throttled(retry_after, f"At most {limit_text} are allowed.")
 
 
 def _store_usage(request: Request | HttpRequest, usage: Usage) -> None:

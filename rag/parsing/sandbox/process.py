@@ -67,7 +67,7 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocum
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:
         with _slots:
-            exit_code = _run(file, media_type, limits, folder)
+            exit_code = _run_parser(file, media_type, limits, folder)
         return _read_result(folder, exit_code, media_type, limits)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -93,7 +93,7 @@ def stop_parsers() -> None:
         parser.stop()
 
 
-def _run(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
+def _run_parser(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
     request: ParseRequest = {
         "file": str(file.absolute()),
         "media_type": media_type,

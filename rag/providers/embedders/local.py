@@ -56,12 +56,12 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         windows = self._windows(texts)
-        vectors, _ = self._run(windows, ["embedding"])
+        vectors, _ = self._run_model(windows, ["embedding"])
         return _pooled(windows, vectors, len(texts))
 
     def embed_with_token_signatures(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenSignatures]]:
         windows = self._windows(texts)
-        vectors, hidden = self._run(windows, ["embedding", "hidden"])
+        vectors, hidden = self._run_model(windows, ["embedding", "hidden"])
         ids: list[list[int]] = [[] for _ in texts]
         signatures: list[list[TokenSignatures]] = [[] for _ in texts]
         for window, token_vectors in zip(windows, hidden, strict=True):
@@ -75,7 +75,7 @@ class LocalEmbedder:
 
     def embed_with_token_vectors(self, text: str) -> tuple[Vectors, TokenVectors]:
         windows = self._windows([text])
-        vectors, hidden = self._run(windows, ["embedding", "hidden"])
+        vectors, hidden = self._run_model(windows, ["embedding", "hidden"])
         token_vectors = np.concatenate(hidden)
         lengths = np.maximum(np.linalg.norm(token_vectors, axis=1, keepdims=True), 1e-12)
         return _pooled(windows, vectors, 1)[0], token_vectors / lengths
@@ -119,7 +119,7 @@ class LocalEmbedder:
             for ids in _split_evenly(encoding.ids, WINDOW - 2)
         ]
 
-    def _run(self, windows: Sequence[_Window], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
+    def _run_model(self, windows: Sequence[_Window], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
         """Return the windows' vectors and, if `outputs` has "hidden", their tokens' vectors without [CLS] and [SEP].
 
         Only windows of the same length share a batch: padding would cost as much as tokens do.

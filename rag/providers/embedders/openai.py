@@ -53,11 +53,11 @@ class OpenAIEmbedder:
             try:
                 return self._request(texts)
             except EmbeddingFailed as error:
-                wait = error.retry_after
-                is_too_long = wait is not None and wait > backoff.MAX_RETRY_AFTER_WITHIN_CALL_SECONDS
+                retry_after = error.retry_after
+                is_too_long = retry_after is not None and retry_after > backoff.MAX_RETRY_AFTER_WITHIN_CALL_SECONDS
                 if not error.is_retryable or error.is_timeout or is_too_long:
                     raise
-                time.sleep(backoff.EMBEDDING_CALL.pause_seconds(failures) if wait is None else wait)
+                time.sleep(backoff.EMBEDDING_CALL.pause_seconds(failures) if retry_after is None else retry_after)
         return self._request(texts)
 
     def _request(self, texts: Sequence[str]) -> Vectors:

@@ -55,7 +55,7 @@ class AgentLoop:
         calls = _ToolCalls()
         try:
             with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed):
-                answer = asyncio.run(asyncio.wait_for(self._run(instructions, text, tools, calls), self._timeout))
+                answer = asyncio.run(asyncio.wait_for(self._run_agent(instructions, text, tools, calls), self._timeout))
         except Exception as error:
             if calls.failure is not None:
                 raise calls.failure from calls.failure.__cause__
@@ -83,7 +83,7 @@ class AgentLoop:
             raise GenerationFailed(f"{self.name} answered without a text.")
         return answer
 
-    async def _run(self, instructions: str, text: str, tools: Sequence[AgentTool], calls: "_ToolCalls") -> str:
+    async def _run_agent(self, instructions: str, text: str, tools: Sequence[AgentTool], calls: "_ToolCalls") -> str:
         """Run the agent in the event loop, and return its final answer."""
         import agents
 

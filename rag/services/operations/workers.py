@@ -64,7 +64,7 @@ class Reporter:
         self._name, self._queues, self._slots, self._list_running = name[:200], list(queues), slots, list_running
         self._started_at = timezone.now()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread = threading.Thread(target=self._beat_repeatedly, name="heartbeat", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -90,7 +90,7 @@ class Reporter:
         }
         WorkerHeartbeat.objects.update_or_create(name=self._name, defaults=values)
 
-    def _run(self) -> None:
+    def _beat_repeatedly(self) -> None:
         while not self._stop.is_set():
             try:
                 self.beat()

@@ -3,6 +3,7 @@
 import datetime
 import json
 import threading
+import time
 from collections.abc import Sequence
 
 import structlog
@@ -117,9 +118,8 @@ def store_in_background() -> None:
 
 
 def _store_repeatedly() -> None:
-    pause = threading.Event()
     while True:
-        pause.wait(_INTERVAL_SECONDS)
+        time.sleep(_INTERVAL_SECONDS)
         # Requests must not read what others do, so their role has no access to these tables.
         with identity.run_as(identity.STAFF):
             try:
