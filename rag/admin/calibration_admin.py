@@ -61,7 +61,7 @@ class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-ar
     def risk_curve(self, calibration: Calibration) -> SafeString:
         points = " ".join(
             f"{_MARGIN + coverage * _PLOT_SIZE:.1f},{_TOP + (1 - risk) * _PLOT_SIZE:.1f}"
-            for coverage, risk in calibration.risk
+            for coverage, risk in calibration.risk_coverage
         )
         return format_html(
             '<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" font-size="11" fill="currentColor" '

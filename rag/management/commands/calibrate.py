@@ -85,9 +85,9 @@ def _models(name: str | None, *, is_with_sets: bool) -> Sequence[EmbeddingModel]
 def _describe_risk(calibrated: Calibration) -> str:
     """Return the share of wrong answers among the most certain ones, at a few points of the risk-coverage curve."""
     points = [
-        min(calibrated.risk, key=lambda point: abs(point[0] - share))
+        min(calibrated.risk_coverage, key=lambda point: abs(point[0] - share))
         for share in (0.1, 0.25, 0.5, 0.75, 1.0)
-        if calibrated.risk
+        if calibrated.risk_coverage
     ]
     text = ", ".join(f"{covered:.0%}: {wrong:.0%}" for covered, wrong in dict(points).items())
     return f"wrong among the most certain: {text}" if text else ""

@@ -25,7 +25,7 @@ class Calibration(UUIDModel):
     cosine_medium = models.FloatField(null=True)
     # [[predicted, observed, questions], …] and [[share answered, share of them wrong], …], in ascending order.
     reliability = models.JSONField(default=list)
-    risk = models.JSONField(default=list)
+    risk_coverage = models.JSONField(default=list)
     at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -84,7 +84,7 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
     values = {
         "slope": curve.slope, "offset": curve.offset, "questions": count, "cosine_high": high, "cosine_medium": medium,
         "calibration_error": calibration.calibration_error(reliability), "reliability": reliability,
-        "risk": calibration.risk_coverage(predicted, is_answered),
+        "risk_coverage": calibration.risk_coverage(predicted, is_answered),
     }  # fmt: skip
     return Calibration.objects.update_or_create(model=model, mode=mode, defaults=values)[0]
 

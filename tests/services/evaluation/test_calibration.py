@@ -80,7 +80,7 @@ def test_labelled_sets_are_used_and_removed(tmp_path: Path) -> None:
 def test_the_admin_shows_the_curve_read_only(admin_client: Client) -> None:
     row = Calibration.objects.create(
         model=EmbeddingModel.objects.default(), mode="dense", slope=2, offset=-4, questions=40, calibration_error=0.04,
-        reliability=[[0.2, 0.25, 40.0], [0.8, 0.7, 40.0]], risk=[[0.1, 0.0], [1.0, 0.4]],
+        reliability=[[0.2, 0.25, 40.0], [0.8, 0.7, 40.0]], risk_coverage=[[0.1, 0.0], [1.0, 0.4]],
     )  # fmt: skip
     page = admin_client.get(f"/admin/rag/calibration/{row.pk}/change/").content.decode()
     assert "0.040" in page
