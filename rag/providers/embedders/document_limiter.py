@@ -56,8 +56,8 @@ class DocumentLimiter:
     def admit(self, organization_id: uuid.UUID, *, size: int) -> Iterator[None]:
         """Count a document while the block runs; its runs of the local model wait for slots.
 
-        Of RAG_MAX_MODEL_CALLS places an organisation may take as many as it leaves free. So one organisation gets half
-        of them, and the next one always finds a place.
+        Of RAG_MAX_MODEL_CALLS places an organisation may take as many as it leaves free: half of them if it is alone,
+        and half of the others' rest if not.
 
         Args:
             organization_id: The organisation that sends the document.

@@ -1,6 +1,6 @@
 """Bounds the requests that hold a thread of the web server for long: streams, and requests that wait for models.
 
-Short requests always find a thread, and no account can take the places of all others.
+Short requests always find a thread, and one account cannot take all places.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class LongRequestLimiter:
 
         Raises:
             TooManyLongRequests: If the account has no place left. It may take as many of RAG_MAX_LONG_REQUESTS places
-                as it leaves free: one account gets half of them, and the next one always finds a place.
+                as it leaves free: half of them if it is alone, and half of the others' rest if not.
         """
         account = identity.current().user
         current = self._current.get()

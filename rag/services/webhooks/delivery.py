@@ -32,11 +32,11 @@ State = WebhookDelivery.State
 # The pauses after each failed attempt, in seconds: about 28 hours in all (Standard Webhooks, "Retries").
 RETRY_PAUSES = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
 TIMEOUT_SECONDS = 10.0
-_AT_ONCE = 8
+_MAX_THREADS = 8
 # How long one task takes new deliveries. The next task continues.
-_TASK_SECONDS = 40.0
+_MAX_TASK_SECONDS = 40.0
 # A claimed delivery belongs to this worker for as long.
-_CLAIM = datetime.timedelta(seconds=60)
+_CLAIM_DURATION = datetime.timedelta(seconds=60)
 _GONE = 410
 NO_SUCCESS = "Every attempt failed for more than a day, so the webhook was switched off."
 ADDRESS_GONE = "The address answered 410 Gone, so the webhook was switched off."
@@ -58,16 +58,16 @@ def deliver_due() -> None:
     with session_lock("deliver webhooks") as is_acquired:
         if is_acquired:
             quotas.record_nearly_reached()
-            _deliver_until(time.monotonic() + _TASK_SECONDS)
+            _deliver_until(time.monotonic() + _MAX_TASK_SECONDS)
 
 
 def _deliver_until(deadline: float) -> None:
     in_flight: dict[Future[_Outcome], WebhookDelivery] = {}
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="webhook") as threads:
+    with ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="webhook") as threads:
         while True:
             if time.monotonic() < deadline:
                 busy = [delivery.webhook_id for delivery in in_flight.values()]
-                for delivery in _claim(_AT_ONCE - len(in_flight), busy=busy):
+                for delivery in _claim(_MAX_THREADS - len(in_flight), busy=busy):
                     in_flight[threads.submit(_send, delivery)] = delivery
             if not in_flight:
                 return
@@ -90,7 +90,7 @@ def _claim(count: int, *, busy: Sequence[uuid.UUID]) -> list[WebhookDelivery]:
     claimed = list(rows.select_for_update(of=("self",), skip_locked=True))
     for delivery in claimed:
         delivery.attempts += 1
-        delivery.due_at = now + _CLAIM
+        delivery.due_at = now + _CLAIM_DURATION
         delivery.save(update_fields=["attempts", "due_at"])
     return claimed
 
@@ -137,8 +137,8 @@ def _record(delivery: WebhookDelivery, outcome: _Outcome) -> None:
         delivery.due_at = now + datetime.timedelta(seconds=RETRY_PAUSES[delivery.attempts - 1])
     fields = ["response_status", "error", "state", "due_at", "finished_at"]
     # A delivery that was deleted with its webhook in the meantime is not written again.
-    still_there = WebhookDelivery.objects.filter(pk=delivery.pk)
-    still_there.update(**{name: getattr(delivery, name) for name in fields})
+    stored = WebhookDelivery.objects.filter(pk=delivery.pk)
+    stored.update(**{name: getattr(delivery, name) for name in fields})
     if outcome.status == _GONE:
         _switch_off(delivery.webhook, ADDRESS_GONE)
     elif delivery.state == State.FAILED:
