@@ -115,15 +115,15 @@ def _comments(file: Path) -> Iterator[Text]:
 
 @functools.cache
 def headings(file: Path) -> dict[str, str]:
-    """Anchor → heading of a page, as GitHub makes anchors."""
-    found: dict[str, str] = {}
+    """Return the headings of a page by their anchors, which are built as GitHub builds them."""
+    anchors: dict[str, str] = {}
     text = re.sub(r"^```.*?^```", "", (ROOT / file).read_text(), flags=re.DOTALL | re.MULTILINE)
     for title in re.findall(r"^#{1,6} +(.+?) *$", text, re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).replace("`", "")
         anchor = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
-        number = sum(1 for known in found if re.fullmatch(rf"{re.escape(anchor)}(-\d+)?", known))
-        found[f"{anchor}-{number}" if number else anchor] = plain
-    return found
+        number = sum(1 for known in anchors if re.fullmatch(rf"{re.escape(anchor)}(-\d+)?", known))
+        anchors[f"{anchor}-{number}" if number else anchor] = plain
+    return anchors
 
 
 @functools.cache

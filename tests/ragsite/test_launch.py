@@ -160,6 +160,7 @@ def test_ctrl_c_while_processes_of_a_killed_launcher_are_stopped(
     record = product.folder / "children.json"
     record.write_text(json.dumps([[leftover.pid, psutil.Process(leftover.pid).create_time()]]))
     product.process = product.spawn()
+    assert leftover.stdout is not None
     terminated, _, _ = select.select([leftover.stdout], [], [], 60)
     assert terminated, "the launcher does not stop the process"
     output = product.interrupt()

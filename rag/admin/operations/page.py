@@ -46,10 +46,10 @@ class Page(View):
         return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        context = _context(get_overview())
+        context = _build_context(get_overview())
         if "part" in request.GET:
             return TemplateResponse(request, "admin/operations/part.html", context)
-        context |= {**admin.site.each_context(request), "title": "Operations"}
+        context |= {**admin.site.each_build_context(request), "title": "Operations"}
         return TemplateResponse(request, "admin/operations/page.html", context)
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -58,17 +58,17 @@ class Page(View):
         return HttpResponseRedirect(reverse("admin:operations"))
 
 
-def _context(overview: Overview) -> dict[str, Any]:
+def _build_context(overview: Overview) -> dict[str, Any]:
     conditions = [
         {"name": condition.value, "count": overview.conditions.get(condition, 0), "advice": advice}
         for condition, advice in _ADVICE.items()
     ]
     queries, documents = overview.queries_by_hour, overview.documents_by_hour
     charts = [
-        build_chart("Questions per hour", [(at, summary.count) for at, summary in queries]),
-        build_chart("Median time of a question", [(at, summary.p50) for at, summary in queries], unit=" ms"),
-        build_chart("Documents per hour", [(at, summary.count) for at, summary in documents]),
-        build_chart("Failed documents per hour", [(at, summary.failures) for at, summary in documents]),
+        build_chart("Questions per hour", [(hour, summary.count) for hour, summary in queries]),
+        build_chart("Response time, median (p50)", [(hour, summary.p50) for hour, summary in queries], unit=" ms"),
+        build_chart("Documents per hour", [(hour, summary.count) for hour, summary in documents]),
+        build_chart("Failed documents per hour", [(hour, summary.failures) for hour, summary in documents]),
     ]
     return {
         "overview": overview,
@@ -77,18 +77,18 @@ def _context(overview: Overview) -> dict[str, Any]:
         "conditions": conditions,
         "open_documents": sum(overview.conditions.values()),
         "stages": [
-            ("Questions", _named(overview.operations, "query"), _in_order(overview.query_stages)),
-            ("Documents", _named(overview.operations, "document"), _in_order(overview.document_stages)),
+            ("Questions", _find_summary(overview.operations, "query"), _sort_stages(overview.query_stages)),
+            ("Documents", _find_summary(overview.operations, "document"), _sort_stages(overview.document_stages)),
         ],
         "charts": [chart for chart in charts if chart],
     }
 
 
-def _in_order(stages: Sequence[figures.Summary]) -> list[figures.Summary]:
+def _sort_stages(stages: Sequence[figures.Summary]) -> list[figures.Summary]:
     return sorted(stages, key=lambda stage: stage_position(stage.name))
 
 
-def _named(summaries: Any, name: str) -> figures.Summary:
+def _find_summary(summaries: Any, name: str) -> figures.Summary:
     """Return the summary with this name; an empty one if nothing was measured."""
     return next((summary for summary in summaries if summary.name == name), figures.Summary(name))
 

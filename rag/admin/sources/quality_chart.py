@@ -16,7 +16,7 @@ def build_chart(runs: list[QualityRun]) -> dict[str, object] | None:
     step = (_WIDTH - _LEFT - 10) / (len(runs) - 1)
     plot_height = _HEIGHT - 2 * _TOP - 16
 
-    def points_of(metric: str) -> list[dict[str, object]]:
+    def build_points(metric: str) -> list[dict[str, object]]:
         values = [getattr(run, metric) for run in runs]
         return [
             {
@@ -27,7 +27,10 @@ def build_chart(runs: list[QualityRun]) -> dict[str, object] | None:
             for index, value in enumerate(values)
         ]
 
-    series = [("nDCG@10", "#2b7bba", points_of("ndcg_at_10")), ("Recall@10", "#c76b00", points_of("recall_at_10"))]
+    series = [
+        ("nDCG@10", "#2b7bba", build_points("ndcg_at_10")),
+        ("Recall@10", "#c76b00", build_points("recall_at_10")),
+    ]
     return {
         "width": _WIDTH,
         "height": _HEIGHT,

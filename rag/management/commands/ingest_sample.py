@@ -33,14 +33,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = options["folder"] or (DATASETS if DATASETS.exists() else settings.BASE_DIR / "docs")
-        documents = list(_documents(folder))
+        documents = list(_read_documents(folder))
         if not documents:
             raise CommandError(f"{folder} has no file that can be read ({', '.join(TYPES)}, corpus.jsonl).")
         self.stdout.write(f"{len(documents)} documents from {folder}")
         client = _Client(options["address"])
         client.sign_in(options["email"], options["password"])
         # The first document is sent with the v3 contract, which creates the source; the others are sent in jobs.
-        client.post("/api/rag/ingest", {"source": options["source"], **_as_v3(documents[0])})
+        client.post("/api/rag/ingest", {"source": options["source"], **_to_v3(documents[0])})
         errors = _ingest_in_jobs(client, options["source"], documents[1:])
         for error in errors[:10]:
             self.stderr.write(f"{error['path']}: {error['code']} {error['message']}")
@@ -74,7 +74,7 @@ def _poll_job(client: "_Client", job: Any) -> Iterator[Any]:
         yield job
 
 
-def _documents(folder: Path) -> Iterator[dict[str, object]]:
+def _read_documents(folder: Path) -> Iterator[dict[str, object]]:
     """Yield a document for each text file, and for each record of a corpus.jsonl file."""
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(file.relative_to(folder))
@@ -90,7 +90,7 @@ def _documents(folder: Path) -> Iterator[dict[str, object]]:
                 yield {"path": name, "title": file.stem, "text": text, "contentType": TYPES[file.suffix.lower()]}
 
 
-def _as_v3(document: dict[str, object]) -> dict[str, object]:
+def _to_v3(document: dict[str, object]) -> dict[str, object]:
     return {name: document[name] for name in ("path", "title", "text")}
 
 

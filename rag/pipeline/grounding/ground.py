@@ -61,14 +61,14 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
         return Grounding(local.is_groundable, local.score, local.relevant, local.gaps, warnings=(WARNING,))
 
 
-def passage_evidence(query: str, passage: Passage) -> float:
+def passage_evidence_score(query: str, passage: Passage) -> float:
     """Return how strongly a passage indicates that it contains the answer, about -1…5.
 
     It is the sum of the share of the question's terms in the passage, the passage's standout score, and the weighted
     share of the question's names and numbers in the passage.
     """
     parts = extract_query_parts(query, query_language(query, [passage.lang]))
-    return _evidence(passage, parts, find_covered_parts(parts, passage))
+    return _evidence_score(passage, parts, find_covered_parts(parts, passage))
 
 
 def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Grounding:
@@ -77,7 +77,8 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
     curve = select_curve(passages, mode)
     scores = [
-        curve(_evidence(passage, parts, covered)) for passage, covered in zip(passages, covered_parts, strict=True)
+        curve(_evidence_score(passage, parts, covered))
+        for passage, covered in zip(passages, covered_parts, strict=True)
     ]
     score = max(scores, default=0.0)
     return Grounding(
@@ -90,7 +91,8 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     )
 
 
-def _evidence(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart]) -> float:
+def _evidence_score(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart]) -> float:
+    """Return how well a passage fits the question: its word coverage, its score and the names that it has."""
     names = [part for part in parts if part.is_name]
     name_share = sum(part in covered for part in names) / len(names) if names else 1.0
     # Without coverage (dense mode), all terms count alike.

@@ -159,7 +159,7 @@ def _record(delivery: WebhookDelivery, outcome: _Outcome) -> None:
 
 
 def _switch_off(webhook: Webhook, reason: str) -> None:
-    """Switch the webhook off until a person switches it on. What waits is not sent any more."""
+    """Switch the webhook off until a person switches it on. Its waiting deliveries fail."""
     Webhook.objects.filter(pk=webhook.pk, is_active=True).update(is_active=False, disabled_reason=reason)
     waiting = WebhookDelivery.objects.filter(webhook=webhook.pk, state=State.PENDING)
     waiting.update(state=State.FAILED, due_at=None, finished_at=timezone.now(), error=_SWITCHED_OFF)

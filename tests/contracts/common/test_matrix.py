@@ -21,7 +21,7 @@ from orgs.access.permissions import Scope, Visibility
 from orgs.creation import add_member
 from orgs.models import ApiKey
 from rag.models import DataSource, SearchRecord, Webhook
-from tests.access.worlds import fill
+from tests.access.worlds import add_content
 from tests.support.factories import World
 
 ROLES = ("owner", "admin", "editor", "member", "outsider")
@@ -186,7 +186,7 @@ def create_targets(world: World) -> tuple[dict[str, str], dict[str, str]]:
     """The ids that paths need: of a public source's objects, and of a private source without grants."""
     sources = [world.source("open"), world.source("closed", visibility=Visibility.PRIVATE)]
     world.source("other")
-    fill(sources)
+    add_content(sources)
     search = SearchRecord.objects.create(user=world.users["member"], text="zebras", time_ms=1)
     key = world.key("editor", "query").key
     webhook = Webhook.objects.create(organization=world.home, url="https://93.184.215.14/", events=["job.failed"])
