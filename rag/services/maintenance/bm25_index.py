@@ -14,7 +14,7 @@ from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
-# Number of chunks per transaction. Writers of their source wait until it ends.
+# Number of chunks per transaction. Other writers of their organisation wait until it ends.
 _BATCH_SIZE = 500
 # If a pass finds nothing missing, the next one starts ten minutes later. Ingestion indexes every chunk, so chunks are
 # missing only if processes of an older version wrote them, for example during an upgrade.
