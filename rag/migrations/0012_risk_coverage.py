@@ -4,6 +4,6 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0010_limited_staff")]
+    dependencies = [("rag", "0019_idempotent_requests")]
 
     operations = [migrations.RenameField("calibration", "risk", "risk_coverage")]
