@@ -1,48 +1,31 @@
 """Hostile files: limits are enforced, errors are precise, and valid files can be parsed afterwards."""
 
-import os
-import subprocess
-import sys
-import threading
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as properties
 from hypothesis import strategies as st
 
 from rag.errors import ParseFailed, UnsupportedFormat
-from rag.parsing import parse
-from rag.parsing.sandbox import process, worker
 
 from . import files
-from .conftest import Read
+from .conftest import Read, error_message
 from .test_formats import GOOD
+
+pytestmark = pytest.mark.usefixtures("valid_files_are_parsed_afterwards")
+
 
 # Ten entities, each of which expands to ten times the previous one.
 _LAUGHS = "".join(f'<!ENTITY {chr(98 + i)} "{("&" + chr(97 + i) + ";") * 10}">' for i in range(10))
+
+
 BOMB = f'<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa">{_LAUGHS}]>'
+
+
 SECRET = "nobody-may-read-this"
-# Takes seconds and hundreds of megabytes to parse.
-HEAVY = b"<html><body>" + b"<p>Bees make honey and hum.</p>\n" * 400_000
-
-
-@pytest.fixture(autouse=True)
-def valid_files_are_parsed_afterwards(read: Read, settings: Any) -> Iterator[None]:
-    before = (settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB)
-    yield
-    settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_PARSE_MAX_MEMORY_MB = before
-    assert read(b"<html><body><p>Bees hum.</p></body></html>", "a.html").text == "Bees hum."
-
-
-def error_message(read: Read, content: bytes, name: str) -> str:
-    with pytest.raises(ParseFailed) as caught:
-        read(content, name)
-    return caught.value.message
 
 
 def outcome(read: Read, content: bytes, name: str) -> str:
@@ -204,70 +187,6 @@ def test_a_malformed_field_of_a_calendar_is_skipped(read: Read, settings: Any) -
     assert "Meeting" in read(b"\r\n".join(lines), "a.ics").text
 
 
-def test_time_limit(read: Read, settings: Any) -> None:
-    read(b"<html><body><p>Bees.</p></body></html>", "a.html")  # an idle parser process exists now
-    settings.RAG_PARSE_TIMEOUT_SECONDS = 0.5
-    assert "more than 0.5 seconds" in error_message(read, HEAVY, "a.html")
-    assert not children()
-
-
-def test_memory_limit(read: Read, settings: Any) -> None:
-    settings.RAG_PARSE_MAX_MEMORY_MB = 32
-    assert "more than 32 MB of memory" in error_message(read, HEAVY, "a.html")
-
-
-def test_text_limit(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MAX_TEXT_BYTES", 10_000)
-    rows = b"Name,Town\n" + b"Ada,Lynn\n" * 1000
-    for content, name in ((b"x" * 10_001, "a.txt"), (rows, "a.csv")):
-        assert "10,000 bytes of text" in error_message(read, content, name)
-
-
-def test_a_killed_parser_process_is_replaced(read: Read) -> None:
-    read(b"Name,Town\nAda,Lynn\n", "a.csv")
-    for child in children():
-        child.kill()
-    assert read(b"Name,Town\nAda,Lynn\n", "a.csv").text == "Name: Ada | Town: Lynn"
-
-
-def test_threads_can_parse_concurrently(tmp_path: Path) -> None:
-    texts: dict[int, str] = {}
-
-    def read_one(number: int) -> None:
-        file = tmp_path / str(number)
-        file.write_bytes(f"Name,Town\nAda {number},Lynn\n".encode())
-        texts[number] = parse.parse_file(file, content_type="text/csv", name="").text
-
-    threads = [threading.Thread(target=read_one, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert texts == {number: f"Name: Ada {number} | Town: Lynn" for number in range(6)}
-    assert len(children()) <= 1
-
-
-def test_parser_processes_have_no_secrets_and_leave_no_files(
-    read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    process.stop_parsers()
-    monkeypatch.setenv("SECRET_KEY", SECRET)
-    read(b"<html><body><p>Bees.</p></body></html>", "a.html")
-    (child,) = children()
-    assert SECRET not in "".join(child.environ().values())
-    assert not list(settings.RAG_TEMP_FOLDER.iterdir())
-    process.stop_parsers()
-    assert not children()
-
-
-def test_parser_processes_do_not_import_django() -> None:
-    script = (
-        "import rag.parsing.sandbox.child, sys; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
-    )
-    environment = {**worker.child_environment(), "PATH": os.defpath}
-    assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == 0
-
-
 @properties(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.one_of(
@@ -309,8 +228,3 @@ def test_random_bytes_raise_only_known_errors(read: Read, content: bytes, name: 
     for starts in ([heading.start for heading in parsed.headings], [page.start for page in parsed.pages]):
         assert starts == sorted(starts)
         assert all(0 <= start < len(parsed.text) for start in starts)
-
-
-def children() -> list[psutil.Process]:
-    processes = psutil.Process().children(recursive=True)
-    return [child for child in processes if "rag.parsing.sandbox.child" in " ".join(child.cmdline())]
