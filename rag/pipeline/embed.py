@@ -97,6 +97,7 @@ def embed_token_signatures(texts: Sequence[str], model: EmbeddingModel) -> Seque
         EmbeddingFailed: If the local model cannot be loaded.
     """
     token_embedder = provider_factory.token_embedder(model)
+    # As in `_embed_batch`: a model that embeds both at once reads the texts with its prefix.
     if token_embedder is provider_factory.embedder(model):
         texts = [model.document_prefix + text for text in texts]
     return token_embedder.embed_with_token_signatures(texts)[1] if token_embedder else ()

@@ -223,6 +223,7 @@ def _merge_operations(operations: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _merge_content(content: dict[str, Any], other: Mapping[str, Any]) -> None:
+    """Add the schemas and examples of another operation, by media type. Different schemas become an `anyOf`."""
     for media_type, described in other.items():
         merged = content.setdefault(media_type, described)
         if merged["schema"] != described["schema"]:

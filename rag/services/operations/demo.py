@@ -139,7 +139,9 @@ def _ensure_source(demo_source: DemoSource) -> DataSource:
 
 
 def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob | None:
-    """Submit the pages whose content differs from the source's documents; return None if no page differs."""
+    """Submit the pages whose content differs from the source's documents; return None if no page differs, or
+    if the source has no owner.
+    """
     hashes = dict(Document.objects.live().filter(source=source).values_list("path", "content_hash"))
     pages = [_page(file) for pattern in patterns for file in sorted(DOCS.glob(pattern))]
     changed = [page for page in pages if hashes.get(page.path) != content_hash(page.text)]

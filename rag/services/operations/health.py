@@ -17,12 +17,12 @@ def check_components() -> dict[str, bool]:
     Returns:
         database, broker, vector_index, embedding_model → whether the component answers.
     """
-    database = _database()
+    has_database = _is_database_reachable()
     return {
-        "database": database,
-        "broker": _broker(),
-        "vector_index": database and _vector_index(),
-        "embedding_model": database and _embedding_model(),
+        "database": has_database,
+        "broker": _is_broker_reachable(),
+        "vector_index": has_database and _is_vector_index_usable(),
+        "embedding_model": has_database and _is_embedding_model_usable(),
     }
 
 
@@ -31,19 +31,19 @@ def check_agent_components() -> dict[str, bool | None]:
 
     Returns:
         language_model: Whether the language model answers; None if no language model is configured.
-        vector_store: Whether the database and its vector index answer.
+        vector_store: Whether the has_database and its vector index answer.
         retrieval: Whether `vector_store` holds and the default embedding model answers.
     """
-    database = _database()
-    store = database and _vector_index()
+    has_database = _is_database_reachable()
+    has_store = has_database and _is_vector_index_usable()
     return {
         "language_model": provider_factory.is_language_model_reachable(),
-        "vector_store": store,
-        "retrieval": store and _embedding_model(),
+        "vector_store": has_store,
+        "retrieval": has_store and _is_embedding_model_usable(),
     }
 
 
-def _database() -> bool:
+def _is_database_reachable() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -52,7 +52,7 @@ def _database() -> bool:
         return False
 
 
-def _broker() -> bool:
+def _is_broker_reachable() -> bool:
     client = redis.Redis.from_url(
         settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0)
     )
@@ -64,11 +64,11 @@ def _broker() -> bool:
         client.close()
 
 
-def _vector_index() -> bool:
+def _is_vector_index_usable() -> bool:
     return provider_factory.chunk_store().is_available()
 
 
-def _embedding_model() -> bool:
+def _is_embedding_model_usable() -> bool:
     """Embed a word with the local model. A remote model is not called, because that costs money and time."""
     try:
         model = EmbeddingModel.objects.default()

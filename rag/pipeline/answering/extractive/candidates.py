@@ -38,8 +38,8 @@ def find_candidates(structures: Sequence[PassageStructure], question_words: Iter
     others: list[QuoteCandidate] = []
     for number, structure in enumerate(structures, start=1):
         for candidate in _candidates(number, structure, words):
-            is_answer = structure.is_answer(candidate.index) and not structure.needs_missing_part(candidate.index)
-            (candidates if is_answer else others).append(candidate)
+            is_candidate = structure.is_quotable(candidate.index) and not structure.needs_missing_part(candidate.index)
+            (candidates if is_candidate else others).append(candidate)
     return candidates or others
 
 

@@ -52,7 +52,7 @@ class PassageStructure:
         if following >= len(self.parts) or self.parts[index].kind is not UnitKind.SENTENCE:
             return None
         is_same = self.parts[following].block == self.parts[index].block
-        return following if is_same and self.is_answer(following) and not self.is_heading(following) else None
+        return following if is_same and self.is_quotable(following) and not self.is_heading(following) else None
 
     def continues(self, index: int) -> bool:
         """Return whether a sentence goes on about what the sentence before it says: by a pronoun or a common word."""
@@ -62,7 +62,7 @@ class PassageStructure:
         pair = [{stem(word, lang) for word in content_words(self.text(item), lang)} for item in (index - 1, index)]
         return bool(set.intersection(*pair))
 
-    def is_answer(self, index: int) -> bool:
+    def is_quotable(self, index: int) -> bool:
         """Return whether a part can be quoted: not a heading, a question, a table's header or a cut part."""
         part, text = self.parts[index], self.text(index)
         if part.kind is UnitKind.HEADING or not part.is_whole or self._is_header(part):
@@ -99,7 +99,7 @@ class PassageStructure:
             The indexes of the parts in reading order; empty if no part below the heading can be quoted.
         """
         first = heading + 1
-        if first >= len(self.parts) or self.is_heading(first) or not self.is_answer(first):
+        if first >= len(self.parts) or self.is_heading(first) or not self.is_quotable(first):
             return []
         selected: list[int] = []
         for index in range(first, len(self.parts)):

@@ -60,7 +60,7 @@ def replace(versions: Sequence[DocumentVersion], model: EmbeddingModel) -> None:
     token_signatures.insert(
         (chunk_id, signatures)
         for version, chunk_ids in versions_with_ids
-        for chunk_id, signatures in zip(chunk_ids, version.signatures, strict=False)
+        for chunk_id, signatures in zip(chunk_ids, version.signatures, strict=False)  # signatures may be empty
     )
 
 
