@@ -5,6 +5,7 @@ from .content.originals import Original
 from .embedding_models import EmbeddingModel
 from .evaluation.calibration import Calibration
 from .evaluation.golden_questions import GoldenQuestion, QualityRun
+from .grants import Grant
 from .idempotency import IdempotentRequest
 from .ingestion.claiming import IngestionFairness, ModelOutage
 from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
@@ -13,7 +14,7 @@ from .operations import Measurement, RecordedError, ScheduledTaskRun, SlowOperat
 from .reembedding import Reembedding
 from .search.conversations import Conversation, ConversationMessage
 from .search.history import HistoryUsage, SearchRecord
-from .sources import Action, DataSource, Grant, SourceType
+from .sources import Action, DataSource, SourceType
 from .webhooks import Webhook, WebhookDelivery, WebhookEvent
 
 __all__ = [

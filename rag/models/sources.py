@@ -1,16 +1,15 @@
-"""Data sources, the grants to them, and the access rule."""
+"""Data sources, and the access rule."""
 
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import F, Q
-from django.db.models.functions import Now
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from accounts.models import User
@@ -18,11 +17,12 @@ from orgs.access.caller import Caller
 from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
 from orgs.access.permissions import Action as Action
 from orgs.access.permissions import Permission, Visibility
-from orgs.models import AnyUser, Organization, Role, Team
+from orgs.models import AnyUser, Organization
 from rag.errors import ModelChanged, UnknownSource
 from ragsite.postgres.models import UUIDModel
 
 from .embedding_models import EmbeddingModel
+from .grants import Grant
 
 # The pattern of a source's slug (the v3 contract, 2.1).
 SLUG = "[a-zA-Z0-9_-]+"
@@ -244,48 +244,3 @@ class SourceContentQuerySet(TrackedQuerySet[Any]):
     def visible_to(self, caller: Caller, action: Action) -> Self:
         """Return the rows of the data sources on which the caller may perform this action."""
         return self.filter(source__in=DataSource.objects.visible_to(caller, action).values("pk"))
-
-
-class GrantQuerySet(TrackedQuerySet["Grant"]):
-    """Queries of grants that have an effect now."""
-
-    def unexpired(self) -> Self:
-        """Return the grants that have not expired, by the clock of the database."""
-        return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
-
-
-class Grant(TrackedModelMixin, UUIDModel):
-    """Opens a source to a user (visibility `private`), a role or a team, until the grant expires.
-
-    It has no effect while the source has another visibility.
-    """
-
-    source = models.ForeignKey(DataSource, models.CASCADE, related_name="grants")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+")
-    role = models.ForeignKey(Role, models.CASCADE, null=True, blank=True, related_name="+")
-    team = models.ForeignKey(Team, models.CASCADE, null=True, blank=True, related_name="+")
-    granted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
-    )
-    granted_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField("until", null=True, blank=True, help_text="Empty: without an end.")
-
-    objects = GrantQuerySet.as_manager()
-
-    # The visibility for which each kind of grant has an effect.
-    COUNTS_FOR: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}
-
-    class Meta:
-        ordering = ("source", "granted_at")
-        constraints = (
-            models.CheckConstraint(
-                name="grant_names_exactly_one",
-                condition=Q(user__isnull=False, role=None, team=None)
-                | Q(user=None, role__isnull=False, team=None)
-                | Q(user=None, role=None, team__isnull=False),
-            ),
-            models.UniqueConstraint(fields=["source", "user", "role", "team"], nulls_distinct=False, name="grant_once"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.source}: {self.user or self.role or self.team}"

@@ -19,19 +19,15 @@ from .answers import (
     Validation,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, ParsedDocument, Submission
+from .passages import Hit, Passage, Retrieval, SearchResult, SearchTrace
 from .search import (
     FILTER_FIELDS,
     MAX_QUESTION_CHARACTERS,
     Filters,
-    Hit,
     Mode,
     ModelUse,
-    Passage,
     Question,
-    Retrieval,
-    SearchResult,
     SearchScope,
-    SearchTrace,
 )
 
 __all__ = [

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .search import Passage
+from .passages import Passage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from .search import Passage, Retrieval
+from .passages import Passage, Retrieval
 
 
 @dataclass(frozen=True, slots=True)

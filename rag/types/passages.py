@@ -1,0 +1,145 @@
+"""What a search returns: passages, with what it recorded about its stages."""
+
+import datetime
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk found by a search.
+
+    Attributes:
+        score: Cosine similarity, -1…1.
+        relevance: The same as `Passage.relevance`, 0…1; None if only the cosine similarity is known.
+        coverage: The same as `Passage.coverage`, 0…1.
+    """
+
+    chunk_id: uuid.UUID
+    score: float
+    relevance: float | None = None
+    coverage: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk in a search result, with the fields of its document that contracts may return.
+
+    Attributes:
+        rank: Position in the result, from 1.
+        score: Cosine similarity to the question, 0…1.
+        relevance: The ranking's score, 0…1, by which the result is sorted. Equals `score` in dense mode without
+            reranking.
+        position: The chunk's index in its document, from 0.
+        start: Character offset in the document's text.
+        end: Character offset of the end in the document's text, exclusive.
+        first_page: The page of the first character, from 1; None for formats without pages.
+        last_page: The page of the last character.
+        coverage: Share of the question's terms that the passage contains, weighted by IDF, 0…1.
+        maxsim: Mean over the question's token vectors of the best similarity to a token of the passage, about -1…1
+            (late interaction). None if it was not computed.
+        weighted_maxsim: The same as `maxsim`, except that each token of the question is weighted by how much the
+            candidates differ in it.
+        standout_score: How far similarity and `weighted_maxsim` exceed those of the other candidates, about -1…3
+            (rag.pipeline.retrieval.standout_score). None without other candidates.
+    """
+
+    chunk_id: uuid.UUID
+    document_id: uuid.UUID
+    source_id: uuid.UUID
+    source_slug: str
+    organization_id: uuid.UUID
+    rank: int
+    score: float
+    relevance: float
+    text: str
+    position: int
+    start: int
+    end: int
+    headings: tuple[str, ...]
+    title: str
+    path: str
+    uri: str
+    content_type: str
+    source_type: str
+    lang: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, object]
+    date: datetime.datetime | None
+    first_page: int | None = None
+    last_page: int | None = None
+    coverage: float = 0.0
+    maxsim: float | None = None
+    weighted_maxsim: float | None = None
+    standout_score: float | None = None
+
+    @property
+    def metadata_with_pages(self) -> dict[str, object]:
+        """The document's metadata; for formats with pages also `page` and `lastPage` of this passage."""
+        pages = {"page": self.first_page, "lastPage": self.last_page} if self.first_page else {}
+        return {**pages, **self.metadata}
+
+    @property
+    def text_with_headings(self) -> str:
+        """The document's title, the headings above the passage and its text, one per line."""
+        return "\n".join([self.title, *self.headings, self.text])
+
+    @property
+    def snippet(self) -> str:
+        """The first 200 characters of the text (v3 contract, 2.3; retrieval contract, endpoint 1)."""
+        return self.text[:200]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTrace:
+    """The ids of the chunks that remained after each stage of a search. Only shown to managers of the sources.
+
+    Attributes:
+        dense: Candidates of the vector search.
+        lexical: Candidates of the term search; may overlap with `dense`.
+        above_threshold: Candidates with at least `min_score`, best first.
+        deduplicated: The best of these candidates, without copies; these are ranked.
+        ranked: The same chunks in their final order, before the cut to `top_k`.
+    """
+
+    dense: tuple[uuid.UUID, ...] = ()
+    lexical: tuple[uuid.UUID, ...] = ()
+    above_threshold: tuple[uuid.UUID, ...] = ()
+    deduplicated: tuple[uuid.UUID, ...] = ()
+    ranked: tuple[uuid.UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The result of a search.
+
+    Attributes:
+        passages: The passages, best first, at most `top_k`.
+        total_found: The number of candidates before the cut to `top_k`.
+        source_ids: The sources that were searched. Public ones only if the question asks for the names.
+        warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED).
+        trace: The chunks that remained after each stage.
+    """
+
+    passages: tuple[Passage, ...]
+    total_found: int
+    source_ids: tuple[uuid.UUID, ...]
+    warnings: tuple[str, ...] = ()
+    trace: SearchTrace = SearchTrace()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A search whose result can be requested again by its id.
+
+    Attributes:
+        passages: The passages that the caller may read now, best first.
+        time_ms: How long the search took, in milliseconds.
+    """
+
+    query_id: uuid.UUID
+    text: str
+    passages: tuple[Passage, ...]
+    time_ms: float
+    created_at: datetime.datetime
