@@ -49,7 +49,7 @@ class Page(View):
         context = _build_context(get_overview())
         if "part" in request.GET:
             return TemplateResponse(request, "admin/operations/part.html", context)
-        context |= {**admin.site.each_build_context(request), "title": "Operations"}
+        context |= {**admin.site.each_context(request), "title": "Operations"}
         return TemplateResponse(request, "admin/operations/page.html", context)
 
     def post(self, request: HttpRequest) -> HttpResponse:

@@ -61,7 +61,7 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
         return Grounding(local.is_groundable, local.score, local.relevant, local.gaps, warnings=(WARNING,))
 
 
-def passage_evidence_score(query: str, passage: Passage) -> float:
+def passage_evidence(query: str, passage: Passage) -> float:
     """Return how strongly a passage indicates that it contains the answer, about -1…5.
 
     It is the sum of the share of the question's terms in the passage, the passage's standout score, and the weighted
