@@ -78,6 +78,7 @@ PASSWORD_CHECKS = PasswordCheckLimiter()
 class PasswordBackend(ModelBackend):
     """Django's check of a password, within the budget. It comes after the check of lockouts (axes)."""
 
+    # The base class has parameters of its own for the user name and the password.
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]
         address = rate_limit_key(client_address(request)) if request else None
         with PASSWORD_CHECKS.slot(address):

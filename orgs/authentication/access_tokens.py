@@ -18,6 +18,7 @@ from .base import authenticated
 class AccessTokenAuthentication(JWTAuthentication):
     """`Authorization: Bearer <JWT>`. A token that was sent over plain HTTP is refused."""
 
+    # Returns the caller where the base class returns the token.
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:  # type: ignore[override]
         authentication = super().authenticate(request)
         if authentication is None:

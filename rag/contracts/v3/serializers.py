@@ -44,7 +44,7 @@ def ingest_out(outcome: IndexOutcome) -> IngestOut:
 
 
 class FiltersIn(serializers.Serializer[None]):
-    source = fields.Text("filters.source", required=False, max_length=100)  # type: ignore[assignment]
+    source = fields.Text("filters.source", required=False, max_length=100)  # type: ignore[assignment]  # named as DRF's attribute
     tags = fields.Tags("filters.tags", required=False)
 
 

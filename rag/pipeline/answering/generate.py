@@ -101,6 +101,7 @@ def generate_text(model: LanguageModel, messages: Sequence[Message], generation:
         yield model.complete(messages, temperature=generation.temperature)
         return
     has_text = False
+    # The protocol says Iterator, but every stream is a generator, which can be closed.
     with closing(model.stream(messages, temperature=generation.temperature)) as parts:  # type: ignore[type-var]
         for part in parts:
             has_text = has_text or bool(part.strip())
