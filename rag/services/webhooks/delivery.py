@@ -126,19 +126,8 @@ def _send(delivery: WebhookDelivery) -> _Outcome:
 
 @transaction.atomic
 def _record(delivery: WebhookDelivery, outcome: _Outcome) -> None:
-    now = timezone.now()
-    delivery.response_status, delivery.error = outcome.status, outcome.error[:300]
-    if outcome.is_success:
-        delivery.state, delivery.due_at, delivery.finished_at = State.DELIVERED, None, now
-        Webhook.objects.filter(pk=delivery.webhook_id).update(last_success_at=now)
-    elif outcome.status == _GONE or delivery.attempts > len(RETRY_PAUSES):
-        delivery.state, delivery.due_at, delivery.finished_at = State.FAILED, None, now
-    else:
-        delivery.due_at = now + datetime.timedelta(seconds=RETRY_PAUSES[delivery.attempts - 1])
-    fields = ["response_status", "error", "state", "due_at", "finished_at"]
-    # A delivery that was deleted with its webhook in the meantime is not written again.
-    stored = WebhookDelivery.objects.filter(pk=delivery.pk)
-    stored.update(**{name: getattr(delivery, name) for name in fields})
+    """Store the outcome of an attempt, and what follows from it for the webhook and its other deliveries."""
+    _store_outcome(delivery, outcome)
     if outcome.status == _GONE:
         _switch_off(delivery.webhook, ADDRESS_GONE)
     elif delivery.state == State.FAILED:
@@ -156,6 +145,23 @@ def _record(delivery: WebhookDelivery, outcome: _Outcome) -> None:
         status=outcome.status,
         state=delivery.state,
     )
+
+
+def _store_outcome(delivery: WebhookDelivery, outcome: _Outcome) -> None:
+    """Mark the delivery as delivered or failed, or set the time of its next attempt."""
+    now = timezone.now()
+    delivery.response_status, delivery.error = outcome.status, outcome.error[:300]
+    if outcome.is_success:
+        delivery.state, delivery.due_at, delivery.finished_at = State.DELIVERED, None, now
+        Webhook.objects.filter(pk=delivery.webhook_id).update(last_success_at=now)
+    elif outcome.status == _GONE or delivery.attempts > len(RETRY_PAUSES):
+        delivery.state, delivery.due_at, delivery.finished_at = State.FAILED, None, now
+    else:
+        delivery.due_at = now + datetime.timedelta(seconds=RETRY_PAUSES[delivery.attempts - 1])
+    fields = ["response_status", "error", "state", "due_at", "finished_at"]
+    # An update, not save(): a delivery that was deleted with its webhook in the meantime is not written again.
+    stored = WebhookDelivery.objects.filter(pk=delivery.pk)
+    stored.update(**{name: getattr(delivery, name) for name in fields})
 
 
 def _switch_off(webhook: Webhook, reason: str) -> None:
