@@ -15,7 +15,7 @@ from .access import limited, page, render_problem
 from .forms import AskForm
 from .sources import list_queryable_sources
 
-# Labels of the stages, in their order (rag.services.search.search_trace.StageCounts).
+# Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).
 STAGE_LABELS = (
     ("sources", "searched data sources that you manage"),
     ("chunks", "their chunks"),
@@ -38,7 +38,7 @@ def show_trace(request: HttpRequest) -> HttpResponse:
     form = AskForm(request.POST, sources=list_queryable_sources(caller))
     if not form.is_valid():
         return render_problem(request, 400, "This question cannot be traced", "Ask it again, and open its trace then.")
-    trace = search_trace.explain_search(form.to_question(), trace_scope.TraceRequest(caller=caller))
+    trace = search_trace.explain_search(form.to_question(), trace_permissions.TraceRequest(caller=caller))
     stage_counts = [(label, getattr(trace.counts, name)) for name, label in STAGE_LABELS]
     context = {
         "title": "Search trace",

@@ -9,12 +9,12 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, Document
-from rag.services.search import search_trace, trace_scope
+from rag.services.search.trace import search_trace, trace_permissions
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
 from .source_pages import get_managed_source, list_member_emails, render_page
 
-# Labels of the stages, in their order (rag.services.search.search_trace.StageCounts).
+# Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).
 _STAGE_LABELS = {
     "sources": "searched data sources",
     "chunks": "their chunks",
@@ -26,7 +26,7 @@ _STAGE_LABELS = {
     "ranked": "requested passages after reranking",
     "grounded": "relevant enough to answer from",
 }
-# Names of the stages that can remove a document (rag.services.search.document_outcome.STAGES).
+# Names of the stages that can remove a document (rag.services.search.trace.document_outcome.STAGES).
 _OUTCOME_STAGES = {
     "sources": "data sources",
     "chunks": "chunks",

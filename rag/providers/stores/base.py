@@ -1,7 +1,7 @@
 """The protocol of a chunk store, which indexes the chunks of documents and searches them by vector and by words.
 
-`rag.pipeline` and `rag.services` use a store through this protocol alone; `rag.providers.registry.chunk_store` returns
-the one in use. The conformance tests in tests/providers/stores define what a store must pass.
+`rag.pipeline` and `rag.services` use a store through this protocol alone; `rag.providers.provider_factory.chunk_store`
+returns the one in use. The conformance tests in tests/providers/stores define what a store must pass.
 """
 
 import uuid
