@@ -117,7 +117,7 @@ def _figures(questions: Sequence[LabelledQuestion], shelf: Any) -> list[str]:
 
 
 def overlap(question: LabelledQuestion, quoted: Sequence[Span]) -> tuple[float, float, float, int]:
-    """Whether a whole answer is quoted, recall and precision in characters, and how many were quoted."""
+    """Return whether a whole answer is quoted, recall and precision in characters, and how many were quoted."""
     quoted_characters = {(document, at) for document, start, end in quoted for at in range(start, end)}
     places = [{(document, at) for at in range(start, end)} for document, start, end in question.answers]
     recalls = [len(place & quoted_characters) / len(place) for place in places]

@@ -72,7 +72,7 @@ _IN_A_ROW, _WARM_UP = 10, 20
 
 
 def measure_row_level_security(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
-    """Prints the cost of row-level security: two servers answer in alternation, one of them without it."""
+    """Print the cost of row-level security: two servers answer in alternation, one of them without it."""
     times: dict[str, list[float]] = {"": [], "benchmarks.support.settings_without_rls": []}
     with contextlib.ExitStack() as stack:
         clients = {}

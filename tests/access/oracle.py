@@ -122,7 +122,7 @@ def visible_sources(world: World, user: User | None, key: Key | None, action: st
 
 
 def is_allowed(world: World, user: User | None, source: Source, action: str, key: Key | None = None) -> bool:
-    """Whether the user may do the action on the source. user is None for anonymous requests.
+    """Return whether the user may do the action on the source. user is None for anonymous requests.
 
     A key allows what its user may do, limited to the key's scopes, sources and organisation.
     """
@@ -146,7 +146,7 @@ def is_allowed_on_jobs(world: World, user: User | None, source: Source, action: 
 
 
 def is_usable(world: World, key: Key) -> bool:
-    """Whether the key is usable now: neither revoked nor expired, and its user is an active member of its active
+    """Return whether the key is usable now: neither revoked nor expired, and its user is an active member of its active
     organisation."""
     if key.revoked or not _is_unexpired(key.ends) or not (key.user.active and key.organization.active):
         return False
@@ -154,7 +154,7 @@ def is_usable(world: World, key: Key) -> bool:
 
 
 def manages_members(world: World, user: User, organization: Organization) -> bool:
-    """Whether the user may change the organisation's members, and so list and revoke their keys."""
+    """Return whether the user may change the organisation's members, and so list and revoke their keys."""
     if not (user.active and organization.active):
         return False
     membership = _active_membership(world, user, organization)
@@ -165,7 +165,7 @@ def manages_members(world: World, user: User, organization: Organization) -> boo
 
 
 def accepts_address(key: Key, address: str) -> bool:
-    """Whether the key may be used from this IP address."""
+    """Return whether the key may be used from this IP address."""
     if key.networks is None:
         return True
     return any(_share_prefix(address, *network.split("/")) for network in key.networks)

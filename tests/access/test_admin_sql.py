@@ -27,7 +27,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 
 
 def _is_own_event(caller: Identity, table: str, row: str) -> bool:
-    """Whether the row is an audit event of the caller, such as a grant to them, which names its organisation."""
+    """Return whether the row is an audit event of the caller, such as a grant to them, which names its organisation."""
     return table == "accounts_auditevent" and caller.user is not None and str(caller.user) in row
 
 

@@ -105,7 +105,7 @@ def test_the_tools_of_mcp_return_what_rest_returns(world: oracle.World) -> None:
 
 
 def compare_tools(views: Views, readable: set[Any], documents: dict[Any, Document]) -> None:
-    """Compares every tool and the resources with REST and with the sources that the oracle lets the caller query."""
+    """Compare every tool and the resources with REST and with the sources that the oracle lets the caller query."""
     ids = {str(documents[source_id].pk) for source_id in readable}
     searched, retrieved = (
         views.tool("search", query="a", top_k=50),

@@ -171,7 +171,7 @@ def secrets(world: World) -> dict[str, str]:
 
 
 def send_requests(world: World, secrets: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
-    """Sends all requests as each user who may not read the secret. Yields user, method, path and answer."""
+    """Send all requests as each user who may not read the secret. Yields user, method, path and answer."""
     for name in ("member", "supporter", "foreigner"):
         token = AccessToken.for_user(world.users[name])
         browser = Browser(headers={"authorization": f"Bearer {token}"}, raise_request_exception=False)

@@ -36,7 +36,7 @@ def rolled_back() -> Iterator[None]:
 
 
 def compare(world: oracle.World, rows: Rows, action: Action, model: Any, field: str, is_allowed: IsAllowed) -> None:
-    """Compares what every caller sees with the oracle: as lists, so that duplicate rows are detected."""
+    """Compare what every caller sees with the oracle: as lists, so that duplicate rows are detected."""
     names = {row.pk: name for name, row in rows.sources.items()}
     for user, key, caller in rows.callers():
         source_ids = model.objects.visible_to(caller, action).values_list(field, flat=True)

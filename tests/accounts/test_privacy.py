@@ -45,7 +45,7 @@ def selection_of(world: World, name: str = "member") -> permitted_queries.Source
 
 
 def search_and_chat(world: World, name: str = "member") -> None:
-    """Records a search and a chat turn of the user, as their organisation's policy says."""
+    """Record a search and a chat turn of the user, as their organisation's policy says."""
     history.search(Question(SECRET, top_k=5), selection_of(world, name))
     turn = chat_conversations.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
     permitted_queries.run_to_completion(chat_conversations.chat(turn, selection_of(world, name)))

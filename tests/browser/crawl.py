@@ -55,7 +55,7 @@ def _is_dull(kind: tuple[str, ...]) -> bool:
 
 
 def crawl(client: Client, *starts: str) -> tuple[dict[str, str], list[str]]:
-    """Returns an address of each kind of page, and what is wrong: bad replies and links without a text."""
+    """Return an address of each kind of page, and what is wrong: bad replies and links without a text."""
     seen: dict[tuple[str, ...], set[str]] = {}
     pages: dict[str, str] = {}
     wrong: list[str] = []

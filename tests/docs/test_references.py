@@ -161,13 +161,13 @@ def test_modules_and_functions_exist() -> None:
 
 
 def _is_model(label: str) -> bool:
-    """Whether this is `app.Model`."""
+    """Return whether this is `app.Model`."""
     app, _, model = label.partition(".")
     return app in django_apps.app_configs and model.lower() in django_apps.all_models[app]
 
 
 def _exists(name: str) -> bool:
-    """Whether this is a module, a name in one, or an attribute of a class in one."""
+    """Return whether this is a module, a name in one, or an attribute of a class in one."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         module = ".".join(parts[:length])
@@ -213,7 +213,7 @@ def _without_placeholders(path: str) -> str:
 
 
 def _resolves(path: str) -> bool:
-    """Whether a path, or paths below it, have a view."""
+    """Return whether a path, or paths below it, have a view."""
     for candidate in (path, f"{path}/", f"{path}/x", f"{path}/x/"):
         try:
             resolve(candidate)

@@ -50,7 +50,7 @@ class Web:
         self._master = psutil.Process(self._process.pid)
 
     def is_ready(self) -> bool:
-        """Whether every process of gunicorn has started: nginx answers earlier, with a 503."""
+        """Return whether every process of gunicorn has started: nginx answers earlier, with a 503."""
         client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             client.request("GET", "/healthz")

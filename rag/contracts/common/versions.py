@@ -79,6 +79,6 @@ def _finish(request: Request, response: HttpResponse) -> HttpResponse | None:
 
 
 def _has(request: Request, etag: str) -> bool:
-    """Whether If-None-Match names this ETag (weak comparison, RFC 9110, 8.8.3.2)."""
+    """Return whether If-None-Match names this ETag (weak comparison, RFC 9110, 8.8.3.2)."""
     header = request.headers.get("If-None-Match", "")[:_MAX_CHARACTERS]
     return "*" in (known := parse_etags(header)) or etag in (entry.removeprefix("W/") for entry in known)

@@ -41,7 +41,7 @@ def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Quest
         builder.add_public(sources)
     if builder.without_second_model:
         second_model.request_vectors(builder.without_second_model)
-    return builder.scopes(sources)
+    return builder.build(sources)
 
 
 class _Builder:
@@ -109,7 +109,7 @@ class _Builder:
             without_second = of_english.filter(second_model=None).values_list("pk", flat=True)
             self.without_second_model += without_second[:_MAX_REQUESTED]
 
-    def scopes(self, sources: QueryableSources) -> list[SearchScope]:
+    def build(self, sources: QueryableSources) -> list[SearchScope]:
         """Return the scopes. The question's own filters come before those of the second model."""
         keys = sorted({*self._listed, *self._uses}, key=lambda key: (key[1] != self._filters, key[0]))
         if self._uses:

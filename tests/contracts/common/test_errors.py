@@ -125,7 +125,7 @@ def test_a_database_outage(client: Client, monkeypatch: pytest.MonkeyPatch) -> N
 
 @contextlib.contextmanager
 def locked(table: str) -> Iterator[None]:
-    """Holds an exclusive lock on the table, like a long schema change."""
+    """Hold an exclusive lock on the table, like a long schema change."""
     name = connection.settings_dict["NAME"]
     with psycopg.connect(os.environ["DATABASE_URL"], dbname=name) as owner:
         owner.execute("SET idle_in_transaction_session_timeout = '10s'")  # ends a test that blocks forever

@@ -36,7 +36,7 @@ def library(live_world: World) -> World:
 
 @pytest.fixture
 def run(live_server: LiveServer, library: World) -> Run:
-    """Runs a coroutine with the SDK's client, which has a member's key."""
+    """Run a coroutine with the SDK's client, which has a member's key."""
     key = library.key("member", "query").secret
 
     def run_with_client(use: Callable[[McpClient], Awaitable[Any]]) -> Any:

@@ -29,7 +29,7 @@ def provider() -> Iterator[ProviderServer]:
 
 
 def submit_job(client: Client, world: World, count: int, **source: Any) -> str:
-    """Submits a job of that many documents and returns its id."""
+    """Submit a job of that many documents and return its id."""
     world.source(**source)
     documents = [{"path": f"doc-{number}", "text": f"Zebra number {number}."} for number in range(count)]
     reply = client.post("/api/rag/ingest", {"dataSourceId": source.get("slug", "library"), "documents": documents})

@@ -17,7 +17,7 @@ File = tuple[str, bytes, str | None]
 
 
 def send(client: Client, files: list[File], **form: Any) -> Reply:
-    """Sends a form. files: (name, content, content type)."""
+    """Send a form. files: (name, content, content type)."""
     parts = [
         f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
         for name, value in {"dataSourceId": "library", **form}.items()

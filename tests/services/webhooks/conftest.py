@@ -24,7 +24,7 @@ def receiver(settings: Any) -> Iterator[WebhookReceiver]:
 
 @pytest.fixture
 def create(world: World, receiver: WebhookReceiver) -> Create:
-    """Creates a webhook of `home` and returns it with its secret."""
+    """Create a webhook of `home` and return it with its secret."""
 
     def create_webhook(**fields: Any) -> tuple[Webhook, str]:
         values = {"url": receiver.url, "events": WebhookEvent.values, **fields}

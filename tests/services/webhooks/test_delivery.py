@@ -19,7 +19,7 @@ State = WebhookDelivery.State
 
 
 def make_due() -> None:
-    """Ends the pauses of all waiting deliveries."""
+    """End the pauses of all waiting deliveries."""
     WebhookDelivery.objects.filter(state=State.PENDING).update(due_at=timezone.now())
 
 

@@ -99,12 +99,12 @@ class Traffic:
         return [answer for answer in list(self.answers) if answer.started_at >= moment]
 
     def has_all_succeeded_since(self, moment: float) -> bool:
-        """Whether every operation has succeeded in a request that was sent since this moment."""
+        """Return whether every operation has succeeded in a request that was sent since this moment."""
         succeeded = {answer.operation for answer in self.answers_since(moment) if answer.verdict.kind is Kind.SUCCESS}
         return operations(self.answers) <= succeeded
 
     def has_all_answered_since(self, moment: float) -> bool:
-        """Whether every operation has an answer, of any kind, to a request that was sent since this moment."""
+        """Return whether every operation has an answer, of any kind, to a request that was sent since this moment."""
         return operations(self.answers) <= operations(self.answers_since(moment))
 
     def _send_calls(self, person: Person, number: int) -> None:

@@ -29,7 +29,7 @@ class Endpoint(ProviderServer):
         self._word = word
 
     def reached(self) -> bool:
-        """Whether such a request is waiting."""
+        """Return whether such a request is waiting."""
         return self._reached.is_set()
 
     def release(self) -> None:

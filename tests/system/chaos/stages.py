@@ -81,7 +81,7 @@ class Scenario:
             raise PlaceNotReached(f"{self.name}: {failure}")
 
     def is_old(self) -> bool:
-        """Whether readers still get the old version of the last document."""
+        """Return whether readers still get the old version of the last document."""
         document = Document.objects.live().get(source=self.run.disturbed, path=self.documents[-1].path)
         return self.word not in document.text
 
