@@ -60,7 +60,9 @@ def test_an_administrator_sees_their_organisation_only(two_busy_organizations: W
     assert "/admin/operations" not in page
 
 
-def test_a_superuser_sees_all_organizations_and_a_link_to_operations(two_busy_organizations: World, client: Client) -> None:
+def test_a_superuser_sees_all_organizations_and_a_link_to_operations(
+    two_busy_organizations: World, client: Client
+) -> None:
     page = sign_in(client, two_busy_organizations.users["owner"], is_superuser=True)
     assert "<strong>4</strong> documents" in page
     assert "<strong>3</strong> queued jobs" in page

@@ -67,7 +67,7 @@ def test_a_question_in_another_language_requests_them(
     library: DataSource, text: str, is_requested: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requested: list[uuid.UUID] = []
-    monkeypatch.setattr(second_model, "request", requested.extend)
+    monkeypatch.setattr(second_model, "request_vectors", requested.extend)
     assert [*built_scopes(text)] == ["all-MiniLM-L6-v2"], "until they are complete, the English ones are searched"
     assert requested == ([library.pk] if is_requested else [])
 
