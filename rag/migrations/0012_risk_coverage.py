@@ -4,6 +4,6 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0019_idempotent_requests")]
+    dependencies = [("rag", "0023_ocr")]
 
     operations = [migrations.RenameField("calibration", "risk", "risk_coverage")]
