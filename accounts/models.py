@@ -11,6 +11,8 @@ from django.db import models
 from django.db.models.functions import MD5, Lower, Upper
 from django.utils import timezone
 
+from ragsite.postgres import identity
+from ragsite.postgres.hidden_fields import HiddenCharField
 from ragsite.postgres.models import UUIDModel
 
 from .audit.events import AuditEvent as AuditEvent
@@ -21,10 +23,6 @@ _PLAIN = re.compile(r"[!-~]+")
 
 class UserManager(BaseUserManager["User"]):
     """Creates accounts and finds them by their normalised address."""
-
-    def get_queryset(self) -> models.QuerySet["User"]:
-        """Without the password: only the database roles of sign-in and the admin may read it."""
-        return super().get_queryset().defer("password")
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Find a user by address. Case is ignored, as mail systems do."""
@@ -62,6 +60,8 @@ class UserManager(BaseUserManager["User"]):
 class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     """A person or a service account. Its memberships in organisations decide what it may do."""
 
+    # Only sign-in may read it.
+    password = HiddenCharField(max_length=128, read_as=identity.SIGN_IN)
     email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=150, blank=True)
     is_staff = models.BooleanField("may open the admin", default=False)
@@ -82,7 +82,6 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         ordering = ("email",)
-        base_manager_name = "objects"
         constraints = (
             models.CheckConstraint(condition=models.Q(email=Lower("email")), name="user_email_is_lower_case"),
             # No two addresses differ only in characters that look the same.

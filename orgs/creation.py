@@ -58,7 +58,7 @@ def _active_service_user(slug: str) -> User | None:
     members = Membership.objects.filter(user=user_id, organization__slug=slug)
     active = members.filter(is_active=True, user__is_active=True, organization__is_active=True)
     with identity.run_as(identity.of_user(user_id)):
-        membership = active.select_related("user").defer("user__password").first()
+        membership = active.select_related("user").first()
     return membership.user if membership else None
 
 

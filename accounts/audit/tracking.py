@@ -82,7 +82,7 @@ class TrackedModel(Generic[Row]):
             return
         before, after = self.values(old), self.values(new)
         changed = [name for name in self.fields if before[name] != after[name]]
-        redacted = [name for name in self.redacted if getattr(old, name) != getattr(new, name)]
+        redacted = [name for name in _loaded(new, self.redacted) if getattr(old, name) != getattr(new, name)]
         end_actions = [
             action for name, action in self.end_actions.items() if getattr(old, name) is None and getattr(new, name)
         ]
@@ -123,8 +123,11 @@ class TrackedQuerySet(models.QuerySet[Row]):
         with transaction.atomic():
             rows = self.model._base_manager.select_for_update(no_key=True)
             before = {row.pk: row for row in rows.filter(pk__in=list(self.values_list("pk", flat=True)))}
+            hidden = [name for name in tracked.redacted if name in values]
+            _load(before.values(), hidden)
             count = super().update(**values)
             for row in self.model._base_manager.filter(pk__in=list(before)):
+                _load([row], hidden)
                 tracked.record_change(before[row.pk], row)
         return count
 
@@ -145,6 +148,7 @@ def track(model: type[Row], tracked: TrackedModel[Row]) -> None:
     for signal, receiver in (
         (signals.pre_save, _remember_old_row),
         (signals.post_save, _record_save),
+        (signals.pre_delete, _read_related_rows),
         (signals.post_delete, _record_deletion),
     ):
         signal.connect(receiver, sender=model, dispatch_uid=f"audit {model._meta.label} {receiver.__name__}")
@@ -174,9 +178,23 @@ def _without_empty(values: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
+def _loaded(row: models.Model, names: Iterable[str]) -> list[str]:
+    """Those of the fields that the row has a value of. A credential that was never read has not changed."""
+    return [name for name in names if name not in row.get_deferred_fields()]
+
+
+def _load(rows: Iterable[models.Model], names: Iterable[str]) -> None:
+    """Read fields that queries leave out, before they are written."""
+    for row in rows:
+        for name in names:
+            getattr(row, name)
+
+
 def _remember_old_row(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: object) -> None:
     if not instance._state.adding and _tracked[sender].has_tracked_field(update_fields):
-        instance._old_row = sender._base_manager.defer(None).filter(pk=instance.pk).first()
+        instance._old_row = sender._base_manager.filter(pk=instance.pk).first()
+        if instance._old_row:
+            _load([instance._old_row], _loaded(instance, _tracked[sender].redacted))
 
 
 def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: object) -> None:
@@ -185,6 +203,13 @@ def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: 
         tracked.record(AuditAction.CREATED, instance, after=_without_empty(tracked.values(instance)))
     elif "_old_row" in instance.__dict__:
         tracked.record_change(instance.__dict__.pop("_old_row"), instance)
+
+
+def _read_related_rows(sender: type[models.Model], instance: Any, **_: object) -> None:
+    """Read what the event of a deletion names. Its actor may not see it any more when all rows are deleted."""
+    tracked = _tracked[sender]
+    for read in (tracked.label, tracked.organization, tracked.subject, tracked.values):
+        read(instance)
 
 
 def _record_deletion(sender: type[models.Model], instance: Any, **_: object) -> None:

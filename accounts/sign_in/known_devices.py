@@ -45,7 +45,7 @@ def find_device(request: HttpRequest | Request, email: str) -> str | None:
         user_id, device, password_mac = signing.loads(cookie, salt=COOKIE, max_age=_LIFETIME)
     except signing.BadSignature:
         return None
-    user = User.objects.defer(None).filter(pk=user_id, is_active=True).first()
+    user = User.objects.filter(pk=user_id, is_active=True).first()
     if user is None or user.email != email or not constant_time_compare(password_mac, _password_mac(user)):
         return None
     return str(device)

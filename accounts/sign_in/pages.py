@@ -62,10 +62,8 @@ def require_sign_in(request: HttpRequest) -> HttpResponse | None:
     user: User | AnonymousUser = request.user
     if not isinstance(user, User):
         return redirect_to_login(request.get_full_path(), reverse("sign_in"))
-    with identity.run_as(identity.SIGN_IN):  # requests do not read second factors
-        if second_factor.is_verified(user):
-            return None
-        must_enrol = second_factor.must_enrol(user)
-    if must_enrol:
+    if second_factor.is_verified(user):
+        return None
+    if second_factor.must_enrol(user):
         return HttpResponseRedirect(reverse("admin:second_factor"))
     return redirect_to_login(request.get_full_path(), reverse("sign_in"))

@@ -1,6 +1,6 @@
 """The second factor of the admin: codes of an authenticator app (TOTP), or recovery codes (django-otp).
 
-RAG_STAFF_OTP says whether it is off, optional or required.
+RAG_STAFF_OTP says whether it is off, optional or required. Only the database role of sign-in reads the devices.
 """
 
 import base64
@@ -16,6 +16,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
+from ragsite.postgres import identity
 
 MAX_CODE_LENGTH = 32
 _RECOVERY_CODES = 10
@@ -31,6 +32,7 @@ def is_enabled() -> bool:
     return bool(settings.RAG_STAFF_OTP != "off")
 
 
+@identity.run_as(identity.SIGN_IN)
 def has_second_factor(user: User) -> bool:
     """Return whether this user has confirmed a device."""
     return bool(TOTPDevice.objects.filter(user=user, confirmed=True).exists())
@@ -53,6 +55,7 @@ def is_verified(user: User | AnonymousUser) -> bool:
     return isinstance(user, User) and not has_second_factor(user) and not must_enrol(user)
 
 
+@identity.run_as(identity.SIGN_IN)
 def verify(user: User, code: str) -> Device | None:
     """Return the device that this code belongs to; None if it is wrong, used, or follows too many wrong ones."""
     code = "".join(code.split()).lower()
@@ -65,12 +68,14 @@ def verify(user: User, code: str) -> Device | None:
     return None
 
 
+@identity.run_as(identity.SIGN_IN)
 def get_or_create_unconfirmed(user: User) -> TOTPDevice:
     """Return the device that the user has yet to confirm. It stays the same until then."""
     waiting = TOTPDevice.objects.filter(user=user, confirmed=False).first()
     return waiting or TOTPDevice.objects.create(user=user, name="authenticator app", confirmed=False)
 
 
+@identity.run_as(identity.SIGN_IN)
 def confirm(user: User, code: str) -> TOTPDevice | None:
     """Activate the unconfirmed device. Returns None if the code is wrong, or a device is active already."""
     with transaction.atomic():
@@ -83,6 +88,7 @@ def confirm(user: User, code: str) -> TOTPDevice | None:
         return device
 
 
+@identity.run_as(identity.SIGN_IN)
 def renew_recovery_codes(user: User) -> list[str]:
     """Replace the user's recovery codes. Each works once. They are shown now and stored as hashes."""
     codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(_RECOVERY_CODES)]
@@ -94,6 +100,7 @@ def renew_recovery_codes(user: User) -> list[str]:
     return codes
 
 
+@identity.run_as(identity.SIGN_IN)
 def remove(users: Iterable[User]) -> None:
     """Remove the second factor of these users, for example after they lost the device."""
     for model in (TOTPDevice, StaticDevice):

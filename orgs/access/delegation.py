@@ -20,6 +20,7 @@ from django.db.models import Model
 
 from accounts.models import User
 from orgs.models import AnyUser, Membership, Organization, Role
+from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 
 from .caller import Caller
@@ -91,7 +92,8 @@ class AccessChange:
             rows: The roles, memberships and users that are saved or deleted; those to save with their new values.
 
         Raises:
-            AccessChangeRefused: Another transaction has moved a row to another organisation or user at this moment.
+            AccessChangeRefused: Another transaction has moved a row to another organisation or user at this moment, or
+                the actor is not a superuser any more and changes accounts.
         """
         rows = list(rows)
         # A user's organisations are known only while nobody can add memberships of the user: users are locked first.
@@ -102,6 +104,8 @@ class AccessChange:
         if not (_find_users(rows) <= users and _find_organizations(rows) <= self._organizations):
             raise AccessChangeRefused("Somebody else has changed this at the same moment. Try again.")
         self._is_unlimited = actor is None or _is_superuser(actor)
+        if any(isinstance(row, User) for row in rows) and not self._is_unlimited:
+            raise AccessChangeRefused("Only superusers change accounts.")
         self._actor_rights: frozenset[Right] = (
             frozenset() if actor is None or self._is_unlimited else effective_permissions(Caller(actor)).permissions
         )
@@ -164,7 +168,9 @@ def _find_organizations(rows: Iterable[Any]) -> set[uuid.UUID]:
     return organizations | set(Membership.objects.filter(user__in=users).values_list("organization", flat=True))
 
 
+@identity.run_as(identity.STAFF)
 def _read_state(organizations: set[uuid.UUID]) -> _State:
+    """Read all of it: the actor may just have given up what shows them the organisation."""
     stored = Role.objects.filter(organization__in=organizations)
     roles = {
         pk: _StoredRole(pk, organization, name, frozenset(permissions))
@@ -180,6 +186,7 @@ def _read_state(organizations: set[uuid.UUID]) -> _State:
     return _State(frozenset(roles.values()), frozenset(assignments))
 
 
+@identity.run_as(identity.STAFF)
 def _describe(rights: set[Right]) -> str:
     """Describe permissions by organisation, as `sources.create, sources.manage in Home`. Deleted ones are left out."""
     organizations = Organization.objects.filter(pk__in={organization for organization, _ in rights}, deleted_at=None)

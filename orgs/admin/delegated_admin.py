@@ -9,6 +9,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from orgs.access.delegation import AccessChange, AccessChangeRefused, change_access
+from ragsite.postgres import identity
 
 
 class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -50,18 +51,22 @@ class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
 class GuardedAdmin(RefusalAdmin):
     """Saves and deletes roles, memberships or users by the rule of delegation."""
 
+    @identity.member_changes()
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
         request.__dict__["_access_change"] = AccessChange(actor=request.user, rows=[obj])
         super().save_model(request, obj, form, change)
 
+    @identity.member_changes()
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         request.__dict__.pop("_access_change").verify()
 
+    @identity.member_changes()
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
         with change_access(actor=request.user, rows=[obj]):
             super().delete_model(request, obj)
 
+    @identity.member_changes()
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         with change_access(actor=request.user, rows=queryset):
             super().delete_queryset(request, queryset)

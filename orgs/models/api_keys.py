@@ -1,7 +1,7 @@
 """API keys: credentials of one user for one organisation, or for all of the user's."""
 
 from enum import StrEnum
-from typing import Self, cast
+from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from orgs.access.permissions import Scope
 from ragsite.http.client_address import Address, is_within
+from ragsite.postgres.hidden_fields import HiddenCharField
 from ragsite.postgres.models import UUIDModel
 
 from .organizations import Membership, Organization
@@ -42,14 +43,7 @@ class ApiKeyQuerySet(TrackedQuerySet["ApiKey"]):
         membership = Membership.objects.filter(
             user=OuterRef("user"), organization=OuterRef("organization"), is_active=True
         )
-        keys = self.select_related("user", "organization").defer("hash", "user__password")
-        return keys.annotate(is_member=Exists(membership))
-
-
-class ApiKeyManager(models.Manager.from_queryset(ApiKeyQuerySet)):  # type: ignore[misc]  # dynamic base
-    def get_queryset(self) -> ApiKeyQuerySet:
-        """Without the hash, which no request may read."""
-        return cast(ApiKeyQuerySet, super().get_queryset().defer("hash"))
+        return self.select_related("user", "organization").annotate(is_member=Exists(membership))
 
 
 class ApiKey(TrackedModelMixin, UUIDModel):
@@ -77,7 +71,7 @@ class ApiKey(TrackedModelMixin, UUIDModel):
     all_organizations = models.BooleanField("all organisations", default=False)
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=PREFIX_CHARACTERS)
-    hash = models.CharField(max_length=64)
+    hash = HiddenCharField(max_length=64)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices))
     source_ids = ArrayField(models.UUIDField(), null=True, blank=True)
     networks = ArrayField(models.CharField(max_length=43), null=True, blank=True)
@@ -89,11 +83,10 @@ class ApiKey(TrackedModelMixin, UUIDModel):
     refused_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = ApiKeyManager()
+    objects = ApiKeyQuerySet.as_manager()
 
     class Meta:
         verbose_name = "API key"
-        base_manager_name = "objects"
         ordering = ("-id",)
         constraints = (models.UniqueConstraint(fields=["hash"], name="api_key_by_its_hash"),)
 

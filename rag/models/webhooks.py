@@ -1,7 +1,7 @@
 """Webhooks: addresses of an organisation to which events are sent, and what was and will be sent."""
 
 import datetime
-from typing import Self, cast
+from typing import Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -13,6 +13,7 @@ from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
 from orgs.models import Organization
+from ragsite.postgres.hidden_fields import HiddenTextField
 from ragsite.postgres.models import UUIDModel
 
 from .sources import Action
@@ -60,12 +61,6 @@ def managed_organizations(caller: Caller) -> QuerySet[Organization]:
     return organizations if only is None else organizations.filter(pk=only)
 
 
-class WebhookManager(models.Manager.from_queryset(WebhookQuerySet)):  # type: ignore[misc]  # dynamic base
-    def get_queryset(self) -> WebhookQuerySet:
-        """Without the secrets, which no request may read."""
-        return cast(WebhookQuerySet, super().get_queryset().defer("secret", "old_secret"))
-
-
 class Webhook(TrackedModelMixin, UUIDModel):
     """An address to which events of an organisation are sent.
 
@@ -82,8 +77,8 @@ class Webhook(TrackedModelMixin, UUIDModel):
     description = models.CharField(max_length=200, blank=True)
     events = ArrayField(models.CharField(max_length=30, choices=WebhookEvent.choices))
     is_active = models.BooleanField(default=True)
-    secret = models.TextField(editable=False)
-    old_secret = models.TextField(blank=True, editable=False)
+    secret = HiddenTextField(editable=False)
+    old_secret = HiddenTextField(blank=True, editable=False)
     old_secret_until = models.DateTimeField(null=True, editable=False)
     disabled_reason = models.CharField(max_length=200, blank=True, editable=False)
     skipped = models.PositiveIntegerField(default=0, editable=False)
@@ -92,10 +87,9 @@ class Webhook(TrackedModelMixin, UUIDModel):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
-    objects = WebhookManager()
+    objects = WebhookQuerySet.as_manager()
 
     class Meta:
-        base_manager_name = "objects"
         ordering = ("-id",)
 
     def __str__(self) -> str:

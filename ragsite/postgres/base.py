@@ -6,6 +6,7 @@ carries nothing over (docs/decisions/0035-row-level-security.md).
 """
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base, operations
-from psycopg import Error
+from psycopg import Error, ProgrammingError
 from psycopg.pq import ExecStatus, TransactionStatus
 
 from . import identity, logins
@@ -27,6 +28,10 @@ _MAX_VALUES = 65_535
 _SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
 _SET_IDENTITY = "SELECT pg_catalog.set_config('rag.identity', %s, true)"
 _SET_ROLE_AND_IDENTITY = f"{_SET_IDENTITY}, pg_catalog.set_config('role', %s, true)"
+# What a request sends. Others could change the role itself (its password, its defaults) or leave something behind.
+_PERMITTED_STATEMENT = re.compile(
+    rb"[\s(]*(?:SELECT|WITH|VALUES|INSERT|UPDATE|DELETE|SAVEPOINT|RELEASE|ROLLBACK|SET CONSTRAINTS)\b", re.IGNORECASE
+)
 # What DISCARD ALL does, except that the plans of functions are kept.
 _RESET_SESSION = (
     b"RESET ALL; RESET ROLE; CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES; "
@@ -34,14 +39,16 @@ _RESET_SESSION = (
 )
 
 
-class SingleStatementCursor(base.ServerBindingCursor):
-    """A cursor that sends values apart from the statement, and never more than one statement.
+class RestrictedCursor(base.ServerBindingCursor):
+    """A cursor that reads and writes rows only, sends values apart from the statement, and one statement at a time.
 
     PostgreSQL's extended protocol refuses a text with several statements. psycopg itself uses it only with
     parameters.
     """
 
     def _execute_send(self, query: Any, *, force_extended: bool = True, binary: bool | None = None) -> None:
+        if not _PERMITTED_STATEMENT.match(query.query):
+            raise ProgrammingError("A web process only reads and writes rows.")
         super()._execute_send(query, force_extended=True, binary=binary)  # type: ignore[misc]  # not in the stubs
 
 
@@ -87,7 +94,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             "user": self.login,
             "password": role_password(self.login),
             "options": " ".join(options).strip(),
-            "cursor_factory": SingleStatementCursor,
+            "cursor_factory": RestrictedCursor,
         }
 
     def init_connection_state(self) -> None:

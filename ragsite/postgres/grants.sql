@@ -15,22 +15,25 @@ DECLARE
         'orgs_membership_roles', 'orgs_membership_teams', 'orgs_organization', 'orgs_role', 'orgs_team',
         'rag_calibration', 'rag_embeddingmodel', 'rag_ingestionfairness', 'rag_modeloutage'
     ];
-    -- Columns that requests never read.
+    -- Columns that neither requests nor pages of the admin read.
     secret_columns CONSTANT text[] := ARRAY[
-        'accounts_user.password', 'orgs_apikey.hash', 'rag_webhook.secret', 'rag_webhook.old_secret'
+        'accounts_user.password', 'orgs_apikey.hash', 'otp_static_statictoken.token', 'otp_totp_totpdevice.key',
+        'rag_webhook.secret', 'rag_webhook.old_secret'
     ];
     name text;
     readable text;
 BEGIN
     EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA public FROM %s', roles);
     EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO %s', roles);
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ragsite_staff, ragsite_worker;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ragsite_worker;
+    GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ragsite_staff;
 
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
-        CONTINUE WHEN name = ANY(credential_tables) OR name = 'accounts_auditevent';
         SELECT string_agg(format('%I', attname), ', ') INTO readable FROM pg_attribute
             WHERE attrelid = format('public.%I', name)::regclass AND attnum > 0 AND NOT attisdropped
             AND format('%s.%s', name, attname) <> ALL(secret_columns);
+        EXECUTE format('GRANT SELECT (%s) ON %I TO ragsite_staff', readable, name);
+        CONTINUE WHEN name = ANY(credential_tables) OR name = 'accounts_auditevent';
         EXECUTE format('GRANT SELECT (%s) ON %I TO ragsite_reader', readable, name);
         IF name <> ALL(read_only_tables) THEN
             EXECUTE format('GRANT INSERT, UPDATE, DELETE ON %I TO ragsite_reader', name);
@@ -40,8 +43,11 @@ BEGIN
     FOREACH name IN ARRAY credential_tables || ARRAY['accounts_user', 'orgs_apikey'] LOOP
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO ragsite_sign_in', name);
     END LOOP;
-    -- A session's key is a credential of its user. Only sign-in uses sessions, workers delete expired ones.
+    -- A session's key is a credential of its user. Only sign-in uses sessions, workers delete expired ones. Second
+    -- factors are set up as sign-in too; the admin removes them together with their accounts. It creates no API key.
     REVOKE ALL ON django_session FROM ragsite_staff;
+    REVOKE INSERT, UPDATE ON otp_static_staticdevice, otp_static_statictoken, otp_totp_totpdevice FROM ragsite_staff;
+    REVOKE INSERT ON orgs_apikey FROM ragsite_staff;
     FOREACH name IN ARRAY read_only_tables LOOP
         EXECUTE format('GRANT SELECT ON %I TO ragsite_sign_in', name);
     END LOOP;

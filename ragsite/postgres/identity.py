@@ -20,8 +20,8 @@ class Identity:
         role: The database role. Empty for the owner of the tables.
         user: The user of the request.
         key: The API key of the request.
-        action: `query` to read passages, `write` to read and write them where the user may ingest or delete, `all` for
-            the staff role without a limit.
+        action: `query` to read passages, `write` to read and write them where the user may ingest or delete, `members`
+            to change who may do what in the user's organisations, `all` for the staff role without a limit.
     """
 
     role: str
@@ -101,6 +101,13 @@ def run_as(identity: Identity) -> Iterator[None]:
     finally:
         _current.reset(token)
         _notify()
+
+
+@contextlib.contextmanager
+def member_changes() -> Iterator[None]:
+    """Change members and roles in this block, also when the user gives up the right to change them with it."""
+    with run_as(dataclasses.replace(current(), action="members")):
+        yield
 
 
 @contextlib.contextmanager

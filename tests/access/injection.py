@@ -3,13 +3,14 @@
 Each statement runs through the connection of a web process, under the caller's identity.
 """
 
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import DatabaseError, connection, connections
 
-from ragsite.postgres import identity, logins
+from ragsite.postgres import base, identity, logins
 from ragsite.postgres.identity import Identity
 
 # None of these may succeed, whoever the caller is.
@@ -83,6 +84,22 @@ FORBIDDEN = (
     "SET session_replication_role = 'replica'",
 )
 
+# PostgreSQL lets every role do these. The cursor refuses them.
+NOT_SENT = (
+    "ALTER ROLE CURRENT_USER PASSWORD 'x'",
+    "ALTER ROLE CURRENT_USER SET search_path = pg_temp",
+    "/* */ ALTER ROLE CURRENT_USER RESET ALL",
+    "-- \n ALTER ROLE CURRENT_USER RESET ALL",
+    "DO $$ BEGIN ALTER ROLE CURRENT_USER PASSWORD 'x'; END $$",
+    "CREATE FUNCTION pg_temp.lock_out() RETURNS void LANGUAGE sql AS $$ALTER ROLE CURRENT_USER PASSWORD 'x'$$",
+    "SELECT query_to_xml('ALTER ROLE CURRENT_USER PASSWORD NULL', true, true, '')",
+    "WITH changed AS (ALTER ROLE CURRENT_USER PASSWORD 'x') SELECT 1",
+    "CREATE TEMPORARY TABLE evil (id integer)",
+    "PREPARE evil AS SELECT 1",
+    "LISTEN evil",
+    "SET search_path = pg_temp",
+    "COMMIT",
+)
 # These may succeed, but must neither show nor change anything foreign.
 HOSTILE = (
     "SET row_security = off",
@@ -121,15 +138,22 @@ RESIDUE = {
 
 
 @contextmanager
-def web_process() -> Iterator[None]:
-    """Connect as a web process does: with a login of its own for each role. Other connections are not touched."""
-    earlier = connections["default"]
+def web_process(*, is_restricted: bool = False) -> Iterator[None]:
+    """Connect as a web process does: with a login of its own for each role. Other connections are not touched.
+
+    Args:
+        is_restricted: The cursor refuses other kinds of statements. Without it, PostgreSQL must refuse them.
+    """
+    earlier, permitted = connections["default"], base._PERMITTED_STATEMENT
     logins.close_all()
     identity.run_process_as(identity.NOBODY)
+    if not is_restricted:
+        base._PERMITTED_STATEMENT = re.compile(b"")
     try:
         with identity.run_as(identity.NOBODY):
             yield
     finally:
+        base._PERMITTED_STATEMENT = permitted
         logins.close_all()
         identity.run_process_as(identity.OWNER)
         connections["default"] = earlier

@@ -1,85 +1,50 @@
 """SQL that somebody injects into pages of the admin, and false audit events (docs/security.md)."""
 
-import os
-import re
-
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 
-from orgs.models import Membership
-from rag.models import DataSource, Document, Grant
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from tests.access import injection, oracle, proof
-from tests.access.worlds import add_content, build, worlds
-from tests.support.database import delete_all_rows
+from tests.access.foreign import FilledWorld, in_random_worlds, read_foreign
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WORLDS = max(1, int(os.environ.get("PROVE_WORLDS", "40")) // 10)
-# Accounts, organisations and who belongs to them: pages of the admin read these tables completely.
-DIRECTORY = {
-    "accounts_user", "orgs_apikey", "orgs_membership", "orgs_membership_roles", "orgs_membership_teams",
-    "orgs_organization", "orgs_role", "orgs_team",
-}  # fmt: skip
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
-
-def _is_own_event(caller: Identity, table: str, row: str) -> bool:
-    """Return whether the row is an audit event of the caller, such as a grant to them, which names its organisation."""
-    return table == "accounts_auditevent" and caller.user is not None and str(caller.user) in row
-
-
-@given(world=worlds())
-@settings(
-    max_examples=WORLDS,
-    deadline=None,
-    phases=set(Phase) - {Phase.shrink, Phase.explain},
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@in_random_worlds
 def test_sql_injected_into_the_admin_reads_nothing_of_other_organizations(world: oracle.World) -> None:
     """Every table is read without a filter, by every kind of user who is not a superuser and by nobody."""
-    delete_all_rows()
-    rows = build(world)
-    add_content(DataSource.objects.all())
-    sources = dict(DataSource.objects.values_list("pk", "organization_id"))
-    documents = dict(Document.objects.values_list("pk", "source_id"))
-    members = list(Membership.objects.values_list("user_id", "organization_id"))
-    cases: list[tuple[Identity, set[str]]] = []
+    filled = FilledWorld.build(world)
+    rows = filled.rows
+    cases = []
     for person, user in rows.users.items():
         if person and person.superuser:
             continue
-        organizations = {organization for member, organization in members if member == user.pk}
-        shown = {member for member, organization in members if organization in organizations} | {user.pk}
-        shown |= set(DataSource.objects.filter(organization__in=organizations).values_list("owner_id", flat=True))
-        shown |= set(Grant.objects.filter(source__organization__in=organizations).values_list("user_id", flat=True))
-        foreign = {organization for _, organization in members} - organizations
-        foreign |= {row.pk for row in rows.users.values() if row.pk} - shown
-        foreign |= {source for source, organization in sources.items() if organization in foreign}
-        foreign |= {document for document, source in documents.items() if source in foreign}
+        organizations = filled.organizations_of(user.pk)
+        own_sources = (row.pk for row in rows.sources.values() if row.organization_id in organizations)
+        foreign = filled.foreign(user.pk, own_sources)
         for key in rows.keys.values():  # a key shows what it is for, and to whom it belongs
             if key.user_id == user.pk or key.organization_id in organizations:
                 foreign -= {key.organization_id, key.user_id, *(key.source_ids or ())}
-        cases.append((identity.of_staff(user.pk), {str(pk) for pk in foreign if pk}))
+        cases.append((identity.of_staff(user.pk), foreign))
     with injection.web_process():
-        for caller, ids in cases:
+        for caller, foreign in cases:
             for statement in ("", "SELECT set_config('rag.identity', '', true)", "SET row_security = off"):
-                injection.next_request()
-                with identity.run_as(caller):
-                    if statement:
-                        injection.execute(statement)
-                    leaks = {
-                        (table, pk)
-                        for table, row in injection.readable_rows(identity.STAFF.role)
-                        for pk in _UUID.findall(row)
-                        if pk in ids and table not in DIRECTORY and not _is_own_event(caller, table, row)
-                    }
-                assert leaks == set(), (caller, statement)
+                assert read_foreign(caller, foreign, statement) == set(), (caller, statement)
                 proof.count("tables read by SQL injected into the admin")
 
 
-def test_the_admin_reads_no_session_and_only_superusers_read_all(live_world: World) -> None:
+# Nobody reads these in the admin, superusers included.
+SECRETS = (
+    "SELECT * FROM django_session", "SELECT password FROM accounts_user", "SELECT * FROM accounts_user",
+    "SELECT row_to_json(u) FROM accounts_user AS u", "SELECT hash FROM orgs_apikey",
+    "SELECT key FROM otp_totp_totpdevice", "SELECT token FROM otp_static_statictoken",
+    "SELECT secret FROM rag_webhook", "SELECT old_secret FROM rag_webhook",
+    "UPDATE orgs_apikey SET name = hash", "DELETE FROM otp_totp_totpdevice WHERE key < 'f'",
+)  # fmt: skip
+
+
+def test_the_admin_reads_no_credential_and_only_superusers_read_all(live_world: World) -> None:
     live_world.source()
     superuser, editor = live_world.users["owner"], live_world.users["foreigner"]
     type(superuser).objects.filter(pk=superuser.pk).update(is_superuser=True)
@@ -88,29 +53,86 @@ def test_the_admin_reads_no_session_and_only_superusers_read_all(live_world: Wor
             injection.next_request()
             with identity.run_as(caller):
                 assert injection.execute("SELECT count(*) FROM rag_datasource") == [(number,)]
-                assert injection.execute("SELECT * FROM django_session") is None
+                for statement in SECRETS:
+                    injection.next_request()
+                    assert injection.execute(statement) is None, statement
+
+
+def test_functions_tell_the_admin_nothing_of_other_organizations(live_world: World) -> None:
+    source, foreigner = live_world.source(organization=live_world.abroad), live_world.users["foreigner"]
+    questions = {
+        f"SELECT * FROM orgs_effective_permissions('{foreigner.pk}', NULL)": [],
+        f"SELECT rag_permitted_sources(ARRAY['{source.pk}']::uuid[])": [([],)],
+        f"SELECT (rag_permitted_scope(ROW(NULL, ARRAY['{live_world.abroad.pk}'::uuid], 'own', NULL, NULL)))"
+        ".organizations": [([],)],
+    }
+    with injection.web_process(), identity.run_as(identity.of_staff(live_world.users["admin"].pk)):
+        for question, answer in questions.items():
+            injection.next_request()
+            assert injection.execute(question) == answer, question
+
+
+def directory() -> list[object]:
+    """Everything that decides who may do what, and the credentials, as sign-in and the worker read them."""
+    statements = (
+        "SELECT * FROM accounts_user ORDER BY id", "SELECT * FROM orgs_apikey ORDER BY id",
+        "SELECT * FROM orgs_membership ORDER BY id", "SELECT * FROM orgs_role ORDER BY id",
+        "SELECT * FROM orgs_membership_roles ORDER BY id", "SELECT * FROM orgs_membership_teams ORDER BY id",
+        "SELECT * FROM orgs_team ORDER BY id", "SELECT * FROM orgs_organization ORDER BY id",
+    )  # fmt: skip
+    with identity.run_as(identity.WORKER):
+        return [injection.execute(statement) for statement in statements]
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("name", "statements"),
     [
-        "UPDATE accounts_user SET is_superuser = true WHERE id = '{attacker}'",
-        "UPDATE accounts_user SET password = 'x' WHERE id = '{victim}'",
-        'INSERT INTO accounts_user SELECT (jsonb_populate_record(u, \'{{"email": "x@x.example", "is_superuser": '
-        'true, "id": "019ac9a0-0000-7000-8000-000000000000"}}\')).* FROM accounts_user AS u WHERE id = \'{attacker}\'',
-        "UPDATE orgs_membership SET organization_id = '{organization}' WHERE user_id = '{attacker}'",
-        "UPDATE orgs_membership SET user_id = '{attacker}' WHERE organization_id = '{organization}'",
+        (
+            "admin",
+            (
+                "UPDATE accounts_user SET is_superuser = true WHERE id = '{attacker}'",
+                "UPDATE accounts_user SET password = 'x' WHERE id = '{victim}'",
+                "UPDATE accounts_user SET is_active = false WHERE id = '{victim}'",
+                "INSERT INTO accounts_user (id, email, name, password, is_superuser, is_staff, is_active, date_joined) "
+                "VALUES (gen_random_uuid(), 'x@x.example', '', '', true, true, true, now())",
+                "UPDATE orgs_membership SET organization_id = '{organization}' WHERE user_id = '{attacker}'",
+                "UPDATE orgs_membership SET user_id = '{attacker}' WHERE organization_id = '{organization}'",
+                "UPDATE orgs_apikey SET hash = repeat('0', 64)",
+                "UPDATE orgs_apikey SET scopes = ARRAY['query', 'ingest', 'manage'], expires_at = NULL",
+                "UPDATE orgs_apikey SET user_id = '{attacker}'",
+            ),
+        ),
+        (
+            "editor",
+            (
+                "UPDATE orgs_role SET permissions = ARRAY['members.manage', 'sources.manage']",
+                "INSERT INTO orgs_membership_roles (membership_id, role_id) "
+                "SELECT m.id, r.id FROM orgs_membership m, orgs_role r WHERE m.user_id = '{attacker}' "
+                "ON CONFLICT DO NOTHING",
+                "UPDATE orgs_membership SET is_active = NOT is_active",
+                "DELETE FROM orgs_membership_roles",
+                "DELETE FROM orgs_membership",
+                "UPDATE orgs_team SET name = 'x'",
+                "UPDATE orgs_organization SET max_bytes = NULL, name = 'x'",
+                "UPDATE orgs_apikey SET revoked_at = now()",
+            ),
+        ),
     ],
 )
-def test_sql_injected_into_the_admin_gains_no_access_to_other_organizations(live_world: World, statement: str) -> None:
-    attacker = live_world.users["admin"]
+def test_sql_injected_into_the_admin_gains_no_access(live_world: World, name: str, statements: tuple[str, ...]) -> None:
+    """An administrator gains nothing elsewhere, nor anybody's credentials; an editor gains nothing."""
+    live_world.key("owner", "query")
+    attacker = live_world.users[name]
     values = {"attacker": attacker.pk, "victim": live_world.users["owner"].pk, "organization": live_world.abroad.pk}
+    before = directory()
+    for statement in statements:
+        with injection.web_process(), identity.run_as(identity.of_staff(attacker.pk)):
+            injection.next_request()
+            injection.execute(statement.format(**values))
+        assert directory() == before, statement
     with injection.web_process(), identity.run_as(identity.of_staff(attacker.pk)):
-        injection.next_request()
-        assert injection.execute(statement.format(**values)) is None
-        injection.next_request()
-        name = f"UPDATE accounts_user SET name = 'Ada' WHERE id = '{attacker.pk}'"
-        assert injection.execute(name) == [], "their own account, without its rights"
+        rename = f"UPDATE accounts_user SET name = 'Ada' WHERE id = '{attacker.pk}' RETURNING name"
+        assert injection.execute(rename) == [("Ada",)], "their own account, without its rights"
 
 
 def test_injected_sql_adds_audit_events_only_in_its_callers_name(live_world: World) -> None:

@@ -1,51 +1,36 @@
 """Arbitrary SQL inside a web request: no foreign row, no change of access, no secret (docs/security.md)."""
 
-import os
-import re
+import uuid
 from collections.abc import Iterator
 
 import pytest
 from django.db import connection
-from hypothesis import HealthCheck, Phase, given, settings
 
-from orgs.models import Membership
-from rag.models import DataSource, Document, Grant
+from rag.models import DataSource, Grant
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
+from ragsite.postgres.roles import LOGINS
 from ragsite.postgres.signed_identity import sign
 from tests.access import injection, oracle, proof
-from tests.access.worlds import Rows, add_content, build, worlds
-from tests.support.database import delete_all_rows
+from tests.access.foreign import FilledWorld, in_random_worlds, read_foreign
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WORLDS = max(1, int(os.environ.get("PROVE_WORLDS", "40")) // 10)
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
-
-def callers(rows: Rows) -> Iterator[tuple[Identity, set[str]]]:
+def callers(world: FilledWorld) -> Iterator[tuple[Identity, set[uuid.UUID]]]:
     """Each caller's identity, with the ids of the rows that belong to organisations or sources closed to them."""
-    members = list(Membership.objects.values_list("user_id", "organization_id"))
-    documents = dict(Document.objects.values_list("pk", "source_id"))
+    rows = world.rows
     for person, key, caller in rows.callers():
         if person and person.superuser:
             continue  # a superuser manages every organisation
         visible = set().union(*(rows.expected(person, key, action) for action in oracle.ACTIONS))
-        own_ids = {organization for user, organization in members if user == caller.user.pk}
-        colleagues = {user for user, organization in members if organization in own_ids} | {caller.user.pk}
-        foreign = {organization for _, organization in members} - own_ids
-        foreign |= {row.pk for row in rows.users.values() if row.pk} - colleagues
-        foreign |= {source.pk for source in rows.sources.values()} - visible
-        foreign |= {document for document, source in documents.items() if source not in visible}
-        # A source that the caller sees names its owner, and people with a grant, who may have left the organisation.
-        foreign -= {source.owner_id for source in rows.sources.values() if source.pk in visible}
-        foreign -= set(Grant.objects.filter(source__in=visible).values_list("user_id", flat=True))
+        foreign = world.foreign(caller.user.pk, visible)
         for oracle_key, row in rows.keys.items():  # a key shows what it is for, also if its user has left
             is_managed = person and not key and oracle.manages_members(rows.world, person, oracle_key.organization)
             if is_managed or row.user_id == caller.user.pk:
                 foreign -= {row.organization_id, row.user_id, *(row.source_ids or ())}
-        yield caller.database_identity, {str(pk) for pk in foreign if pk}
+        yield caller.database_identity, foreign
 
 
 def access_state() -> list[object]:
@@ -57,33 +42,14 @@ def access_state() -> list[object]:
         ]
 
 
-@given(world=worlds())
-@settings(
-    max_examples=WORLDS,
-    deadline=None,
-    phases=set(Phase) - {Phase.shrink, Phase.explain},
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@in_random_worlds
 def test_injected_sql_reads_nothing_foreign(world: oracle.World) -> None:
     """Every table is read without a filter by every kind of caller, before and after hostile statements."""
-    delete_all_rows()
-    rows = build(world)
-    add_content(DataSource.objects.all())
-    cases = list(callers(rows))
+    cases = list(callers(FilledWorld.build(world)))
     with injection.web_process():
         for caller, foreign in cases:
             for statement in ("", "SET row_security = off", "SET search_path = pg_temp, public"):
-                injection.next_request()
-                with identity.run_as(caller):
-                    if statement:
-                        injection.execute(statement)
-                    leaks = {
-                        (table, pk)
-                        for table, row in injection.readable_rows()
-                        for pk in _UUID.findall(row)
-                        if pk in foreign
-                    }
-                assert leaks == set(), (caller, statement)
+                assert read_foreign(caller, foreign, statement) == set(), (caller, statement)
                 proof.count("tables read by injected SQL")
 
 
@@ -147,6 +113,14 @@ def test_the_next_request_finds_a_clean_session(live_world: World, statement: st
         assert injection.execute(statement) is not None
         injection.next_request()
         assert injection.execute(shows) == [(False,)]
+
+
+@pytest.mark.parametrize("role", LOGINS)
+def test_a_web_process_sends_no_statement_that_changes_its_role_or_session(live_world: World, role: str) -> None:
+    with injection.web_process(is_restricted=True), identity.run_as(Identity(role)):
+        for statement in injection.NOT_SENT:
+            assert injection.execute(statement) is None, statement
+            assert injection.execute("(SELECT 1) UNION (SELECT 1)") == [(1,)]
 
 
 # They contain nothing of an organisation or a person.

@@ -62,7 +62,7 @@ def list_sources(
         InvalidRequest: If `organization_filter` names none of the caller's organisations.
     """
     sources = visible_sources(caller, Action.VIEW, organization=organization)
-    sources = sources.select_related("organization", "embedding_model", "owner").defer("owner__password")
+    sources = sources.select_related("organization", "embedding_model", "owner")
     if organization_filter:
         sources = sources.filter(organization=resolve_organization(caller, organization_filter, field="organization"))
     if search:

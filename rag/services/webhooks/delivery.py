@@ -21,7 +21,7 @@ from django.utils import timezone
 import ragsite
 from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
-from ragsite.postgres import encryption
+from ragsite.postgres import encryption, hidden_fields
 from ragsite.postgres.locks import session_lock
 
 from . import quotas, signing
@@ -86,12 +86,13 @@ def _claim(count: int, *, busy: Sequence[uuid.UUID]) -> list[WebhookDelivery]:
         due.exclude(webhook__in=busy).order_by("webhook_id", "due_at", "created_at", "pk").distinct("webhook_id")
     )
     ids = [pk for _, pk in sorted(first_due.values_list("due_at", "pk"))[: max(0, count)]]
-    rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("webhook").defer(None)
+    rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("webhook")
     claimed = list(rows.select_for_update(of=("self",), skip_locked=True))
     for delivery in claimed:
         delivery.attempts += 1
         delivery.due_at = now + _CLAIM_DURATION
         delivery.save(update_fields=["attempts", "due_at"])
+    hidden_fields.load([delivery.webhook for delivery in claimed], "secret", "old_secret")
     return claimed
 
 

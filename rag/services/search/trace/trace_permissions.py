@@ -128,7 +128,7 @@ def _unsearched_sources(
     if user is None:
         return ()
     sources = managed.exclude(pk__in=searched.values("pk"))
-    sources = sources.select_related("organization", "owner").defer("owner__password")
+    sources = sources.select_related("organization", "owner")
     shown = list(sources.order_by("pk")[:MAX_UNSEARCHED_SOURCES])
     queryable_ids = set(queryable.filter(pk__in=[source.pk for source in shown]).values_list("pk", flat=True))
     return tuple(

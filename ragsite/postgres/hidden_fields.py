@@ -1,0 +1,76 @@
+"""Fields for credentials, which no query reads unless the code asks for their value.
+
+Most database roles may not read these columns (grants.sql). Queries select NULL in their place, also with
+`select_related`, and the attribute reads the value when it is used.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Cast
+from django.db.models.query_utils import DeferredAttribute
+
+from . import identity
+from .identity import Identity
+
+
+def load(rows: Sequence[models.Model], *names: str) -> None:
+    """Read hidden fields of stored rows of one model in one query, with the current database identity."""
+    if not rows:
+        return
+    # As another type, because `select_format` belongs to the field.
+    columns = [Cast(name, models.TextField()) for name in names]
+    stored = type(rows[0])._base_manager.filter(pk__in={row.pk for row in rows})
+    values = {pk: found for pk, *found in stored.values_list("pk", *columns)}
+    for row in rows:
+        if row.pk in values:  # it may have been deleted meanwhile
+            row.__dict__.update(zip(names, values[row.pk], strict=True))
+
+
+class _HiddenAttribute(DeferredAttribute):
+    """Reads the column for this attribute alone."""
+
+    field: "_HiddenMixin"
+
+    def __get__(self, instance: Any, cls: Any = None) -> Any:
+        if instance is not None and self.field.attname not in instance.__dict__:
+            with identity.run_as(self.field.read_as) if self.field.read_as else contextlib.nullcontext():
+                load([instance], self.field.attname)
+        return super().__get__(instance, cls)  # type: ignore[misc]  # not in the stubs
+
+
+class _HiddenMixin:
+    descriptor_class = _HiddenAttribute
+    attname: str
+
+    def __init__(self, *arguments: Any, read_as: Identity | None = None, **options: Any) -> None:
+        """Define the field.
+
+        Args:
+            arguments: Those of Django's field.
+            read_as: The database identity that reads the column; None for that of the reading code.
+            options: Those of Django's field.
+        """
+        super().__init__(*arguments, **options)
+        self.read_as = read_as
+
+    def deconstruct(self) -> Any:
+        """Migrations see Django's field: the column is the same."""
+        name, _, arguments, options = super().deconstruct()  # type: ignore[misc]
+        return name, f"django.db.models.{self.django_name}", arguments, options  # type: ignore[attr-defined]
+
+    def select_format(self, _compiler: Any, _sql: str, _values: Any) -> tuple[str, tuple[()]]:
+        return "NULL", ()
+
+    def from_db_value(self, *_: Any) -> Any:
+        return models.DEFERRED
+
+
+class HiddenCharField(_HiddenMixin, models.CharField):  # type: ignore[type-arg]  # not subscriptable at runtime
+    django_name = "CharField"
+
+
+class HiddenTextField(_HiddenMixin, models.TextField):  # type: ignore[type-arg]  # not subscriptable at runtime
+    django_name = "TextField"
