@@ -82,8 +82,8 @@ def _row(membership: Membership, sources: Sequence[DataSource], grants: Sequence
     cells = []
     for source in sources:
         is_allowed = source.pk in allowed
-        own_grants = [grant for grant in grants if grant.source_id == source.pk]
-        reason = _reason(membership, source, own_grants) if is_allowed else _refusal(membership, source)
+        source_grants = [grant for grant in grants if grant.source_id == source.pk]
+        reason = _reason(membership, source, source_grants) if is_allowed else _refusal(membership, source)
         cells.append(Cell(source, is_allowed, reason))
     return Row(membership, tuple(cells))
 

@@ -60,7 +60,7 @@ def msg(subject: str, body: str, sender: str) -> bytes:
     """An Outlook message with three Unicode properties."""
     texts = {0x0037: subject, 0x1000: body, 0x0C1F: sender, 0x001A: "IPM.Note"}
     streams = {f"__substg1.0_{tag:04X}001F": text.encode("utf-16-le") for tag, text in texts.items()}
-    listed = b"".join(
+    entries = b"".join(
         struct.pack("<IIII", (tag << 16) | 0x1F, 6, len(text.encode("utf-16-le")) + 2, 0) for tag, text in texts.items()
     )
-    return ole({**streams, "__properties_version1.0": b"\0" * 32 + listed})
+    return ole({**streams, "__properties_version1.0": b"\0" * 32 + entries})
