@@ -174,7 +174,7 @@ class ChunkFormat:
             rendered += self._chunk({"annotations": annotations})
         rendered += self._chunk({}, finish_reason="stop")
         if self._include_usage:
-            rendered += _event({**self._head(), "choices": [], "usage": usage_out(result, self._content)})
+            rendered += _event({**self._empty_chunk(), "choices": [], "usage": usage_out(result, self._content)})
         return rendered + b"data: [DONE]\n\n"
 
     def render_error(self, body: object) -> bytes:
@@ -182,12 +182,12 @@ class ChunkFormat:
 
     def _chunk(self, delta: Delta, finish_reason: Literal["stop"] | None = None) -> bytes:
         choice: ChunkChoice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
-        chunk: Chunk = {**self._head(), "choices": [choice]}
+        chunk: Chunk = {**self._empty_chunk(), "choices": [choice]}
         if self._include_usage:
             chunk["usage"] = None
         return _event(chunk)
 
-    def _head(self) -> Chunk:
+    def _empty_chunk(self) -> Chunk:
         return {
             "id": self._id,
             "object": "chat.completion.chunk",

@@ -35,7 +35,7 @@ def open_document(kind: str, body: str, *, title: str = "", doctype: str = "", t
 
 
 def flat_open_document(kind: str, body: str, *, title: str = "") -> bytes:
-    """The same as one XML file."""
+    """The document of `open_document`, as one XML file."""
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<office:document {_NAMES} office:version="1.3" '
         f'office:mimetype="{_MEDIA_TYPE}{kind}">{_meta(title)}<office:body><office:{kind}>{body}</office:{kind}>'

@@ -2,7 +2,7 @@
 
 import quopri
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rag.parsing import encodings
 from rag.parsing.sandbox.limits import Limits
@@ -34,22 +34,24 @@ def read_contacts(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def _read(content: bytes, *, heading: str, title: str) -> ParsedDocument:
-    composer, titles, declared = Composer(), [], ""
+    composer, names, declared_title = Composer(), [], ""
     for entry in _entries(encodings.decode_text(content)):
-        name = next((value for field, value in entry if field == heading), "") or next(
-            (value.replace(";", " ") for field, value in entry if field == "N"), ""
-        )
-        declared = declared or next((value for field, value in entry if title and field == title), "")
+        name = _first_value(entry, heading) or _first_value(entry, "N").replace(";", " ")
+        declared_title = declared_title or (_first_value(entry, title) if title else "")
         lines = [
             f"{_LABELS.get(field, field.capitalize())}: {value}"
             for field, value in entry
             if field not in _IGNORED and field != heading and value.strip() and not field.startswith("X-")
         ]
         if name:
-            titles.append(name)
+            names.append(name)
             composer.add_heading(1, name)
         composer.add_paragraph("\n".join(lines))
-    return composer.build(title=declared or (titles[0] if len(titles) == 1 else ""))
+    return composer.build(title=declared_title or (names[0] if len(names) == 1 else ""))
+
+
+def _first_value(entry: Sequence[tuple[str, str]], field: str) -> str:
+    return next((value for name, value in entry if name == field), "")
 
 
 def _entries(text: str) -> Iterator[list[tuple[str, str]]]:
