@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track
 
+from .grants import Grant
 from .reembedding import Reembedding
-from .sources import DataSource, Grant
+from .sources import DataSource
 from .webhooks import Webhook
 
 
