@@ -8,7 +8,7 @@ from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track, track_many_to_many
 
 from .api_keys import service
-from .models import ApiKey, Membership, Organization, Role, Team
+from .models import ApiKey, GroupMapping, IdentityProvider, Membership, Organization, Role, SignInDomain, Team
 from .models.api_keys import RefusalReason
 
 _NamedRow = TypeVar("_NamedRow", Role, Team)
@@ -51,6 +51,34 @@ def register() -> None:
         ),
     )
     track_many_to_many(Membership, "roles", "teams")
+    track(
+        IdentityProvider,
+        TrackedModel[IdentityProvider](
+            AuditObject.IDENTITY_PROVIDER,
+            fields=("name", "issuer", "client_id", "groups_claim", "is_active", "is_enforced", "emergency_user"),
+            redacted=("client_secret",),
+            organization=lambda provider: provider.organization,
+            label=lambda provider: provider.name,
+        ),
+    )
+    track(
+        SignInDomain,
+        TrackedModel[SignInDomain](
+            AuditObject.SIGN_IN_DOMAIN,
+            fields=("domain", "verified_at"),
+            organization=lambda domain: domain.organization,
+            label=lambda domain: domain.domain,
+        ),
+    )
+    track(
+        GroupMapping,
+        TrackedModel[GroupMapping](
+            AuditObject.GROUP_MAPPING,
+            fields=("group", "role", "team"),
+            organization=lambda mapping: mapping.provider.organization,
+            label=lambda mapping: mapping.group,
+        ),
+    )
     track(ApiKey, _API_KEY)
 
 

@@ -14,6 +14,7 @@ admin.site.site_url = "/"
 urlpatterns = [
     path("", include("rag.pages.urls")),
     path("sign-in", pages.SignIn.as_view(), name="sign_in"),
+    path("sign-in/", include("orgs.single_sign_on.urls")),
     path("sign-out", pages.SignOut.as_view(), name="sign_out"),
     path("admin/", admin.site.urls),
     re_path(r"^healthz/?$", health.healthz, name="healthz"),

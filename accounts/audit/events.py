@@ -78,6 +78,10 @@ class AuditObject(models.TextChoices):
     REEMBEDDING = "reembedding", "re-embedding"
     GOLDEN_QUESTIONS = "golden_questions", "golden questions"
     WEBHOOK = "webhook", "webhook"
+    IDENTITY_PROVIDER = "identity_provider", "identity provider"
+    SIGN_IN_DOMAIN = "sign_in_domain", "sign-in domain"
+    GROUP_MAPPING = "group_mapping", "group mapping"
+    SCIM_TOKEN = "scim_token", "SCIM token"
     PERSON = "person", "data of a person"
     AUDIT_TRAIL = "audit_trail", "audit trail"
 

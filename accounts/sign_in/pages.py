@@ -17,6 +17,9 @@ from . import known_devices, second_factor
 from .forms import SignInForm
 from .password_checks import TooManyPasswordChecks
 
+# The session's key for the address at which its user signs out of their identity provider.
+END_SESSION_URL = "end_session_url"
+
 
 class SignIn(LoginView):
     """Signs in any active account. Locks, known devices and the second factor apply as in the admin and the API."""
@@ -40,13 +43,19 @@ class SignIn(LoginView):
 
 
 class SignOut(LogoutView):
-    """Ends the session. Only by POST, so that no link of another site does it."""
+    """Ends the session. Only by POST, so that no link of another site does it.
+
+    The sign-out of an identity provider is a page that goes on by itself, because the content security policy does not
+    let a form lead to another site.
+    """
 
     next_page = "sign_in"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
         identity.set_current(identity.SIGN_IN)
-        return super().dispatch(request, *args, **kwargs)
+        url = request.session.get(END_SESSION_URL) if request.method == "POST" else None
+        response = super().dispatch(request, *args, **kwargs)
+        return render(request, "accounts/signed_out.html", {"url": url}) if url else response
 
 
 def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpResponse:

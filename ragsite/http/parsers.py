@@ -1,14 +1,20 @@
-"""Request parsers for JSON and multipart bodies. They bound the size and turn every malformed body into a 4xx."""
+"""Request parsers for JSON and multipart bodies, and the format of responses.
+
+The parsers bound the size and turn every malformed body into a 4xx.
+"""
 
 import codecs
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
-from django.http import UnreadablePostError
+from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions, parsers, status
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_message
 
@@ -92,3 +98,19 @@ def _require_uncompressed(headers: Mapping[str, Any]) -> None:
     """Raise CompressedBody if the request names a content coding, because a small body can expand to a huge one."""
     if headers.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in ("", "identity"):
         raise CompressedBody
+
+
+class LenientNegotiation(DefaultContentNegotiation):
+    """Uses a format that the client accepts, or the view's first one if it accepts none. Never responds with 406.
+
+    RFC 9110, 12.5.1 allows a server to disregard the Accept header.
+    """
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> Any:
+        choices = list(renderers)
+        try:
+            return super().select_renderer(request, choices, format_suffix)
+        except (exceptions.NotAcceptable, Http404):
+            return choices[0], choices[0].media_type

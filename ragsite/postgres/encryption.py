@@ -18,14 +18,14 @@ def encrypt(secret: str) -> str:
     return _cipher().encrypt(secret.encode()).decode()
 
 
-def decrypt(token: str) -> str:
+def decrypt(token: str, *, max_age_seconds: int | None = None) -> str:
     """Return what `encrypt` was called with.
 
     Raises:
-        UnreadableSecret: If no known key decrypts it.
+        UnreadableSecret: If no known key decrypts it, or it is older than `max_age_seconds`.
     """
     try:
-        return _cipher().decrypt(token.encode()).decode()
+        return _cipher().decrypt(token.encode(), ttl=max_age_seconds).decode()
     except InvalidToken:
         raise UnreadableSecret from None
 

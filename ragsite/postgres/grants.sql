@@ -3,10 +3,11 @@
 DO $$
 DECLARE
     roles CONSTANT text := 'ragsite_reader, ragsite_sign_in, ragsite_staff, ragsite_worker';
-    -- Passwords, sessions, second factors, refresh tokens and failed sign-ins: for sign-in and the admin only.
+    -- Passwords, sessions, second factors, refresh tokens, failed sign-ins and identity providers: for sign-in and the
+    -- admin only.
     credential_tables CONSTANT text[] := ARRAY(
         SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'
-        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_tokenfamily)'
+        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_tokenfamily|orgs_(identityprovider|signindomain|groupmapping|linkedidentity|scim))'
     );
     -- Requests only read who may do what. They change it in the admin.
     read_only_tables CONSTANT text[] := ARRAY[
@@ -18,7 +19,7 @@ DECLARE
     -- Columns that neither requests nor pages of the admin read.
     secret_columns CONSTANT text[] := ARRAY[
         'accounts_user.password', 'orgs_apikey.hash', 'otp_static_statictoken.token', 'otp_totp_totpdevice.key',
-        'rag_webhook.secret', 'rag_webhook.old_secret'
+        'orgs_identityprovider.client_secret', 'orgs_scimtoken.hash', 'rag_webhook.secret', 'rag_webhook.old_secret'
     ];
     name text;
     readable text;

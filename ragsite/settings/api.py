@@ -24,7 +24,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["ragsite.http.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "ragsite.http.negotiation.LenientNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "ragsite.http.parsers.LenientNegotiation",
     "DEFAULT_SCHEMA_CLASS": "ragsite.http.openapi.Schema",
     "EXCEPTION_HANDLER": "ragsite.http.errors.exception_handler",
     "COERCE_DECIMAL_TO_STRING": False,

@@ -6,7 +6,11 @@ from django.core.exceptions import ImproperlyConfigured
 
 from .env import env
 
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.sign_in.password_checks.PasswordBackend"]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "orgs.single_sign_on.enforcement.PasswordBackend",
+    "orgs.single_sign_on.enforcement.SingleSignOnBackend",
+]
 
 LOGIN_URL, LOGIN_REDIRECT_URL = "sign_in", "ask"
 
@@ -34,6 +38,10 @@ AXES_SENSITIVE_PARAMETERS = ["username", "email", "code", "csrfmiddlewaretoken"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+
+# Hosts within private networks to which identity providers may belong, whose addresses organisations enter. Only these
+# may be reached without HTTPS.
+RAG_SIGN_IN_PRIVATE_HOSTS = env.list("RAG_SIGN_IN_PRIVATE_HOSTS", default=[])
 
 # The second factor of admin users: off, optional (required from users who have set one up) or required.
 RAG_STAFF_OTP = env.str("RAG_STAFF_OTP", default="optional")

@@ -9,7 +9,7 @@ from accounts.models import User
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
-from rag.providers.http import outbound
+from ragsite.http import outbound
 from tests.support.factories import World
 from tests.support.provider_server import ProviderServer
 

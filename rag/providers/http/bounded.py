@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from . import outbound
+from ragsite.http import outbound
 
 # Maximum size of a response, and of a line of a stream.
 MAX_BYTES = 8 * 1024 * 1024
@@ -24,7 +24,7 @@ class BoundedClient(httpx2.Client):
     """
 
     def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
-        """Create a client. If `guarded`, it refuses to connect to private networks (rag.providers.http.outbound)."""
+        """Create a client. If `guarded`, it refuses to connect to private networks (ragsite.http.outbound)."""
         self._guarded = guarded
         super().__init__(timeout=timeout, follow_redirects=False)
 

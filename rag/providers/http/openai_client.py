@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
+from ragsite.http.outbound import ForbiddenAddress
 
 from . import bounded
-from .outbound import ForbiddenAddress
 
 if TYPE_CHECKING:
     import openai
@@ -29,7 +29,7 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
     Args:
         api_key: The API key; empty if the endpoint needs none.
         base_url: The endpoint; empty for OpenAI's own.
-        guarded: Refuse private networks, because the operator did not set the address (rag.providers.http.outbound).
+        guarded: Refuse private networks, because the operator did not set the address (ragsite.http.outbound).
         **options: Further options of openai.OpenAI.
     """
     import openai  # seconds of import, paid only where it is used

@@ -8,7 +8,8 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from . import outbound
+from ragsite.http import outbound
+
 from .bounded import BoundedClient
 
 

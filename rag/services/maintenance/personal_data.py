@@ -57,6 +57,8 @@ def _export_parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]
     yield "jobs", _iterate(jobs.values("id", "source", "source__slug", "status", "created_at", "finished_at"))
     sign_ins = user.token_families.order_by("created_at")
     yield "sign_ins", _iterate(sign_ins.values("created_at", "expires_at"))
+    identities = user.linked_identities.order_by("created_at")
+    yield "linked_identities", _iterate(identities.values("provider__issuer", "subject", "created_at"))
     yield "audit_events", _events(user)
 
 

@@ -15,8 +15,8 @@ from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownWebhook
 from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import WebhookQuerySet, managed_organizations
-from rag.providers.http import outbound
 from rag.services.sources.creation import resolve_target_organization
+from ragsite.http import outbound
 from ragsite.postgres import encryption
 from ragsite.postgres.locks import advisory_xact_locks
 

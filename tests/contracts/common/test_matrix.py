@@ -164,7 +164,8 @@ def endpoints() -> Iterator[tuple[str, str]]:
         if route.startswith("admin/") or pattern.name in OTHER_ROUTES:
             continue
         callback: Any = pattern.callback
-        if callback.__module__.startswith(("rag.pages.", "accounts.sign_in.")):  # web pages: tests/pages
+        # Web pages: tests/pages, tests/orgs/single_sign_on.
+        if callback.__module__.startswith(("rag.pages.", "accounts.sign_in.", "orgs.single_sign_on.")):
             continue
         methods = getattr(callback, "actions", None) or [
             name for name in ("get", "post", "put", "patch", "delete") if hasattr(callback.cls, name)

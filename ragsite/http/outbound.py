@@ -1,7 +1,8 @@
 """Refuses connections to private networks, if the address comes from the database (server-side request forgery).
 
 The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS for models, which superusers enter, and with
-RAG_WEBHOOK_PRIVATE_HOSTS for webhooks, which organisations enter. The address is checked while connecting, and the
+RAG_WEBHOOK_PRIVATE_HOSTS and RAG_SIGN_IN_PRIVATE_HOSTS for webhooks and identity providers, which organisations enter.
+The address is checked while connecting, and the
 checked address is the one connected to, so that DNS rebinding does not help. With a proxy (HTTPS_PROXY) the proxy
 decides.
 """
@@ -20,6 +21,7 @@ from django.conf import settings
 
 # The settings that name the private hosts that are allowed.
 MODEL_HOSTS, WEBHOOK_HOSTS = "RAG_ALLOWED_PRIVATE_HOSTS", "RAG_WEBHOOK_PRIVATE_HOSTS"
+SIGN_IN_HOSTS = "RAG_SIGN_IN_PRIVATE_HOSTS"
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Azure's service for its machines, whose address is in a public range.
 _CLOUD_SERVICES = {ipaddress.ip_address("168.63.129.16")}
@@ -43,6 +45,19 @@ def check_allowed(url: str, *, setting: str = MODEL_HOSTS) -> None:
     parts = urlsplit(url)
     with contextlib.suppress(OSError, ValueError):
         _resolve(parts.hostname or "", parts.port or 443, setting)
+
+
+def check_scheme(url: str, *, setting: str, error: type[Exception]) -> None:
+    """Raise `error` unless the URL is HTTPS, or HTTP to a host that the setting names."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        raise error("The address is not a valid URL.") from None
+    if parts.scheme == "https" and host:
+        return
+    if parts.scheme != "http" or host not in getattr(settings, setting):
+        raise error(f"The address must begin with https://, or its host must be in {setting}.")
 
 
 def _resolve(host: str, port: int, setting: str) -> list[str]:

@@ -1,0 +1,38 @@
+"""The kinds of objects of single sign-on and SCIM in the audit trail. Only the choices change, not the table."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0010_hidden_password")]
+
+    operations = [
+        migrations.AlterField(
+            model_name="auditevent",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("user", "user"),
+                    ("organization", "organisation"),
+                    ("membership", "membership"),
+                    ("role", "role"),
+                    ("team", "team"),
+                    ("api_key", "API key"),
+                    ("source", "data source"),
+                    ("grant", "grant"),
+                    ("document", "document"),
+                    ("reembedding", "re-embedding"),
+                    ("golden_questions", "golden questions"),
+                    ("webhook", "webhook"),
+                    ("identity_provider", "identity provider"),
+                    ("sign_in_domain", "sign-in domain"),
+                    ("group_mapping", "group mapping"),
+                    ("scim_token", "SCIM token"),
+                    ("person", "data of a person"),
+                    ("audit_trail", "audit trail"),
+                ],
+                max_length=20,
+                verbose_name="kind of object",
+            ),
+        ),
+    ]

@@ -1,0 +1,145 @@
+"""Single sign-on in the admin: the identity provider of an organisation, its groups, and its domains.
+
+Whoever configures a provider can sign in as every member. Therefore it needs all permissions in the organisation.
+"""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.db.utils import IntegrityError
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.models import User
+from orgs.access.permissions import Permission
+from orgs.models import GroupMapping, IdentityProvider, Membership, Organization, Role, SignInDomain, Team
+from orgs.single_sign_on import openid_connect
+from orgs.single_sign_on.provider_client import ProviderFailed
+from ragsite.postgres import encryption
+
+from .scoped_admin import ScopedAdmin, organizations_with_permission
+
+
+def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
+    """Return the organisations in which the user of this request has every permission."""
+    organizations = Organization.objects.filter(deleted_at=None)
+    for permission in Permission:
+        organizations = organizations.filter(pk__in=organizations_with_permission(request, permission).values("pk"))
+    return organizations
+
+
+class SingleSignOnAdmin(ScopedAdmin):
+    """Base of the pages: rows of the organisations in which the user has every permission."""
+
+    def is_allowed(self, request: HttpRequest) -> bool:
+        return fully_managed_organizations(request).exists()
+
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
+        rows: QuerySet[Model] = self.model._default_manager.all()
+        return rows.filter(organization__in=fully_managed_organizations(request))
+
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
+        organizations = fully_managed_organizations(request)
+        if model is Organization:
+            return organizations
+        if model in (Role, Team):
+            return model._default_manager.filter(organization__in=organizations)
+        if model is User:
+            members = Membership.objects.filter(organization__in=organizations, is_active=True)
+            return User.objects.filter(pk__in=members.values("user"))
+        return None
+
+
+class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Asks the provider to describe itself, and never shows the secret."""
+
+    secret = forms.CharField(
+        label="Client secret",
+        required=False,
+        strip=True,
+        max_length=1_000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Stored encrypted. Leave it empty to keep the present one.",
+    )
+
+    def clean_issuer(self) -> str:
+        issuer = str(self.cleaned_data["issuer"]).strip().rstrip("/")
+        try:
+            openid_connect.check_issuer(issuer)
+        except ProviderFailed as error:
+            raise forms.ValidationError(str(error)) from None
+        return issuer
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        if self.instance._state.adding and not values.get("secret"):
+            self.add_error("secret", "This field is required.")
+        if secret := values.get("secret"):
+            self.instance.client_secret = encryption.encrypt(secret)
+        return values
+
+
+class GroupMappingInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscriptable at runtime
+    model = GroupMapping
+    extra = 1
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.remote_field.model in (Role, Team):
+            kwargs["queryset"] = db_field.remote_field.model._default_manager.filter(
+                organization__in=fully_managed_organizations(request)
+            )
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return fully_managed_organizations(request).exists()
+
+    has_view_permission = has_change_permission = has_delete_permission = has_add_permission
+
+
+@admin.register(IdentityProvider)
+class IdentityProviderAdmin(SingleSignOnAdmin):
+    """Configures the provider of an organisation and what its groups get."""
+
+    form = IdentityProviderForm
+    inlines = (GroupMappingInline,)
+    list_display = ("name", "organization", "issuer", "is_active", "is_enforced")
+    list_select_related = ("organization",)
+    fields = (
+        *("organization", "name", "issuer", "client_id", "secret", "groups_claim"),
+        *("is_active", "is_enforced", "emergency_user"),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        return ("organization",) if obj else ()
+
+
+@admin.register(SignInDomain)
+class SignInDomainAdmin(SingleSignOnAdmin):
+    """Lists the domains of organisations. Superusers verify them."""
+
+    list_display = ("domain", "organization", "verified_at")
+    list_select_related = ("organization",)
+    fields = ("organization", "domain")
+    actions = ("verify",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False  # a verified domain cannot become another one
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        actions = super().get_actions(request)
+        if not request.user.is_superuser:
+            actions.pop("verify", None)
+        return actions
+
+    @admin.action(description="Confirm that the organisation owns these domains")
+    def verify(self, request: HttpRequest, domains: QuerySet[SignInDomain]) -> None:
+        for domain in domains.filter(verified_at=None):
+            try:
+                with transaction.atomic():
+                    domain.verified_at = timezone.now()
+                    domain.save()
+            except IntegrityError:
+                messages.error(request, f"{domain} belongs to another organisation already.")

@@ -1,0 +1,128 @@
+"""Finds or creates the account that an identity provider speaks about, with its membership, roles and teams."""
+
+from typing import Any
+
+import structlog
+from django.db import transaction
+
+from accounts.models import User
+from orgs.access.delegation import AccessChangeRefused, change_access
+from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, Role, SignInDomain, Team
+from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
+from ragsite.postgres import identity
+
+from .enforcement import providers_enforced_for
+from .openid_connect import InvalidResponse
+
+logger = structlog.get_logger(__name__)
+
+_DEFAULT_ROLE = "member"
+_MAX_GROUPS = 1_000
+_MAX_NAME_CHARACTERS = 150
+
+
+class SignInRefused(Exception):
+    """The provider has proved who the person is, and they may not sign in. The text is for them."""
+
+
+def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -> User:
+    """Return the account of a person whom the provider has signed in.
+
+    A person is recognised by the provider's subject. At first sign-in the account with their address is used, or a new
+    one, if the address belongs to a verified domain of the organisation: so no provider can sign in as somebody else's
+    people. Superusers never sign in with a provider.
+
+    Raises:
+        InvalidResponse: If the claims name no person.
+        SignInRefused: If the person may not sign in.
+    """
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or "\0" in subject:
+        raise InvalidResponse("The identity provider sent no usable subject.")
+    # The role of sign-in reads memberships and changes none. What follows was proved by the provider.
+    with identity.run_as(identity.STAFF), transaction.atomic():
+        linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=subject).first()
+        user = linked.user if linked else _account_of_address(provider, claims)
+        _check_account(provider, user)
+        if linked is None:
+            LinkedIdentity.objects.create(provider=provider, subject=subject, user=user)
+        _update_membership(provider, user, _groups(provider, claims))
+        return user
+
+
+def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> User:
+    """Return the account with the address in the claims, or create it."""
+    address = claims.get("email")
+    if not isinstance(address, str) or claims.get("email_verified") is False:
+        raise SignInRefused("The identity provider sent no verified e-mail address.")
+    email = User.objects.normalize_email(address)
+    _check_domain(provider, email)
+    user = User.objects.filter(email=email).first()
+    if user is not None:
+        return user
+    try:
+        return User.objects.create_user(email, name=str(claims.get("name") or "")[:_MAX_NAME_CHARACTERS])
+    except ValueError as error:
+        raise SignInRefused(str(error)) from None
+
+
+def _check_account(provider: IdentityProvider, user: User) -> None:
+    _check_domain(provider, user.email)
+    if not user.is_active:
+        raise SignInRefused("Your account is deactivated.")
+    if user.is_superuser:
+        raise SignInRefused("Superusers sign in with their password.")
+    enforced = providers_enforced_for(user)
+    if enforced.exists() and not enforced.filter(pk=provider.pk).exists():
+        raise SignInRefused("Another organisation of yours requires its own single sign-on.")
+
+
+def _check_domain(provider: IdentityProvider, email: str) -> None:
+    domain = email.rpartition("@")[2]
+    verified = SignInDomain.objects.filter(organization=provider.organization_id, verified_at__isnull=False)
+    if not verified.filter(domain=domain).exists():
+        raise SignInRefused(f"{domain} is not a verified domain of this organisation. Ask your administrator.")
+
+
+def _groups(provider: IdentityProvider, claims: dict[str, Any]) -> set[str]:
+    groups = claims.get(provider.groups_claim)
+    groups = groups if isinstance(groups, list) else [groups]
+    return {group for group in groups[:_MAX_GROUPS] if isinstance(group, str)}
+
+
+def _update_membership(provider: IdentityProvider, user: User, groups: set[str]) -> None:
+    """Create the membership, and give it the roles and teams of the groups.
+
+    Roles and teams that no group is mapped to stay as the organisation's administrators have set them.
+    """
+    membership = Membership.objects.filter(user=user, organization=provider.organization_id).first()
+    if membership is not None and not membership.is_active:
+        raise SignInRefused("Your membership in this organisation is deactivated.")
+    is_new = membership is None
+    membership = membership or Membership(user=user, organization_id=provider.organization_id)
+    try:
+        with change_access(actor=None, rows=[membership]):
+            if is_new:
+                membership.save()
+            _apply_groups(provider, membership, groups, is_new=is_new)
+    except AccessChangeRefused as refusal:  # the last owner has left the group: the organisation keeps its owner
+        logger.warning("groups_not_applied", user=str(user.pk), reason=str(refusal))
+
+
+def _apply_groups(provider: IdentityProvider, membership: Membership, groups: set[str], *, is_new: bool) -> None:
+    mappings = list(GroupMapping.objects.filter(provider=provider).select_related("role", "team"))
+    of_person = [mapping for mapping in mappings if mapping.group in groups]
+    roles, teams = _rows(of_person, "role"), _rows(of_person, "team")
+    if is_new and not roles:
+        roles |= set(Role.objects.filter(organization=provider.organization_id, name=_DEFAULT_ROLE))
+    mapped_roles, mapped_teams = _rows(mappings, "role"), _rows(mappings, "team")
+    present_roles, present_teams = set(membership.roles.all()), set(membership.teams.all())
+    membership.roles.remove(*((mapped_roles - roles) & present_roles))
+    membership.roles.add(*(roles - present_roles))
+    membership.teams.remove(*((mapped_teams - teams) & present_teams))
+    membership.teams.add(*(teams - present_teams))
+
+
+def _rows(mappings: list[GroupMapping], field: str) -> set[Any]:
+    rows: set[Role | Team | None] = {getattr(mapping, field) for mapping in mappings}
+    return rows - {None}

@@ -1,0 +1,40 @@
+"""Passwords of those whose organisation requires single sign-on are refused."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from accounts.models import User
+from accounts.sign_in import password_checks
+from orgs.models import IdentityProvider, Membership
+
+
+def providers_enforced_for(user: User) -> QuerySet[IdentityProvider]:
+    """Return the providers one of which the user must sign in with; none if a password is right too."""
+    providers: QuerySet[IdentityProvider] = IdentityProvider.objects.all()
+    if user.is_superuser:
+        return providers.none()
+    organizations = Membership.objects.active_for(user).values("organization")
+    enforced = providers.filter(is_active=True, is_enforced=True, organization__in=organizations)
+    return enforced.exclude(emergency_user=user)
+
+
+class PasswordBackend(password_checks.PasswordBackend):
+    """Refuses the right password of somebody who has to use single sign-on, as if it was wrong.
+
+    Another response would tell an attacker that the password is right.
+    """
+
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]
+        user = super().authenticate(request, **credentials)
+        if isinstance(user, User) and providers_enforced_for(user).exists():
+            return None
+        return user
+
+
+class SingleSignOnBackend(password_checks.PasswordBackend):
+    """Reads the account of a session that a provider has begun. It accepts no password."""
+
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]
+        return None

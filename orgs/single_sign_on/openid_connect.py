@@ -1,0 +1,214 @@
+"""The client side of OpenID Connect: discovery, the authorization code flow with PKCE, and ID tokens.
+
+OpenID Connect Core 1.0 and Discovery 1.0, RFC 7636 (PKCE), RFC 9207 (the issuer in the response), RFC 9700.
+"""
+
+import base64
+import hashlib
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import jwt
+
+from .provider_client import ProviderFailed, request
+
+# Signatures with a key pair. With a shared secret (HS256), a leaked secret would sign tokens.
+_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+_CACHE_SECONDS = 600.0
+_MAX_CACHED_ISSUERS = 1_000
+_LEEWAY_SECONDS = 60
+_SCOPES = "openid email profile"
+
+
+class InvalidResponse(ProviderFailed):
+    """The response does not prove who signs in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """This installation as a client of a provider."""
+
+    issuer: str
+    client_id: str
+    client_secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignInAttempt:
+    """What has to come back from the provider, kept by the browser in an encrypted cookie."""
+
+    provider_id: str
+    next_url: str
+    state: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    verifier: str = field(default_factory=lambda: secrets.token_urlsafe(48))
+
+
+@dataclass(slots=True)
+class _Cached:
+    expires_at: float
+    configuration: dict[str, Any]
+    keys: dict[str, Any] | None = None
+
+
+_cache: dict[str, _Cached] = {}
+_cache_lock = threading.Lock()
+
+
+def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: str) -> str:
+    """Return the address of the provider at which a person signs in.
+
+    Raises:
+        ProviderFailed: If the provider does not describe itself.
+    """
+    endpoint = _endpoint(client.issuer, "authorization_endpoint")
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
+    parameters = {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": redirect_uri,
+        "scope": _SCOPES,
+        "state": attempt.state,
+        "nonce": attempt.nonce,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }
+    return endpoint + ("&" if "?" in endpoint else "?") + urlencode(parameters)
+
+
+def check_issuer(issuer: str) -> None:
+    """Check that a provider describes itself under this address.
+
+    Raises:
+        ProviderFailed: If it does not.
+    """
+    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        _endpoint(issuer, name, is_fresh=name == "authorization_endpoint")
+
+
+def exchange_code(
+    client: Client, attempt: SignInAttempt, code: str, *, redirect_uri: str, groups_claim: str
+) -> tuple[dict[str, Any], str]:
+    """Exchange the code of the provider's response for what it says about the person.
+
+    Returns:
+        The verified claims, and the ID token, which a sign-out names.
+
+    Raises:
+        ProviderFailed: If the provider refuses, or its response is not valid.
+    """
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": redirect_uri,
+        "code_verifier": attempt.verifier,
+    }
+    methods = _configuration(client.issuer).get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    credentials = (client.client_id, client.client_secret) if "client_secret_basic" in methods else None
+    if credentials is None:
+        form |= {"client_id": client.client_id, "client_secret": client.client_secret}
+    tokens = request("POST", _endpoint(client.issuer, "token_endpoint"), form=form, credentials=credentials)
+    id_token = tokens.get("id_token")
+    if not isinstance(id_token, str):
+        raise InvalidResponse("The identity provider sent no ID token.")
+    claims = _verify(client, id_token, attempt.nonce)
+    return _add_user_info(client.issuer, claims, tokens, groups_claim), id_token
+
+
+def end_session_url(client: Client, id_token: str, *, return_to: str) -> str:
+    """Return the address at which the person also signs out of the provider; empty if it has none."""
+    try:
+        endpoint = _endpoint(client.issuer, "end_session_endpoint")
+    except ProviderFailed:
+        return ""
+    parameters = {"id_token_hint": id_token, "post_logout_redirect_uri": return_to, "client_id": client.client_id}
+    return endpoint + ("&" if "?" in endpoint else "?") + urlencode(parameters)
+
+
+def _verify(client: Client, id_token: str, nonce: str) -> dict[str, Any]:
+    """Check the signature and the claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7)."""
+    try:
+        key = _signing_key(client.issuer, jwt.get_unverified_header(id_token))
+        claims: dict[str, Any] = jwt.decode(
+            id_token,
+            key,
+            algorithms=_ALGORITHMS,
+            audience=client.client_id,
+            issuer=_configuration(client.issuer)["issuer"],
+            leeway=_LEEWAY_SECONDS,
+            options={"require": ["exp", "iat", "iss", "aud", "sub"]},
+        )
+    except (jwt.PyJWTError, TypeError, ValueError) as error:
+        raise InvalidResponse(f"The ID token is not valid: {type(error).__name__}.") from None
+    if not secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+        raise InvalidResponse("The ID token belongs to another sign-in.")
+    audience = claims["aud"]
+    if (
+        claims.get("azp", client.client_id if isinstance(audience, str) or len(audience) == 1 else "")
+        != client.client_id
+    ):
+        raise InvalidResponse("The ID token is for another client.")
+    return claims
+
+
+def _add_user_info(issuer: str, claims: dict[str, Any], tokens: dict[str, Any], groups_claim: str) -> dict[str, Any]:
+    """Add claims that the provider sends only from its userinfo endpoint."""
+    access_token = tokens.get("access_token")
+    if ("email" in claims and groups_claim in claims) or not isinstance(access_token, str):
+        return claims
+    if not _configuration(issuer).get("userinfo_endpoint"):
+        return claims
+    info = request("GET", _endpoint(issuer, "userinfo_endpoint"), bearer=access_token)
+    if info.get("sub") != claims["sub"]:
+        raise InvalidResponse("The identity provider speaks about another person.")
+    return {**info, **claims}
+
+
+def _signing_key(issuer: str, header: dict[str, Any]) -> Any:
+    """Return the provider's key that a token names. An unknown key is looked up once: providers replace their keys."""
+    key_id = header.get("kid")
+    for is_fresh in (False, True):
+        keys = jwt.PyJWKSet.from_dict(_keys(issuer, is_fresh=is_fresh)).keys
+        matching = [key for key in keys if key.public_key_use in (None, "sig") and key_id in (None, key.key_id)]
+        if matching and (key_id is not None or len(matching) == 1):
+            return matching[0]
+    raise InvalidResponse("The ID token names a key that the identity provider does not have.")
+
+
+def _keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
+    entry = _cached(issuer)
+    if entry.keys is None or is_fresh:
+        entry.keys = request("GET", _endpoint(issuer, "jwks_uri"))
+    return entry.keys
+
+
+def _endpoint(issuer: str, name: str, *, is_fresh: bool = False) -> str:
+    url = _cached(issuer, is_fresh=is_fresh).configuration.get(name)
+    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
+        raise ProviderFailed(f"The identity provider does not say where its {name} is.")
+    return url
+
+
+def _configuration(issuer: str) -> dict[str, Any]:
+    return _cached(issuer).configuration
+
+
+def _cached(issuer: str, *, is_fresh: bool = False) -> _Cached:
+    """Return what the provider says about itself. It must be the issuer that was asked (Discovery 1.0, 4.3)."""
+    now = time.monotonic()
+    with _cache_lock:
+        entry = _cache.get(issuer)
+    if entry is None or entry.expires_at < now or is_fresh:
+        configuration = request("GET", f"{issuer}/.well-known/openid-configuration")
+        if str(configuration.get("issuer", "")).rstrip("/") != issuer:
+            raise ProviderFailed("The identity provider names another issuer.")
+        entry = _Cached(now + _CACHE_SECONDS, configuration)
+        with _cache_lock:
+            if len(_cache) >= _MAX_CACHED_ISSUERS:
+                _cache.clear()
+            _cache[issuer] = entry
+    return entry

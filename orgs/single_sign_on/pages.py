@@ -1,0 +1,170 @@
+"""The pages of single sign-on: to the identity provider, and back from it."""
+
+import dataclasses
+import json
+import secrets
+from typing import Any
+
+import structlog
+from django.contrib.auth import login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views import View
+from django.views.decorators.cache import never_cache
+
+from accounts.models import User
+from accounts.sign_in import second_factor
+from accounts.sign_in.pages import END_SESSION_URL
+from orgs.models import IdentityProvider
+from ragsite.postgres import encryption, identity
+
+from . import openid_connect
+from .accounts import SignInRefused, find_or_create_account
+from .openid_connect import Client, InvalidResponse, SignInAttempt
+from .provider_client import ProviderFailed
+
+logger = structlog.get_logger(__name__)
+
+_COOKIE = "sign_in_attempt"
+_COOKIE_SECONDS = 600
+_BACKEND = "orgs.single_sign_on.enforcement.SingleSignOnBackend"
+_UNKNOWN = "No organisation here has single sign-on for this address. Sign in with your password."
+_LOST = "This sign-in has expired, or was begun in another browser. Begin it again."
+_MAX_CHARACTERS = 4_000
+
+
+@method_decorator(never_cache, name="dispatch")
+class SignInPage(View):
+    """Base of the pages: they run with the database role of sign-in."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        identity.set_current(identity.SIGN_IN)
+        return super().dispatch(request, *args, **kwargs)
+
+
+class Start(SignInPage):
+    """Sends a person to the provider of the organisation to which their e-mail address belongs.
+
+    It is a page that goes on by itself instead of a redirect: browsers apply the form-action of the page with the form
+    to redirects too.
+    """
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        email = User.objects.normalize_email(request.GET.get("email", "")[:254])
+        provider = _provider_of_domain(email.rpartition("@")[2])
+        if provider is None:
+            return _render_refusal(request, _UNKNOWN, status=404)
+        attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request))
+        try:
+            url = openid_connect.authorization_url(_client(provider), attempt, redirect_uri=_redirect_uri(request))
+        except ProviderFailed as error:
+            return _render_failure(request, provider, error)
+        response = render(request, "accounts/to_provider.html", {"url": url, "provider": provider})
+        _remember(response, request, attempt)
+        return response
+
+
+class Callback(SignInPage):
+    """Receives the response of the provider, and signs the person in."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        attempt = _read_attempt(request)
+        state = request.GET.get("state", "")
+        if attempt is None or not secrets.compare_digest(attempt.state.encode(), state.encode()):
+            return _render_refusal(request, _LOST, status=400)
+        provider = _active_providers().filter(pk=attempt.provider_id).first()
+        if provider is None:
+            return _render_refusal(request, _UNKNOWN, status=404)
+        try:
+            response = self._sign_in(request, provider, attempt)
+        except SignInRefused as refusal:
+            response = _render_refusal(request, str(refusal), status=403)
+        except ProviderFailed as error:
+            response = _render_failure(request, provider, error)
+        response.delete_cookie(_COOKIE, path=_cookie_path())
+        return response
+
+    def _sign_in(self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt) -> HttpResponse:
+        issuer = request.GET.get("iss", provider.issuer).rstrip("/")
+        code = request.GET.get("code", "")
+        if issuer != provider.issuer or not 0 < len(code) <= _MAX_CHARACTERS:
+            raise InvalidResponse("The identity provider has not signed you in.")
+        client = _client(provider)
+        claims, id_token = openid_connect.exchange_code(
+            client, attempt, code, redirect_uri=_redirect_uri(request), groups_claim=provider.groups_claim
+        )
+        user = find_or_create_account(provider, claims)
+        login(request, user, backend=_BACKEND)
+        # The provider decides about further factors. The code of this account's own device protects its password.
+        second_factor.accept(request, user)
+        return_to = request.build_absolute_uri(reverse("sign_in"))
+        request.session[END_SESSION_URL] = openid_connect.end_session_url(client, id_token, return_to=return_to)
+        return HttpResponseRedirect(attempt.next_url)
+
+
+def _active_providers() -> Any:
+    providers = IdentityProvider.objects.select_related("organization")
+    return providers.filter(is_active=True, organization__is_active=True, organization__deleted_at=None)
+
+
+def _provider_of_domain(domain: str) -> IdentityProvider | None:
+    verified = {"organization__sign_in_domains__domain": domain}
+    provider: IdentityProvider | None = (
+        _active_providers().filter(organization__sign_in_domains__verified_at__isnull=False, **verified).first()
+    )
+    return provider
+
+
+def _client(provider: IdentityProvider) -> Client:
+    try:
+        secret = encryption.decrypt(provider.client_secret)
+    except encryption.UnreadableSecret:
+        raise ProviderFailed("The client secret has to be entered again, because SECRET_KEY has changed.") from None
+    return Client(provider.issuer, provider.client_id, secret)
+
+
+def _redirect_uri(request: HttpRequest) -> str:
+    return request.build_absolute_uri(reverse("single_sign_on_callback"))
+
+
+def _safe_next(request: HttpRequest) -> str:
+    url = request.GET.get("next", "")[:1_000]
+    is_safe = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+    return url if is_safe else reverse("ask")
+
+
+def _remember(response: HttpResponse, request: HttpRequest, attempt: SignInAttempt) -> None:
+    """Store the attempt in the browser that makes it, so that no other one can complete it."""
+    response.set_cookie(
+        _COOKIE,
+        encryption.encrypt(json.dumps(dataclasses.asdict(attempt))),
+        max_age=_COOKIE_SECONDS,
+        path=_cookie_path(),
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _read_attempt(request: HttpRequest) -> SignInAttempt | None:
+    try:
+        content = encryption.decrypt(request.COOKIES.get(_COOKIE, ""), max_age_seconds=_COOKIE_SECONDS)
+    except encryption.UnreadableSecret:
+        return None
+    return SignInAttempt(**json.loads(content))
+
+
+def _cookie_path() -> str:
+    return reverse("sign_in")
+
+
+def _render_failure(request: HttpRequest, provider: IdentityProvider, error: ProviderFailed) -> HttpResponse:
+    logger.warning("single_sign_on_failed", organization=provider.organization.slug, reason=str(error))
+    return _render_refusal(request, str(error), status=502)
+
+
+def _render_refusal(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
+    return render(request, "accounts/single_sign_on_refused.html", {"reason": reason}, status=status)

@@ -1,0 +1,77 @@
+"""Requests to identity providers, whose addresses organisations enter: no private networks, no redirects, bounded."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+
+from ragsite.http import outbound
+
+_TIMEOUT_SECONDS = 5.0
+_MAX_SECONDS = 10.0
+_MAX_BYTES = 1024 * 1024
+
+
+class ProviderFailed(Exception):
+    """The identity provider gave no usable response. The text says why, for people who sign in."""
+
+
+class _Client(httpx2.Client):
+    def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
+        backend = outbound.GuardedBackend(setting=outbound.SIGN_IN_HOSTS)
+        options["transport"] = outbound.GuardedTransport(backend=backend)
+        return super()._init_transport(*args, **options)
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    form: Mapping[str, str] | None = None,
+    credentials: tuple[str, str] | None = None,
+    bearer: str = "",
+) -> dict[str, Any]:
+    """Send a request and return the JSON object of its response.
+
+    Args:
+        method: The HTTP method.
+        url: The address: HTTPS, or a private host that the operator allows.
+        form: The fields of a form to post.
+        credentials: The client's id and secret, for basic authentication.
+        bearer: An access token.
+
+    Raises:
+        ProviderFailed: If there is no such response.
+    """
+    outbound.check_scheme(url, setting=outbound.SIGN_IN_HOSTS, error=ProviderFailed)
+    headers = {"Accept": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
+    try:
+        with (
+            _Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False) as client,
+            client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
+        ):
+            content = _read(response)
+    except outbound.ForbiddenAddress as error:
+        raise ProviderFailed(str(error)) from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        raise ProviderFailed(f"The identity provider could not be reached: {type(error).__name__}.") from None
+    if response.status_code != 200:
+        raise ProviderFailed(f"The identity provider answered with the status {response.status_code}.")
+    try:
+        body = json.loads(content)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise ProviderFailed("The response of the identity provider is not a JSON object.")
+    return body
+
+
+def _read(response: httpx2.Response) -> bytes:
+    content, deadline = bytearray(), time.monotonic() + _MAX_SECONDS
+    for part in response.iter_bytes():
+        content += part
+        if len(content) > _MAX_BYTES or time.monotonic() > deadline:
+            raise ProviderFailed("The response of the identity provider is too large, or too slow.")
+    return bytes(content)

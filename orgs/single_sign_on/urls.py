@@ -1,0 +1,10 @@
+"""/sign-in/organization and /sign-in/callback"""
+
+from django.urls import path
+
+from . import pages
+
+urlpatterns = [
+    path("organization", pages.Start.as_view(), name="single_sign_on"),
+    path("callback", pages.Callback.as_view(), name="single_sign_on_callback"),
+]

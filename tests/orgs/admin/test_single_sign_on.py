@@ -1,0 +1,78 @@
+"""The admin pages of single sign-on: who configures a provider, its secret, verified domains."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from accounts.audit.events import AuditEvent
+from accounts.models import User
+from orgs.creation import add_member
+from orgs.models import GroupMapping, IdentityProvider, Role, SignInDomain
+from ragsite.postgres import encryption
+from tests.admin.test_admin import browser
+from tests.support.factories import PASSWORD, World
+from tests.support.identity_provider import IdentityProviderServer
+
+PROVIDERS, DOMAINS = "/admin/orgs/identityprovider/", "/admin/orgs/signindomain/"
+
+
+@pytest.fixture
+def issuer(settings: Any) -> Iterator[str]:
+    settings.RAG_SIGN_IN_PRIVATE_HOSTS = ["127.0.0.1"]
+    with IdentityProviderServer().running() as server:
+        yield server.issuer
+
+
+def form(world: World, issuer: str, **fields: Any) -> dict[str, Any]:
+    prefix = "group_mappings"
+    return {
+        "organization": world.home.pk, "name": "Okta", "issuer": f"{issuer}/", "client_id": "ragsite",
+        "secret": "hidden secret", "groups_claim": "groups", "is_active": "on",
+        f"{prefix}-TOTAL_FORMS": 1, f"{prefix}-INITIAL_FORMS": 0, f"{prefix}-0-group": "writers",
+        f"{prefix}-0-role": world.home.roles.get(name="editor").pk, **fields,
+    }  # fmt: skip
+
+
+def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issuer: str) -> None:
+    admin = browser(world.users["admin"])
+    assert admin.post(f"{PROVIDERS}add/", form(world, issuer)).status_code == 302
+    provider = IdentityProvider.objects.defer(None).get()
+    assert (provider.issuer, encryption.decrypt(provider.client_secret)) == (issuer, "hidden secret")
+    assert (provider.group_mappings.get().group, "hidden" in provider.client_secret) == ("writers", False)
+    page = admin.get(f"{PROVIDERS}{provider.pk}/change/").content.decode()
+    assert "hidden secret" not in page
+    assert provider.client_secret not in page
+    assert "hidden" not in str(list(AuditEvent.objects.filter(kind="identity_provider").values()))
+    refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, issuer, is_enforced="on"))
+    assert b"has a password" in refused.content
+    foreign = Role.objects.filter(organization=world.abroad)[0].pk
+    refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", {**form(world, issuer), "group_mappings-0-role": foreign})
+    assert (refused.status_code, GroupMapping.objects.count()) == (200, 1)
+    wrong = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, "http://127.0.0.1:1"))
+    assert b"could not be reached" in wrong.content
+
+
+def test_only_those_with_every_permission_configure_it(world: World, issuer: str) -> None:
+    clerk = User.objects.create_user("clerk@home.example", PASSWORD)
+    Role.objects.create(organization=world.home, name="clerk", permissions=["members.manage"])
+    add_member(user=clerk, organization=world.home, roles=["clerk"])
+    for user in (clerk, world.users["foreigner"]):
+        assert browser(user).post(f"{PROVIDERS}add/", form(world, issuer)).status_code in (302, 403)
+    assert not IdentityProvider.objects.exists()
+
+
+def test_superusers_verify_domains(world: World) -> None:
+    admin, root = browser(world.users["admin"]), browser(User.objects.create_superuser("root@x.example", PASSWORD))
+    assert admin.post(f"{DOMAINS}add/", {"organization": world.home.pk, "domain": "home.example"}).status_code == 302
+    assert b"Such as" in admin.post(f"{DOMAINS}add/", {"organization": world.home.pk, "domain": "a b"}).content
+    domain = SignInDomain.objects.get()
+    verify = {"action": "verify", "_selected_action": [domain.pk]}
+    admin.post(DOMAINS, verify, follow=True)
+    domain.refresh_from_db()
+    assert domain.verified_at is None
+    SignInDomain.objects.create(organization=world.abroad, domain="home.example")
+    verify["_selected_action"] = [row.pk for row in SignInDomain.objects.all()]
+    page = root.post(DOMAINS, verify, follow=True).content.decode()
+    assert "belongs to another organisation already" in page
+    assert SignInDomain.objects.exclude(verified_at=None).count() == 1

@@ -1,0 +1,226 @@
+"""Single sign-on with an OpenID Connect provider, which speaks the protocol over HTTP on loopback."""
+
+import html
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import jwt
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from orgs.creation import add_member
+from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, SignInDomain
+from ragsite.postgres import encryption
+from tests.support.factories import PASSWORD, World
+from tests.support.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
+
+EMAIL = "ada@home.example"
+
+
+@pytest.fixture
+def server(settings: Any) -> Iterator[IdentityProviderServer]:
+    settings.RAG_SIGN_IN_PRIVATE_HOSTS = ["127.0.0.1"]
+    with IdentityProviderServer().running() as server:
+        server.person = {"sub": "1", "email": EMAIL, "name": "Ada", "groups": ["writers", "unknown"]}
+        yield server
+
+
+@pytest.fixture
+def provider(world: World, server: IdentityProviderServer) -> IdentityProvider:
+    """The provider of `home`, whose group `writers` gives the role editor and the team support."""
+    provider: IdentityProvider = IdentityProvider.objects.create(
+        organization=world.home,
+        name="Keycloak",
+        issuer=server.issuer,
+        client_id=CLIENT_ID,
+        client_secret=encryption.encrypt(CLIENT_SECRET),
+    )
+    role, team = world.home.roles.get(name="editor"), world.home.teams.get(name="support")
+    GroupMapping.objects.create(provider=provider, group="writers", role=role, team=team)
+    SignInDomain.objects.create(organization=world.home, domain="home.example", verified_at=timezone.now())
+    return provider
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args: Any, **options: Any) -> None:
+        return None
+
+
+def begin(browser: Client, email: str = EMAIL) -> str:
+    """Begin a sign-in, go to the provider, and return the address to which it sends the browser back."""
+    page = browser.get("/sign-in/organization", {"email": email})
+    assert page.status_code == 200, page.content
+    (url,) = re.findall(r'<a href="(http://127[^"]+)"', page.content.decode())
+    try:
+        urllib.request.build_opener(_NoRedirect).open(html.unescape(url), timeout=30)
+    except urllib.error.HTTPError as redirect:
+        with redirect:
+            return str(redirect.headers["Location"])
+    raise AssertionError("The provider did not send the browser back.")
+
+
+def sign_in(browser: Client, email: str = EMAIL) -> Any:
+    return browser.get(begin(browser, email))
+
+
+def test_people_sign_in_and_get_what_their_groups_have(provider: IdentityProvider, server: Any) -> None:
+    browser = Client()
+    done = sign_in(browser)
+    assert (done.status_code, done.headers["Location"]) == (302, "/"), done.content
+    user = User.objects.get(email=EMAIL)
+    assert (user.name, user.has_usable_password(), EMAIL in browser.get("/").content.decode()) == ("Ada", False, True)
+    membership = Membership.objects.get(user=user)
+    assert [role.name for role in membership.roles.all()] == ["editor"]
+    assert [team.name for team in membership.teams.all()] == ["support"]
+    # What an administrator gives stays, and what a group gave ends with it. The address may change.
+    membership.roles.add(provider.organization.roles.get(name="member"))
+    server.person |= {"groups": [], "email": "new@home.example"}
+    assert sign_in(Client(), "new@home.example").status_code == 302
+    assert [role.name for role in membership.roles.all()] == ["member"]
+    assert not membership.teams.exists()
+    assert LinkedIdentity.objects.get().user == user
+    page = browser.post("/sign-out").content.decode()
+    assert f"{server.issuer}/logout?id_token_hint=" in page
+    assert browser.get("/").status_code == 302
+
+
+def test_an_existing_account_is_used_and_a_new_one_without_groups_is_a_member(
+    provider: IdentityProvider, server: Any, world: World
+) -> None:
+    server.person = {"sub": "2", "email": "Editor@HOME.example", "groups": "writers"}
+    assert sign_in(Client()).status_code == 302
+    assert LinkedIdentity.objects.get().user == world.users["editor"]
+    server.person = {"sub": "3", "email": "guest@home.example"}
+    assert sign_in(Client()).status_code == 302
+    roles = Membership.objects.get(user__email="guest@home.example").roles
+    assert [role.name for role in roles.all()] == ["member"]
+
+
+def test_the_last_owner_keeps_the_role_that_their_group_has_lost(
+    provider: IdentityProvider, server: Any, world: World
+) -> None:
+    Membership.objects.filter(user=world.users["admin"]).delete()
+    GroupMapping.objects.create(provider=provider, group="owners", role=world.home.roles.get(name="owner"))
+    server.person = {"sub": "4", "email": "owner@home.example", "groups": []}
+    assert sign_in(Client()).status_code == 302
+    assert [role.name for role in world.users["owner"].memberships.get().roles.all()] == ["owner"]
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "another nonce": {"nonce": "x"},
+    "another client": {"aud": "other"},
+    "also another client": {"aud": [CLIENT_ID, "other"]},
+    "an authorised party": {"azp": "other"},
+    "another issuer": {"iss": "https://evil.example"},
+    "expired": {"exp": 1_000_000_000},
+    "no subject": {"sub": ""},
+    "another person's user info": {"sub": "9"},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_tokens_that_prove_nothing_are_refused(provider: IdentityProvider, server: Any, change: dict[str, Any]) -> None:
+    server.change_claims = lambda claims: claims.update(change)
+    browser = Client()
+    assert sign_in(browser).status_code == 502
+    assert (User.objects.filter(email=EMAIL).exists(), browser.get("/").status_code) == (False, 302)
+
+
+def test_forged_signatures_are_refused(provider: IdentityProvider, server: Any) -> None:
+    other = IdentityProviderServer()
+    public_key = str(server.keys()["keys"][0])
+    forgeries = (
+        lambda claims: jwt.encode(claims, "", algorithm="none", headers={"kid": "k1"}),
+        lambda claims: jwt.encode(claims, CLIENT_SECRET * 2, algorithm="HS256", headers={"kid": "k1"}),
+        lambda claims: jwt.encode(claims, public_key, algorithm="HS256", headers={"kid": "k1"}),
+        other.sign_with_key,
+        lambda claims: "x.y.z",
+    )
+    for forgery in forgeries:
+        server.sign = forgery
+        assert sign_in(Client()).status_code == 502
+    assert not User.objects.filter(email=EMAIL).exists()
+
+
+def test_only_the_browser_that_began_completes_a_sign_in_and_only_once(provider: IdentityProvider, server: Any) -> None:
+    browser, other = Client(), Client()
+    address = begin(browser)
+    assert other.get(address).status_code == 400, "the code of an attacker's own sign-in"
+    begin(other)
+    assert other.get(address).status_code == 400, "with another state"
+    code = re.search(r"code=([^&]+)", address)
+    assert code
+    assert other.get(begin(other).replace("iss=http", "iss=https")).status_code == 502, "another provider's response"
+    assert other.get(re.sub(r"code=[^&]+", f"code={code[1]}", begin(other))).status_code == 502, "another verifier"
+    assert browser.get(begin(browser)).status_code == 302
+    assert browser.get(address).status_code == 400, "a sign-in that is over"
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        {"email": "foreigner@abroad.example"},
+        {"email": "ada@unverified.example"},
+        {"email": EMAIL, "email_verified": False},
+        {"email": None},
+        {"email": "root@home.example"},
+        {"email": "left@home.example"},
+        {"email": "gone@home.example"},
+        {"email": "strict@home.example"},
+    ],
+    ids=lambda person: str(person["email"]),
+)
+def test_nobody_takes_over_an_account(
+    provider: IdentityProvider, server: Any, world: World, person: dict[str, Any]
+) -> None:
+    SignInDomain.objects.create(organization=world.home, domain="unverified.example")
+    User.objects.create_superuser("root@home.example", PASSWORD)
+    User.objects.create_user("gone@home.example", is_active=False)
+    left = add_member(user=User.objects.create_user("left@home.example"), organization=world.home)
+    Membership.objects.filter(pk=left.pk).update(is_active=False)
+    add_member(user=User.objects.create_user("strict@home.example"), organization=world.abroad)
+    IdentityProvider.objects.create(
+        organization=world.abroad, name="Other", issuer="https://idp.abroad.example", client_id="x", is_enforced=True
+    )
+    server.person |= person
+    server.change_claims = lambda claims: claims.update({"email_verified": person.get("email_verified", True)})
+    before = User.objects.count()
+    refused = sign_in(Client())
+    assert refused.status_code == 403, refused.content
+    assert (User.objects.count(), LinkedIdentity.objects.count()) == (before, 0)
+
+
+def test_an_enforced_provider_ends_passwords_except_of_the_emergency_account(
+    provider: IdentityProvider, server: Any, world: World
+) -> None:
+    IdentityProvider.objects.update(is_enforced=True, emergency_user=world.users["owner"])
+
+    def password(name: str) -> tuple[int, int]:
+        email = world.users[name].email
+        page = Client().post("/sign-in", {"username": email, "password": PASSWORD})
+        token = Client().post("/api/auth/token", {"email": email, "password": PASSWORD}, "application/json")
+        return page.status_code, token.status_code
+
+    assert (password("owner"), password("editor"), password("foreigner")) == ((302, 200), (200, 401), (302, 200))
+    server.person = {"sub": "2", "email": "editor@home.example"}
+    assert sign_in(Client()).status_code == 302
+    IdentityProvider.objects.update(is_active=False)
+    assert password("editor") == (302, 200)
+
+
+def test_a_provider_that_fails_is_a_page_that_says_so(provider: IdentityProvider, settings: Any) -> None:
+    assert Client().get("/sign-in/organization", {"email": "a@abroad.example"}).status_code == 404
+    assert Client().get("/sign-in/callback", {"state": "x", "code": "y"}).status_code == 400
+    IdentityProvider.objects.update(issuer="http://127.0.0.1:1")
+    failed = Client().get("/sign-in/organization", {"email": EMAIL})
+    assert (failed.status_code, b"could not be reached" in failed.content) == (502, True)
+    settings.RAG_SIGN_IN_PRIVATE_HOSTS = []
+    for issuer in ("http://127.0.0.1:1", "https://10.0.0.1"):
+        IdentityProvider.objects.update(issuer=issuer)
+        refused = Client().get("/sign-in/organization", {"email": EMAIL})
+        assert (refused.status_code, b"RAG_SIGN_IN_PRIVATE_HOSTS" in refused.content) == (502, True)
