@@ -23,7 +23,7 @@ def load(rows: Sequence[models.Model], *names: str) -> None:
     # As another type, because `select_format` belongs to the field.
     columns = [Cast(name, models.TextField()) for name in names]
     stored = type(rows[0])._base_manager.filter(pk__in={row.pk for row in rows})
-    values = {pk: found for pk, *found in stored.values_list("pk", *columns)}
+    values = {pk: row_values for pk, *row_values in stored.values_list("pk", *columns)}
     for row in rows:
         if row.pk in values:  # it may have been deleted meanwhile
             row.__dict__.update(zip(names, values[row.pk], strict=True))

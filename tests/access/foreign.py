@@ -50,11 +50,11 @@ class FilledWorld:
 
         A source names its owner, and people with a grant, who may have left the organisation.
         """
-        own, sources = self.organizations_of(user_id), set(sources)
-        shown = {user for user, organization in self.members if organization in own} | {user_id}
+        organizations, sources = self.organizations_of(user_id), set(sources)
+        shown = {user for user, organization in self.members if organization in organizations} | {user_id}
         shown |= set(DataSource.objects.filter(pk__in=sources).values_list("owner_id", flat=True))
         shown |= set(Grant.objects.filter(source__in=sources).values_list("user_id", flat=True))
-        foreign = {organization for _, organization in self.members} - own
+        foreign = {organization for _, organization in self.members} - organizations
         foreign |= {row.pk for row in self.rows.users.values() if row.pk} - shown
         foreign |= {source.pk for source in self.rows.sources.values()} - sources
         return foreign | {document for document, source in self.documents.items() if source not in sources}

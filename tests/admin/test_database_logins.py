@@ -45,13 +45,18 @@ def test_a_superuser_sets_a_password_and_removes_second_factors_and_accounts(liv
 @pytest.mark.parametrize("deletes", [False, True])
 def test_an_administrator_gives_up_the_right_to_manage_members(live_world: World, deletes: bool) -> None:
     """In the same transaction the database no longer shows them what they change."""
-    own = Membership.objects.get(user=live_world.users["admin"], organization=live_world.home)
+    membership = Membership.objects.get(user=live_world.users["admin"], organization=live_world.home)
     reader = Role.objects.create(organization=live_world.home, name="plain")
     form: dict[str, Any] = {"post": "yes"}
     if not deletes:
-        form = {"user": own.user_id, "organization": own.organization_id, "is_active": "on", "roles": [reader.pk]}
+        form = {
+            "user": membership.user_id,
+            "organization": membership.organization_id,
+            "is_active": "on",
+            "roles": [reader.pk],
+        }
     client = browser(live_world.users["admin"])
     with injection.web_process(is_restricted=True):
-        response = client.post(f"/admin/orgs/membership/{own.pk}/{'delete' if deletes else 'change'}/", form)
+        response = client.post(f"/admin/orgs/membership/{membership.pk}/{'delete' if deletes else 'change'}/", form)
         assert response.status_code == (302 if deletes else 403), "the page is closed to them afterwards"
-    assert Membership.objects.filter(pk=own.pk).exists() is not deletes
+    assert Membership.objects.filter(pk=membership.pk).exists() is not deletes
