@@ -7,7 +7,7 @@ from ragsite.postgres.models import UUIDModel
 
 
 class IdempotentRequest(UUIDModel):
-    """A request that created something, or does so now. It is kept for a day (rag.services.integrations.idempotency).
+    """A request that created something, or does so now. It is kept for a day (rag.services.idempotency).
 
     Attributes:
         api_key_id: The API key that the request was sent with; None for an access token.

@@ -48,7 +48,7 @@ def run_once(request: Request, create: Callable[[], Created]) -> Response:
 
     Raises:
         ValidationError: If the key is malformed.
-        RagError: See rag.services.integrations.idempotency.claim.
+        RagError: See rag.services.idempotency.claim.
     """
     key = _read_key(request)
     if not key:
