@@ -4,8 +4,8 @@ from django.contrib.admin import apps as admin_apps
 from django.db.models.signals import post_migrate
 
 
-class AdminConfig(admin_apps.AdminConfig):
-    """Django's admin with this project's sign-in."""
+class AdminConfig(admin_apps.SimpleAdminConfig):
+    """Django's admin with this project's sign-in. Its pages are imported with the URLs: workers do not need them."""
 
     default = False
     default_site = "accounts.sign_in.admin_site.Site"

@@ -7,6 +7,7 @@ from accounts.sign_in import pages
 
 from .views import api_reference, errors, health, metrics
 
+admin.autodiscover()
 admin.site.site_header = admin.site.site_title = "ragsite"
 admin.site.index_title = "Administration"
 admin.site.site_url = "/"

@@ -1,0 +1,27 @@
+"""When the pages of the admin are imported, and that Django finds no fault in them."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from django.contrib import admin
+from django.core.checks import Tags, run_checks
+
+from rag.models import DataSource
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_workers_start_without_the_admin() -> None:
+    code = "import sys, rag.tasks, ragsite.celery; sys.exit('rag.admin' in sys.modules)"
+    prepared = f"import django; django.setup(); {code}"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "ragsite.settings.test"}
+    subprocess.run([sys.executable, "-c", prepared], cwd=ROOT, env=environment, check=True)
+
+
+def test_the_pages_pass_djangos_checks() -> None:
+    import_module("ragsite.urls")
+    assert admin.site.is_registered(DataSource)
+    assert run_checks(tags=[Tags.admin]) == []
