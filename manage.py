@@ -16,7 +16,8 @@ if __name__ == "__main__":
     # What `make run` noted for a second terminal; a deployment's variables win, and its servers do not read this.
     data = os.environ.get("RAGSITE_DATA") or Path(__file__).parent / "var" / "run"
     environ.Env.read_env(Path(data) / "local.env", overwrite=False)
-    identity.run_process_as(identity.OWNER if "migrate" in sys.argv[1:] else identity.WORKER)
+    creates_tables = sys.argv[1:2] in (["migrate"], ["restore"])
+    identity.run_process_as(identity.OWNER if creates_tables else identity.WORKER)
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

@@ -65,6 +65,20 @@ def delete(name: str) -> None:
         default_storage.delete(name)
 
 
+def has_originals() -> bool:
+    """Return whether the storage has an original file.
+
+    Raises:
+        StorageFailed: If the storage does not answer.
+    """
+    with _translated():
+        try:
+            folders, files = default_storage.listdir("originals")
+        except FileNotFoundError:
+            return False
+    return bool(folders or files)
+
+
 def open_original(original: Original) -> "File[bytes]":
     """Open a file for reading; the caller closes it.
 

@@ -24,23 +24,30 @@ def advisory_xact_locks(names: Iterable[str]) -> None:
         )
 
 
-def try_advisory_xact_lock(name: str) -> bool:
-    """Take the lock until the transaction ends. Returns False at once if another transaction holds it."""
+def try_advisory_xact_lock(name: str, *, shared: bool = False) -> bool:
+    """Take the lock until the transaction ends. Returns False at once if another transaction holds it.
+
+    A shared lock can be held by several transactions, but not while another one holds the lock for itself.
+    """
+    function = "pg_try_advisory_xact_lock_shared" if shared else "pg_try_advisory_xact_lock"
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+        cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [name])
         return bool(cursor.fetchone()[0])
 
 
 @contextmanager
-def session_lock(name: str) -> Iterator[bool]:
-    """Hold the lock for the block, across transactions. Yields False, without waiting, if another session holds it.
+def session_lock(name: str, *, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock for the block, across transactions. Yields False if another session holds it.
+
+    With `wait` it waits for transactions that hold the lock, and always yields True.
 
     The lock ends with the connection, and so with its process. If the connection is lost inside the block, another
     session may take the lock before this process notices.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
-        is_acquired = bool(cursor.fetchone()[0])
+        function = "pg_advisory_lock" if wait else "pg_try_advisory_lock"
+        cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [name])
+        is_acquired = wait or bool(cursor.fetchone()[0])
     session = connection.connection
     try:
         yield is_acquired

@@ -154,7 +154,7 @@ def test_modules_and_functions_exist() -> None:
 
     def is_right(_: Text, match: re.Match[str]) -> bool:
         name = match[1]
-        is_file = re.search(r"\.(py|md|sql|html|json|toml|css|js|log|env|dump|service|target)$", name)
+        is_file = re.search(r"\.(py|md|sql|html|json|toml|css|js|log|env|dump|tar|service|target)$", name)
         return name in NOT_MODULES or name in tasks or bool(is_file) or _exists(name) or _is_model(name)
 
     assert wrong((*project.pages(), *project.comments()), DOTTED, is_right) == []

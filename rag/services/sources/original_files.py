@@ -22,10 +22,13 @@ from rag.errors import StorageFailed, UnknownSource
 from rag.models import DataSource, Document, IngestionDocument, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
+from ragsite.postgres.locks import try_advisory_xact_lock
 
 logger = structlog.get_logger(__name__)
 
 State = IngestionDocument.State
+# Purges share it. A backup holds it alone, so that no file is deleted before it was copied.
+FILES_LOCK = "original files"
 # A file without a job after this time belongs to a process that died.
 _UPLOAD_TIMEOUT = datetime.timedelta(days=1)
 # A file is first checked after the minimum; later checks are as far apart as the file is old, up to the maximum.
@@ -148,8 +151,10 @@ def delete_batch_of_source(source_id: uuid.UUID) -> bool:
     """Delete some files of a deleted source, inside the purge's transaction.
 
     Returns:
-        False if the storage does not answer; the purge then continues later.
+        False if the storage does not answer or a backup is made; the purge then continues later.
     """
+    if not try_advisory_xact_lock(FILES_LOCK, shared=True):
+        return False
     originals = list(
         Original.objects.select_for_update().filter(source=source_id).order_by("pk")[:_MAX_FILES_PER_PURGE]
     )
@@ -158,7 +163,12 @@ def delete_batch_of_source(source_id: uuid.UUID) -> bool:
 
 @transaction.atomic
 def _purge_batch() -> bool:
-    """Check a batch of files, and return whether to continue: no if the batch was the last or the storage failed."""
+    """Check a batch of files, and return whether to continue.
+
+    No if the batch was the last, the storage failed or a backup is made.
+    """
+    if not try_advisory_xact_lock(FILES_LOCK, shared=True):
+        return False
     now = timezone.now()
     due = list(Original.objects.due().select_for_update(skip_locked=True)[:_MAX_FILES_PER_PURGE])
     # Read after the rows are locked: from now on nothing can begin to refer to them before this transaction ends.
@@ -172,6 +182,11 @@ def _purge_batch() -> bool:
         Original.objects.filter(pk__in=[original.pk for original in due]).update(check_at=now + _MIN_CHECK_INTERVAL)
         return False
     return len(due) == _MAX_FILES_PER_PURGE
+
+
+def is_used(original: Original) -> bool:
+    """Return whether a document, or a job that can still process it, needs the file."""
+    return _used_originals().filter(pk=original.pk).exists()
 
 
 def _used_originals() -> QuerySet[Original]:

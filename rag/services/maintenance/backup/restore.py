@@ -1,0 +1,83 @@
+"""Restores a backup into an empty database and an empty storage."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from rag.providers import file_storage
+from ragsite.postgres import identity, table_copy
+from ragsite.postgres.table_copy import Table
+
+from .archive import ArchiveReader, InvalidArchive
+
+OnProgress = Callable[[str, int], None]
+
+
+class RestoreRefused(Exception):
+    """The target is not empty, or this version cannot read the backup. Nothing was changed."""
+
+
+def restore(path: Path, on_progress: OnProgress) -> dict[str, Any]:
+    """Verify the archive, then write its rows and files. Run `manage.py migrate` afterwards.
+
+    Returns:
+        The manifest of the archive.
+
+    Raises:
+        InvalidArchive: The archive is incomplete or damaged. Nothing was changed.
+        RestoreRefused: See there.
+        StorageFailed: The storage did not answer. The rows were written already, not all files.
+    """
+    reader = ArchiveReader(path)
+    with identity.run_as(identity.OWNER):
+        if not table_copy.is_empty():
+            raise RestoreRefused("The database has tables already. Restore into a new one, before `migrate`.")
+        if file_storage.has_originals():
+            raise RestoreRefused("The file storage has original files already. Name an empty folder or bucket.")
+        targets = _migration_targets([(app, name) for app, name in reader.manifest["migrations"]])
+        reader.verify()
+        on_progress("verified", 0)
+        MigrationExecutor(connection).migrate(targets)
+        _load_tables(reader, on_progress)
+        table_copy.analyze()
+    for name, size, content in reader.originals():
+        file_storage.write(name, content, max_bytes=size)
+        on_progress("original files", 1)
+    return reader.manifest
+
+
+def _migration_targets(applied: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the last migrations of each app that the backup's database had.
+
+    Raises:
+        RestoreRefused: This version does not know one of them.
+    """
+    graph = MigrationExecutor(connection).loader.graph
+    if unknown := sorted(key for key in applied if key not in graph.nodes):
+        names = ", ".join(f"{app} {name}" for app, name in unknown[:5])
+        raise RestoreRefused(f"A newer version made the backup. This one does not know: {names}.")
+    known = set(applied)
+    return [
+        key
+        for key in applied
+        if not any(child.key in known and child.key[0] == key[0] for child in graph.node_map[key].children)
+    ]
+
+
+def _load_tables(reader: ArchiveReader, on_progress: OnProgress) -> None:
+    tables = {table["name"]: table for table in reader.manifest["tables"]}
+    present = {table.name: set(table.columns) for table in table_copy.list_tables()}
+    if differing := sorted(
+        name for name in present | tables if present.get(name) != set(tables.get(name, {}).get("columns", ()))
+    ):
+        raise InvalidArchive(f"The backup has other columns than its migrations create: {', '.join(differing)}.")
+    with table_copy.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
+        for name, rows in reader.tables():
+            count = table_copy.copy_in(Table(name, tuple(tables[name]["columns"])), rows)
+            if count != tables[name]["rows"]:
+                raise InvalidArchive(f"{name} has {count:,} rows instead of {tables[name]['rows']:,}.")
+            on_progress(name, count)
