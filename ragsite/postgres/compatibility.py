@@ -35,8 +35,13 @@ class DatabaseValidation(BaseDatabaseValidation):
 
 
 def is_outdated(database: BaseDatabaseWrapper) -> bool:
-    """Return whether a migration from before 0.1.0 was applied."""
-    return not _EARLIER_MIGRATIONS.isdisjoint(MigrationRecorder(database).applied_migrations())
+    """Return whether a migration from before 0.1.0 was applied, or one of its first commits created the database.
+
+    In those commits the second migration did not have the security of organisations, which later ones build on.
+    """
+    applied = set(MigrationRecorder(database).applied_migrations())
+    is_unfinished = ("rag", "0002_security") in applied and ("orgs", "0002_security") not in applied
+    return is_unfinished or not _EARLIER_MIGRATIONS.isdisjoint(applied)
 
 
 def require_current_database() -> None:

@@ -69,3 +69,10 @@ def test_a_current_database_is_accepted() -> None:
     MigrationRecorder(connection).record_applied("rag", "0001_initial")
     assert compatibility.is_outdated(connection)
     assert [error.id for error in compatibility.DatabaseValidation(connection).check()] == ["ragsite.E003"]
+
+
+@pytest.mark.django_db
+def test_a_database_of_the_first_commits_of_the_release_is_refused() -> None:
+    """`migrate` would end with a traceback about an inconsistent history."""
+    MigrationRecorder(connection).record_unapplied("orgs", "0002_security")
+    assert compatibility.is_outdated(connection)
