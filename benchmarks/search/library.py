@@ -17,7 +17,7 @@ from rag.providers.stores.base import DocumentVersion
 from rag.types import ChunkDraft
 from ragsite.postgres.models import uuid7
 
-_WORDS, _CLUSTERS, _SPREAD, _TOKENS = 60, 300, 0.6, 40
+_CLUSTERS, _SPREAD = 300, 0.6
 # Chunks per transaction. Each source's statistics are locked until it ends.
 _BATCH = 500
 # Sources of the closed organisation that each of its users may query, in per mille.
@@ -42,7 +42,7 @@ class Reader:
 class Library:
     """Creates what is missing, so that a second run only measures."""
 
-    def __init__(self, chunk_count: int) -> None:
+    def __init__(self, chunk_count: int, *, words: int = 60, tokens: int = 40) -> None:
         self._chunk_count = chunk_count
         self._model = EmbeddingModel.objects.default()
         random = np.random.default_rng(1)
@@ -50,9 +50,9 @@ class Library:
         noise = _SPREAD * random.standard_normal((chunk_count, 384))
         vectors = centres[random.integers(0, _CLUSTERS, chunk_count)] + noise
         self._vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
-        words = np.array(" ".join(document["text"] for document in corpus.documents(limit=2_000)).split())
-        self._texts = [" ".join(random.choice(words, _WORDS)) for _ in range(chunk_count)]
-        self._signatures = random.integers(0, 256, (chunk_count, _TOKENS, 48), np.uint8)
+        vocabulary = np.array(" ".join(document["text"] for document in corpus.documents(limit=2_000)).split())
+        self._texts = [" ".join(random.choice(vocabulary, words)) for _ in range(chunk_count)]
+        self._signatures = random.integers(0, 256, (chunk_count, tokens, 48), np.uint8)
 
     def open_reader(self, source_count: int) -> Reader:
         """A member of an organisation whose sources are all public."""
