@@ -19,6 +19,11 @@ def role_password(role: str) -> str:
     return derive_key(f"password of {role}").hex()
 
 
+def secret_key_fingerprint() -> str:
+    """Return a value that differs for each SECRET_KEY, and does not reveal it."""
+    return derive_key("fingerprint").hex()[:16]
+
+
 def derive_key(purpose: str) -> bytes:
     """Return a key of 32 bytes for this purpose."""
     return hmac.new(settings.SECRET_KEY.encode(), f"ragsite.postgres: {purpose}".encode(), hashlib.sha256).digest()

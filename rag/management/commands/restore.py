@@ -12,7 +12,7 @@ from rag.management.transfer_progress import TransferProgress
 from rag.services.maintenance.backup.archive import InvalidArchive
 from rag.services.maintenance.backup.restore import RestoreRefused, restore
 from ragsite.postgres import identity
-from ragsite.postgres.signature import secret_key_fingerprint
+from ragsite.postgres.derived_keys import secret_key_fingerprint
 
 _INCOMPLETE = "The restore is incomplete: empty the database and the file storage, then restore again."
 

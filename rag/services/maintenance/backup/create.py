@@ -18,8 +18,8 @@ from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.jobs import originals
 from ragsite.postgres import table_copy
+from ragsite.postgres.derived_keys import secret_key_fingerprint
 from ragsite.postgres.locks import session_lock
-from ragsite.postgres.signature import secret_key_fingerprint
 
 from .archive import FORMAT, ArchiveWriter, OriginalsDigest
 
