@@ -19,10 +19,10 @@ from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.maintenance.backup import create
 from rag.services.maintenance.backup.archive import ArchiveReader
-from rag.services.sources import deletion, documents
+from rag.services.sources import documents, purge
 from ragsite.postgres import identity
 from ragsite.settings.files import in_folder
-from tests.services.jobs.uploading import purge, send, store, upload
+from tests.services.jobs.uploading import purge_unused_files, send, store, upload
 from tests.support.factories import World, ingest_text
 
 RESTORED = "restored_archive"
@@ -130,8 +130,8 @@ def test_a_backup_is_of_one_moment_and_restores_it(live_world: World, tmp_path: 
 
     def change_everything() -> None:
         documents.delete_document(Document.objects.get(path="zebra.txt"))
-        deletion.purge_deleted()
-        purge()
+        purge.purge_deleted()
+        purge_unused_files()
         ingest_text(zoo, "okapi.txt", "The okapi is striped at its legs.")
 
     def on_progress(step: str, count: int) -> None:
@@ -142,7 +142,7 @@ def test_a_backup_is_of_one_moment_and_restores_it(live_world: World, tmp_path: 
     backup = create.create(archive, on_progress)
     assert (backup.files, backup.lost_files) == (1, 0)
     assert Original.objects.filter(pk=stored.pk).exists(), "no file is purged while a backup is made"
-    purge()
+    purge_unused_files()
     assert not Original.objects.exists()
     assert archive.stat().st_mode & 0o777 == 0o600
     with empty_target():
@@ -211,7 +211,7 @@ def test_a_backup_of_a_newer_version_is_refused(live_world: World, tmp_path: Pat
 
 def test_every_secret_variable_is_named(settings: Any) -> None:
     """A new variable with a secret must be added to the list that each backup and the documentation have."""
-    secret = re.compile(r"(_KEYS?|_KEY_ID|_TOKEN|_PASSWORD)$|^(DATABASE|REDIS)_URL$")
+    secret = re.compile(r"(_KEYS?|_KEY_ID|_TOKEN|_PASSWORD|_SECRET)$|^(DATABASE|REDIS)_URL$")
     names = {name for name in settings.ENVIRONMENT_VARIABLES if secret.search(name)}
     assert len(names) > 5
     assert names <= set(create.SECRETS)

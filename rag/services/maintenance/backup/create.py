@@ -16,7 +16,7 @@ from rag.errors import StorageFailed
 from rag.models import Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
-from rag.services.jobs import originals
+from rag.services.sources import original_files
 from ragsite.postgres import table_copy
 from ragsite.postgres.derived_keys import secret_key_fingerprint
 from ragsite.postgres.locks import session_lock
@@ -83,7 +83,7 @@ def create(path: Path, on_progress: OnProgress) -> Backup:
     writer = ArchiveWriter(path)
     try:
         with (
-            session_lock(originals.FILES_LOCK, wait=True),
+            session_lock(original_files.FILES_LOCK, wait=True),
             tempfile.TemporaryFile(dir=settings.RAG_TEMP_FOLDER) as names,
         ):
             backup = Backup()
@@ -133,7 +133,7 @@ def _add_files(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progr
         except StorageFailed as error:
             if error.is_retryable:
                 raise
-            if originals.is_used(original):  # else it belongs to a refused request, which removes its files
+            if original_files.is_used(original):  # else it belongs to a refused request, which removes its files
                 backup.add_lost(original)
             continue
         digest.add(storage_path(original), size, sha256)
