@@ -5,6 +5,7 @@ from .content.originals import Original
 from .embedding_models import EmbeddingModel
 from .evaluation.calibration import Calibration
 from .evaluation.golden_questions import GoldenQuestion, QualityRun
+from .evaluation.unanswered_questions import UnansweredQuestion
 from .grants import Grant
 from .idempotency import IdempotentRequest
 from .ingestion.claiming import IngestionFairness, ModelOutage
@@ -44,6 +45,7 @@ __all__ = [
     "SearchRecord",
     "SlowOperation",
     "SourceType",
+    "UnansweredQuestion",
     "Usage",
     "Webhook",
     "WebhookDelivery",

@@ -15,7 +15,7 @@ from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
 State = Reembedding.State
-PAGES = ("reembed", "quality", "golden-questions.csv")
+PAGES = ("reembed", "quality", "unanswered", "golden-questions.csv")
 
 
 @pytest.fixture

@@ -67,7 +67,8 @@ class GoldenQuestionAdmin(SourceContentAdmin):
         return ("source",) if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {name: value for name, value in super().get_changeform_initial_data(request).items() if name == "source"}
+        initial = super().get_changeform_initial_data(request)
+        return {name: value for name, value in initial.items() if name in ("source", "question")}
 
     def save_model(self, request: HttpRequest, obj: GoldenQuestion, form: Any, change: bool) -> None:
         if not change:

@@ -16,7 +16,7 @@ from rag.models import Action, DataSource, Document
 from rag.services.access.audience import NOBODY_YET, describe_audience, has_audience
 from rag.services.sources import deletion, documents
 
-from . import access_page, matrix_page, quality_page, reembedding_page, search_trace_page
+from . import access_page, matrix_page, quality_page, reembedding_page, search_trace_page, unanswered_page
 from .source_forms import GrantInline, SourceForm
 from .upload_page import UploadPageMixin, upload_context
 
@@ -60,6 +60,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         pages = (
             ("reembed", "reembed", reembedding_page.show_reembedding),
             ("quality", "quality", quality_page.show_quality),
+            ("unanswered", "unanswered", unanswered_page.show_unanswered),
             ("access", "access", access_page.show_access),
             ("search-trace", "search_trace", search_trace_page.show_search_trace),
             ("golden-questions.csv", "golden_export", quality_page.export_golden_questions),

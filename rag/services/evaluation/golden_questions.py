@@ -86,18 +86,25 @@ def import_csv(source: DataSource, content: bytes, *, by: Caller) -> int:
     if errors:
         more = [f"… and {len(errors) - _MAX_ERRORS} more."] if len(errors) > _MAX_ERRORS else []
         raise _invalid("Nothing was imported.", *errors[:_MAX_ERRORS], *more)
-    with transaction.atomic():
-        advisory_xact_locks([f"golden/{source.pk}"])
-        existing = set(GoldenQuestion.objects.filter(source=source).values_list(*COLUMNS))
-        new_rows = [row for row in dict.fromkeys(row for _, row in rows) if row not in existing]
-        if len(existing) + len(new_rows) > MAX_QUESTIONS:
-            raise _invalid(f"A source may have {MAX_QUESTIONS} golden questions, and has {len(existing)} already.")
-        GoldenQuestion.objects.bulk_create(
-            GoldenQuestion(
-                source=source, question=question, path=path, passage=passage, created_by=by.authenticated_user
-            )
-            for question, path, passage in new_rows
-        )
+    return add(source, [row for _, row in rows], by=by)
+
+
+@transaction.atomic
+def add(source: DataSource, rows: Iterable[Row], *, by: Caller) -> int:
+    """Add those of these valid questions that the source does not have yet, and return their number.
+
+    Raises:
+        InvalidRequest: If the source would have too many golden questions.
+    """
+    advisory_xact_locks([f"golden/{source.pk}"])
+    existing = set(GoldenQuestion.objects.filter(source=source).values_list(*COLUMNS))
+    new_rows = [row for row in dict.fromkeys(rows) if row not in existing]
+    if len(existing) + len(new_rows) > MAX_QUESTIONS:
+        raise _invalid(f"A source may have {MAX_QUESTIONS} golden questions, and has {len(existing)} already.")
+    GoldenQuestion.objects.bulk_create(
+        GoldenQuestion(source=source, question=question, path=path, passage=passage, created_by=by.authenticated_user)
+        for question, path, passage in new_rows
+    )
     return len(new_rows)
 
 

@@ -53,6 +53,8 @@ def _export_parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]
     yield "grants", _iterate(grants.values("source", "source__slug", "granted_at", "expires_at"))
     yield "searches", _iterate(user.searches.order_by("pk").values("id", "text", "results", "created_at"))
     yield "conversations", _conversations(user)
+    unanswered = user.unanswered_questions.order_by("pk")
+    yield "unanswered_questions", _iterate(unanswered.values("question", "reason", "confidence", "created_at"))
     jobs = IngestionJob.objects.filter(created_by=user).order_by("pk")
     yield "jobs", _iterate(jobs.values("id", "source", "source__slug", "status", "created_at", "finished_at"))
     sign_ins = user.token_families.order_by("created_at")

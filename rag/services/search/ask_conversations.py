@@ -13,6 +13,8 @@ from orgs.policies.retention import retention_for
 from rag.errors import UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
+from rag.services.evaluation import unanswered_storage
+from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 from ragsite.postgres.models import as_uuid
 
@@ -76,8 +78,14 @@ def ask(
     messages = [*(_readable_history(caller, conversation) if conversation else []), new_message]
     turn = ChatTurn(messages, generation=options.generation, question=question)
     searched = resolve_follow_up(turn, messages, selection)
-    result = yield from permitted_queries.ask(searched, selection, options)
-    details = describe_answer(result, searched_text=searched.text if searched.text != question.text else "")
+    query = MeasuredQuery()
+    result = yield from permitted_queries.ask(searched, selection, options, query=query)
+    is_rewritten = searched.text != question.text
+    details = describe_answer(result, searched_text=searched.text if is_rewritten else "")
+    # A follow-up cannot be understood alone, and its rewritten form repeats what earlier answers said.
+    search = None if is_rewritten else unanswered_storage.describe_search(question.text, query.scopes, result)
+    if search:
+        details["search"] = search.to_details()
     message = None
     if keeps_history:
         reply = Message(ConversationMessage.Role.ASSISTANT.value, result.answer.text)
@@ -86,6 +94,8 @@ def ask(
             conversation, caller, [new_message, reply], result.retrieval, title=title, details=details
         )
         message = conversation.messages.order_by("-position").first()
+        if message:
+            unanswered_storage.store_if_unanswered(caller, search, result, answer=message)
     (answer,) = read_answers(caller, [(result.answer.text, details, message)])
     return ConversationAnswer(result, answer, conversation.pk if conversation and keeps_history else None)
 
@@ -198,4 +208,5 @@ def rate_answer(
     for field, value in values.items():
         setattr(message, field, value)
     message.save(update_fields=list(values))
+    unanswered_storage.follow_rating(caller, message)
     return message

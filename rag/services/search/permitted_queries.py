@@ -17,6 +17,7 @@ from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import confident_answer
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_watch
+from rag.services.evaluation import unanswered_storage
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.sources import lookup
 from rag.services.sources.search_scopes import build_scopes
@@ -82,7 +83,12 @@ def search(question: Question, selection: SourceSelection) -> Retrieval:
 
 
 def ask(
-    question: Question, selection: SourceSelection, options: AnswerOptions, *, query: MeasuredQuery | None = None
+    question: Question,
+    selection: SourceSelection,
+    options: AnswerOptions,
+    *,
+    query: MeasuredQuery | None = None,
+    keeps_unanswered: bool = False,
 ) -> AnswerEvents[AnswerResult]:
     """Stream a grounded answer (rag.pipeline.answering.answer). Access is rechecked while the answer is streamed.
 
@@ -91,6 +97,7 @@ def ask(
         selection: The caller, and the sources to search.
         options: How to answer.
         query: Receives the durations of the stages.
+        keeps_unanswered: Store the question if it is not answered (rag.services.evaluation.unanswered_storage).
 
     Raises:
         NoAccessibleSources: If the caller may not query any source.
@@ -100,9 +107,10 @@ def ask(
     """
     query = query or MeasuredQuery()
     query.scopes = _build_search_scopes(question, selection)
-    return _measure_answer(
+    events = _measure_answer(
         query, access_watch.watch_access(answering.ask(question, query.scopes, options), selection.caller)
     )
+    return _keep_unanswered(question, selection.caller, query, events) if keeps_unanswered else events
 
 
 def _measure_answer(query: MeasuredQuery, events: AnswerEvents[AnswerResult]) -> AnswerEvents[AnswerResult]:
@@ -110,6 +118,16 @@ def _measure_answer(query: MeasuredQuery, events: AnswerEvents[AnswerResult]) ->
     with query.measured(), closing(events):
         result = yield from events
         query.is_grounded = bool(result.answer.citations)
+        return result
+
+
+def _keep_unanswered(
+    question: Question, caller: Caller, query: MeasuredQuery, events: AnswerEvents[AnswerResult]
+) -> AnswerEvents[AnswerResult]:
+    with closing(events):
+        result = yield from events
+        searched = unanswered_storage.describe_search(question.text, query.scopes, result)
+        unanswered_storage.store_if_unanswered(caller, searched, result)
         return result
 
 

@@ -65,7 +65,10 @@ class Queries(PipelineViewSet):
     def query(self, request: Request) -> HttpResponseBase:
         values = validate(QueryIn, request.data)
         events = permitted_queries.ask(
-            build_question(values), _build_source_selection(request, values), build_answer_options(values)
+            build_question(values),
+            _build_source_selection(request, values),
+            build_answer_options(values),
+            keeps_unanswered=True,
         )
         if values["stream"]:
             return stream(

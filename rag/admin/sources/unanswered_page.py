@@ -1,0 +1,41 @@
+"""A data source's page "Unanswered questions": clusters of them, which become golden questions with one click."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.views.decorators.http import require_http_methods
+
+from orgs.access.caller import get_caller
+from rag.errors import RagError
+from rag.services.evaluation import golden_questions, unanswered
+from ragsite.postgres.models import as_uuid
+
+from .source_pages import get_managed_source, render_page
+
+
+@require_http_methods(["GET", "POST"])
+def show_unanswered(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
+    source, caller = get_managed_source(request, source_id), get_caller(request)
+    if request.method == "POST":
+        chosen = request.POST.getlist("question")[: unanswered.MAX_SHOWN_QUESTIONS]
+        question_ids = {key for value in chosen if (key := as_uuid(value))}
+        try:
+            if request.POST.get("action") == "dismiss":
+                count = unanswered.dismiss(source, caller, question_ids)
+                messages.success(request, f"Removed {count} question{'' if count == 1 else 's'}.")
+            else:
+                question = unanswered.make_golden_question(source, caller, question_ids)
+                messages.success(request, f"“{question}” is a golden question now.")
+        except RagError as error:
+            messages.error(request, error.message)
+        return HttpResponseRedirect(request.path)
+    return render_page(
+        request,
+        "unanswered",
+        source,
+        "Unanswered questions",
+        clusters=unanswered.list_clusters(source, caller),
+        may_see_questions=golden_questions.may_see_results(caller, source),
+        keeps_questions=source.organization.query_history == "full",
+    )

@@ -1,0 +1,145 @@
+"""Stores questions that were not answered well, as far as their user's organisations keep questions."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from orgs.access.caller import Caller
+from orgs.access.permissions import QueryHistory
+from orgs.policies.retention import retention_for
+from rag.models import ConversationMessage, UnansweredQuestion
+from rag.types import AnswerResult, SearchScope
+from ragsite.postgres.locks import advisory_xact_locks
+
+Reason = UnansweredQuestion.Reason
+# Answers with a lower confidence are stored; the page "Ask" calls it low.
+LOW_CONFIDENCE = 2 / 3
+# The oldest questions of a user are deleted beyond this number.
+MAX_QUESTIONS_OF_USER = 200
+# A question that searched more sources by their ids is not stored.
+MAX_SEARCHED_SOURCES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedQuestion:
+    """A question with what is needed to decide later who may see it.
+
+    Attributes:
+        text: The question, as it was asked.
+        source_id: The source of the closest passage.
+        document_id: The document of the closest passage.
+        searched_sources: The sources that were searched by their ids.
+        searched_organizations: The organisations whose public sources were all searched.
+    """
+
+    text: str
+    source_id: uuid.UUID
+    document_id: uuid.UUID
+    searched_sources: tuple[uuid.UUID, ...]
+    searched_organizations: tuple[uuid.UUID, ...]
+
+    def to_details(self) -> dict[str, Any]:
+        """Return what is stored with an answer, so that it can be disliked later. The text is stored as a message."""
+        return {
+            "source": str(self.source_id),
+            "document": str(self.document_id),
+            "sources": [str(pk) for pk in self.searched_sources],
+            "organizations": [str(pk) for pk in self.searched_organizations],
+        }
+
+
+def describe_search(text: str, scopes: Iterable[SearchScope], result: AnswerResult) -> SearchedQuestion | None:
+    """Return the question with what it searched; None if nothing was found or too many sources were listed."""
+    passages = result.retrieval.passages
+    scopes = list(scopes)
+    sources = tuple(sorted({pk for scope in scopes for pk in scope.source_ids}))
+    organizations = tuple(sorted({pk for scope in scopes for pk in scope.public_in}))
+    if not passages or len(sources) > MAX_SEARCHED_SOURCES:
+        return None
+    return SearchedQuestion(text, passages[0].source_id, passages[0].document_id, sources, organizations)
+
+
+def store_if_unanswered(
+    caller: Caller,
+    searched: SearchedQuestion | None,
+    result: AnswerResult,
+    *,
+    answer: ConversationMessage | None = None,
+) -> None:
+    """Store the question if its answer was declined or has a low confidence.
+
+    Args:
+        caller: Who asked.
+        searched: The question; None if it cannot be stored.
+        result: The answer.
+        answer: The stored answer; None if it is not stored.
+    """
+    is_answered, confidence = bool(result.answer.citations), result.answer.confidence
+    if searched is None or (is_answered and confidence >= LOW_CONFIDENCE):
+        return
+    if retention_for(caller.user).history != QueryHistory.FULL:
+        return
+    reason = Reason.LOW_CONFIDENCE if is_answered else Reason.DECLINED
+    _store(_build_row(caller, searched, reason, confidence, answer))
+
+
+def follow_rating(caller: Caller, message: ConversationMessage) -> None:
+    """Store the question of an answer that its reader dislikes, or delete it if they do not dislike it any more.
+
+    Questions that were stored when they were asked stay stored.
+    """
+    stored = UnansweredQuestion.objects.filter(user=caller.authenticated_user, answer_id=message.pk)
+    if message.is_helpful is not False:
+        stored.filter(reason=Reason.DISLIKED).delete()
+        return
+    details = message.details or {}
+    searched = _read_details(message, details.get("search"))
+    if searched is None or stored.exists():
+        return
+    _store(_build_row(caller, searched, Reason.DISLIKED, details.get("confidence", 0.0), message))
+
+
+def _read_details(message: ConversationMessage, search: dict[str, Any] | None) -> SearchedQuestion | None:
+    question = ConversationMessage.objects.filter(
+        conversation=message.conversation_id, position=message.position - 1, role=ConversationMessage.Role.USER
+    ).first()
+    if search is None or question is None:
+        return None
+    return SearchedQuestion(
+        question.content,
+        uuid.UUID(search["source"]),
+        uuid.UUID(search["document"]),
+        tuple(map(uuid.UUID, search["sources"])),
+        tuple(map(uuid.UUID, search["organizations"])),
+    )
+
+
+def _build_row(
+    caller: Caller, searched: SearchedQuestion, reason: str, confidence: float, answer: ConversationMessage | None
+) -> UnansweredQuestion:
+    return UnansweredQuestion(
+        conversation_id=answer.conversation_id if answer else None,
+        answer_id=answer.pk if answer else None,
+        user=caller.authenticated_user,
+        source_id=searched.source_id,
+        document_id=searched.document_id,
+        question=searched.text,
+        reason=reason,
+        confidence=confidence,
+        searched_sources=list(searched.searched_sources),
+        searched_organizations=list(searched.searched_organizations),
+    )
+
+
+@transaction.atomic
+def _store(row: UnansweredQuestion) -> None:
+    """Store the question instead of an earlier one with the same text, and delete what is beyond the user's limit."""
+    advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
+    of_user = UnansweredQuestion.objects.filter(user=row.user_id)
+    of_user.filter(source=row.source_id, question=row.question).delete()
+    row.save(force_insert=True)
+    kept = of_user.order_by("-pk").values("pk")[:MAX_QUESTIONS_OF_USER]
+    of_user.exclude(pk__in=kept).delete()

@@ -1,0 +1,144 @@
+"""Unanswered questions: what is stored of them, and the page that shows them to people who manage the source."""
+
+from typing import Any
+
+import pytest
+
+from orgs.access.caller import Caller
+from orgs.access.permissions import Visibility
+from rag.models import Conversation, DataSource, GoldenQuestion, UnansweredQuestion
+from rag.services.evaluation import unanswered_storage
+from rag.services.maintenance import history_retention
+from rag.services.search import ask_conversations, permitted_queries
+from rag.types import AnswerOptions, Question
+from ragsite.postgres import identity
+from tests.admin.test_admin import browser
+from tests.admin.test_reembedding import page_url, text
+from tests.support.factories import World, ingest_text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+UNANSWERED = "What do flamingos earn?"
+ANSWERED = "Does the zebra sleep standing up?"
+
+
+@pytest.fixture
+def source(world: World) -> DataSource:
+    source = world.source(name="Animals")
+    ingest_text(source, "zebras.md", "# Zebras\n\nThe zebra sleeps standing up, and it weighs about 300 kilograms.")
+    return source
+
+
+def ask(
+    world: World, question: str = UNANSWERED, name: str = "member", **selection: Any
+) -> ask_conversations.ConversationAnswer:
+    """Asks as the page does: with the identity of the user's request."""
+    caller = Caller(world.users[name])
+    with identity.run_as(caller.database_identity):
+        return permitted_queries.run_to_completion(
+            ask_conversations.ask(
+                Question(question, top_k=5, rerank=True),
+                permitted_queries.SourceSelection(caller, **selection),
+                AnswerOptions(max_tokens=2000),
+            )
+        )
+
+
+def reasons() -> list[tuple[str, str]]:
+    return list(UnansweredQuestion.objects.values_list("question", "reason").order_by("question"))
+
+
+def test_declined_and_disliked_questions_are_stored_and_answered_ones_are_not(world: World, source: DataSource) -> None:
+    caller = Caller(world.users["member"])
+    declined, answered = ask(world), ask(world, ANSWERED)
+    ask(world)  # again: it replaces the first
+    assert reasons() == [(UNANSWERED, "declined")]
+    assert declined.answer.message
+    assert answered.answer.message
+    for is_helpful, stored in ((False, [(ANSWERED, "disliked"), (UNANSWERED, "declined")]), (None, reasons())):
+        with identity.run_as(caller.database_identity):
+            ask_conversations.rate_answer(caller, str(answered.answer.message.pk), is_helpful=is_helpful)
+        assert reasons() == stored
+
+
+def test_a_question_of_the_api_is_stored_too(api: Any, live_world: World) -> None:
+    ingest_text(live_world.source(), "zebras.md", "The zebra sleeps standing up.")
+    for question in (UNANSWERED, ANSWERED):
+        assert api("member").post("/api/rag/query", {"query": question}).status == 200
+    assert reasons() == [(UNANSWERED, "declined")]
+
+
+def test_they_are_kept_only_as_long_as_the_history(world: World, source: DataSource) -> None:
+    conversation_id = ask(world).conversation_id
+    ask(world, "Who feeds the flamingos?")
+    caller = Caller(world.users["member"])
+    with identity.run_as(caller.database_identity):
+        ask_conversations.delete_conversation(caller, Conversation.objects.get(pk=conversation_id or ""))
+    assert [question for question, _ in reasons()] == ["Who feeds the flamingos?"]
+    world.home.query_history = "redacted"
+    world.home.save()
+    ask(world)
+    assert UNANSWERED not in text(browser(world.users["owner"]), page_url(source, "unanswered"))
+    history_retention.delete_expired_history()
+    assert reasons() == []
+
+
+def test_a_user_has_a_bounded_number_of_them(world: World, source: DataSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unanswered_storage, "MAX_QUESTIONS_OF_USER", 1)
+    ask(world)
+    ask(world, "Who feeds the flamingos?")
+    assert reasons() == [("Who feeds the flamingos?", "declined")]
+
+
+def test_similar_questions_are_one_cluster_that_becomes_a_golden_question(world: World, source: DataSource) -> None:
+    client, url = browser(world.users["owner"]), page_url(source, "unanswered")
+    ask(world, "How much do flamingos earn?", "editor")
+    ask(world)
+    ask(world, "Who feeds the flamingos?")
+    page = text(client, url)
+    assert ("2 wordings" in page, "zebras.md" in page) == (True, True)
+    assert "member@" not in page, "nobody is named"
+    of_cluster = UnansweredQuestion.objects.filter(question__contains="earn")
+    fields = {"question": [str(pk) for pk in of_cluster.values_list("pk", flat=True)]}
+    assert "is a golden question now" in client.post(url, {**fields, "action": "golden"}, follow=True).content.decode()
+    golden = GoldenQuestion.objects.get()
+    assert (golden.question, golden.path, golden.active) == (UNANSWERED, "zebras.md", True)
+    assert [question for question, _ in reasons()] == ["Who feeds the flamingos?"]
+    rest = {"question": [str(UnansweredQuestion.objects.get().pk)], "action": "dismiss"}
+    assert "Removed 1 question" in client.post(url, rest, follow=True).content.decode()
+    assert "There are none" in text(client, url)
+
+
+def test_managers_see_only_questions_whose_searched_sources_they_may_query(world: World, source: DataSource) -> None:
+    """Two managers, each with a personal source: neither sees what the other one asked there."""
+    for name in ("owner", "admin"):
+        personal = world.source(f"of-{name}", visibility=Visibility.PERSONAL, owner=world.users[name])
+        ingest_text(personal, "plan.md", "The hippopotamus is called Ilse.")
+        ask(world, f"What does {name} feed the zebra?", name)
+        ask(world, f"Where does {name} wash the zebra?", name, data_sources=[source.slug])
+    url = page_url(source, "unanswered")
+    for name, other in (("owner", "admin"), ("admin", "owner")):
+        client = browser(world.users[name])
+        page = text(client, url)
+        assert f"Where does {other} wash" in page, "only the shared source was searched"
+        assert f"What does {name} feed" in page
+        assert f"What does {other} feed" not in page
+        hidden = UnansweredQuestion.objects.filter(question__startswith=f"What does {other}")
+        for action in ("golden", "dismiss"):
+            fields = {"question": [str(hidden.get().pk)], "action": action}
+            assert "do not exist" in client.post(url, fields, follow=True).content.decode()
+    assert not GoldenQuestion.objects.exists()
+    for name in ("editor", "member"):
+        assert browser(world.users[name]).get(url).status_code == 403
+    DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
+    assert "Where does" not in text(browser(world.users["admin"]), url), "a manager who may not query the source"
+
+
+def test_requests_read_and_write_only_questions_of_their_own_user(world: World, source: DataSource) -> None:
+    ask(world)
+    row = UnansweredQuestion.objects.get()
+    for name, count in (("member", 1), ("editor", 0), ("foreigner", 0)):
+        with identity.run_as(Caller(world.users[name]).database_identity):
+            assert UnansweredQuestion.objects.count() == count, name
+            assert UnansweredQuestion.objects.exclude(user=row.user).delete()[0] == 0
+    with identity.run_as(identity.of_staff(world.users["foreigner"].pk)):
+        assert not UnansweredQuestion.objects.exists(), "pages of another organisation's admin"
