@@ -29,7 +29,7 @@ help:
 	@echo "make clients        supabase-js against the real server (needs Node)"
 	@echo "make schema         update the snapshot of the API schema"
 	@echo "make bench          measure ingestion and search"
-	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, OUT=file)"
+	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, EVAL_KINDS=answers, OUT=file)"
 	@echo "make guard          compare the quality on a few small sets with stored results (RENEW=1 stores new ones)"
 	@echo "make screenshots    pictures of the running demo's pages (ADDRESS, PASSWORD, OUT=folder)"
 	@echo "make lock           renew the locked versions and their hashes (needs the network)"
@@ -102,7 +102,7 @@ ALONE := env -u DATABASE_URL -u REDIS_URL -u RAGSITE_DATA
 
 # Ingested data stays in var/eval, so that a second run only searches.
 eval: install-local
-	@EVAL_SETS="$(EVAL_SETS)" OUT="$(OUT)" $(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/eval" --throwaway \
+	@EVAL_SETS="$(EVAL_SETS)" EVAL_KINDS="$(EVAL_KINDS)" EVAL_LANGUAGE_MODEL="$(EVAL_LANGUAGE_MODEL)" OUT="$(OUT)" $(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/eval" --throwaway \
 		$(BIN)/python -m benchmarks.eval
 
 guard: install-local

@@ -1,7 +1,8 @@
 """make eval: runs every evaluation set through the product, in every retrieval mode.
 
-EVAL_SETS names the folder of the sets, OUT the JSON file for the figures. Data is kept in RAGSITE_DATA, so that
-unchanged documents are not embedded again.
+EVAL_SETS names the folder of the sets, OUT the JSON file for the figures. EVAL_KINDS names the kinds to measure, by
+default all. Whole answers are also measured with the language model of LLM_MODEL; EVAL_LANGUAGE_MODEL=stub starts one
+on loopback that repeats passages. Data is kept in RAGSITE_DATA, so that unchanged documents are not embedded again.
 """
 
 import functools
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import django
 
+from benchmarks.support import language_model
 from ragsite.postgres import identity
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +22,14 @@ BESIDE = ROOT.parent / "shared" / "datasets"
 
 
 def main() -> int:
+    if os.environ.get("EVAL_LANGUAGE_MODEL") != language_model.NAME:
+        return evaluate()
+    with language_model.running() as base_url:
+        os.environ |= {"LLM_MODEL": language_model.NAME, "LLM_BASE_URL": base_url, "LLM_API_KEY": "stub"}
+        return evaluate()
+
+
+def evaluate() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
     os.environ["RAG_GROUNDING"] = "local"  # so that figures do not depend on a language model
@@ -40,7 +50,7 @@ def main() -> int:
     out = Path(os.environ.get("OUT") or data / "figures.json").absolute()
     started = time.monotonic()
     call_command("migrate", verbosity=0)
-    figures = run.everything(folder, out, functools.partial(console.print, markup=False))
+    figures = run.everything(folder, out, functools.partial(console.print, markup=False), chosen_kinds())
     figures["seconds"]["all"] = time.monotonic() - started
     figures.write()
     with figures.part("report"):
@@ -55,6 +65,11 @@ def chosen_folder() -> Path:
     if given := os.environ.get("EVAL_SETS"):
         return Path(given).expanduser().absolute()
     return BESIDE if BESIDE.is_dir() else OWN
+
+
+def chosen_kinds() -> frozenset[str]:
+    """Return the kinds of sets to measure; empty for all."""
+    return frozenset(os.environ.get("EVAL_KINDS", "").replace(",", " ").split())
 
 
 if __name__ == "__main__":

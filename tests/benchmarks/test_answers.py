@@ -7,6 +7,9 @@ from benchmarks.eval.datasets.answers import AskedQuestion
 from benchmarks.eval.guard import OWN
 from benchmarks.eval.readability import faults
 from benchmarks.eval.runner.answers import figures
+from benchmarks.support import language_model
+from rag.providers.language_models.openai import OpenAILanguageModel
+from rag.types import Message
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,17 @@ def test_figures_of_answers() -> None:
         "On the second floor or in the cellar. [1]",
         "It is here.",
     ]
+
+
+def test_the_stub_language_model_repeats_passages_and_sometimes_adds_an_invention() -> None:
+    prompt = "[1] Hall\nDogs bark. Nobody drinks there.\n\n[2] House\nTea is served at five.\n\nQuestion: {}\n\nAnswer."
+    answers = [language_model.answer(prompt.format(f"When is tea {verb}?")) for verb in ("served", "sold", "hot")]
+    assert all("Tea is served at five [2]." in answer for answer in answers)
+    assert [language_model.INVENTION in answer for answer in answers] == [True, False, False]
+    with language_model.running() as base_url:
+        model = OpenAILanguageModel(name=language_model.NAME, base_url=base_url, api_key="stub", timeout=10)
+        message = Message("user", prompt.format("When is tea served?"))
+        assert model.complete([message]) == "".join(model.stream([message])) == answers[0]
 
 
 @pytest.mark.parametrize("name", ["tuning", "held-out", "handbooks"])

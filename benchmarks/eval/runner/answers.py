@@ -9,6 +9,7 @@ from benchmarks.eval.runner import modes
 from benchmarks.eval.runner.library import Shelf
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.pipeline.answering import answer as answering
+from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import AnswerOptions, GenerationOptions, SearchScope
 
@@ -43,16 +44,18 @@ def figures(questions: Sequence[AskedQuestion], given: Sequence[Given]) -> dict[
 
     Returns:
         facts: share of the answerable questions whose answer states all facts; readable: share of the given answers
-        without a fault; refused: share of the unanswerable questions that were declined or answered with a confidence
-        below 1/2; wrong_at_high_confidence: share of wrong ones among the answers with high confidence, and how many
-            answers these are; calibration_error: how far confidence is from the share of right answers; failures: the
-        answerable questions with a wrong answer.
+        without a fault; refused: share of the unanswerable questions that were declined or answered with low
+        confidence, as the page "Ask" calls it; wrong_at_high_confidence: share of wrong ones among the answers with
+        high confidence, and how many answers these are; calibration_error: how far confidence is from the share of
+        right answers; failures: the answerable questions with a wrong answer.
     """
     pairs = list(zip(questions, given, strict=True))
     right = [question.is_answerable and question.is_right(text) for question, (text, _, _) in pairs]
     answered = [text for _, (text, _, is_declined) in pairs if not is_declined]
     refused = [
-        is_declined or confidence < 1 / 2 for question, (_, confidence, is_declined) in pairs if not question.facts
+        is_declined or confidence < LOW_CONFIDENCE
+        for question, (_, confidence, is_declined) in pairs
+        if not question.facts
     ]
     sure = [
         is_right for is_right, (_, confidence, _) in zip(right, given, strict=True) if confidence >= HIGH_CONFIDENCE

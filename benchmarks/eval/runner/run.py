@@ -1,7 +1,7 @@
 """Measures all sets of a folder, one after the other. A set that fails is reported; the others are measured."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,35 +15,43 @@ from benchmarks.eval.runner import answers, library
 from benchmarks.eval.runner.workers import WorkerPool
 
 
-def everything(folder: Path, out: Path, report_line: Callable[[str], None]) -> Figures:
+def everything(
+    folder: Path, out: Path, report_line: Callable[[str], None], chosen: Collection[str] = frozenset()
+) -> Figures:
+    """Measure the sets of the chosen kinds; of all kinds if none is chosen."""
+
+    def names(kind: str) -> list[str]:
+        return sets.names(folder, kind) if not chosen or kind in chosen else []
+
     figures = Figures(out, report_line)
     library.clear_away()
     with WorkerPool() as pool:
         report_line(f"Sets of {folder}, {pool.size} processes")
-        for name in sets.names(folder, sets.RETRIEVAL):
+        for name in names(sets.RETRIEVAL):
             with figures.part(f"retrieval/{name}"), _timed(figures, f"retrieval/{name}", report_line):
                 _retrieval(folder, name, pool, figures)
-        for name in sets.names(folder, sets.CHUNKING):
+        for name in names(sets.CHUNKING):
             with figures.part(f"chunking/{name}"), _timed(figures, f"chunking/{name}", report_line):
                 dataset = sets.chunking(folder, name)
                 shelf = library.shelve(folder, sets.CHUNKING, name, dataset.texts, pool)
                 figures.note(f"chunking/{name}", {**dataset.notes, **shelf.notes})
                 figures["chunking"][name] = kinds.chunking(dataset, shelf, pool)
-        for name in sets.names(folder, sets.GROUNDABILITY):
+        for name in names(sets.GROUNDABILITY):
             with figures.part(f"groundability/{name}"), _timed(figures, f"groundability/{name}", report_line):
                 judged, shelf, notes = kinds.groundability(folder, name, pool)
                 figures.note(f"groundability/{name}", {**notes, **shelf.notes})
                 figures.judge("groundability", name, judged)
-        for name in sets.names(folder, sets.ANSWERS):
+        for name in names(sets.ANSWERS):
             with figures.part(f"answer_grounding/{name}"), _timed(figures, f"answer_grounding/{name}", report_line):
                 judged, notes = kinds.answer_grounding(folder, name, pool)
                 figures.note(f"answer_grounding/{name}", notes)
                 figures.judge("answer_grounding", name, judged)
-        for name in sets.names(folder, answer_sets.KIND):
+        for name in names(answer_sets.KIND):
             with figures.part(f"answers/{name}"), _timed(figures, f"answers/{name}", report_line):
                 figures["answers"][name] = _answers(folder, name, pool)
-    with figures.part("documents"), _timed(figures, "documents", report_line):
-        figures.all["documents"] = documents.measure(folder / "documents")
+    if not chosen or "documents" in chosen:
+        with figures.part("documents"), _timed(figures, "documents", report_line):
+            figures.all["documents"] = documents.measure(folder / "documents")
     with figures.part("sizes"):
         figures.all["sizes"] = sizes.measure()
     return figures
@@ -51,7 +59,7 @@ def everything(folder: Path, out: Path, report_line: Callable[[str], None]) -> F
 
 def has_figures(figures: Figures) -> bool:
     kinds_of_sets = ("retrieval", "chunking", "groundability", "answer_grounding", "answers")
-    return any(figures[kind] for kind in kinds_of_sets) or figures["documents"]["total"] > 0
+    return any(figures[kind] for kind in kinds_of_sets) or figures["documents"].get("total", 0) > 0
 
 
 def _answers(folder: Path, name: str, pool: WorkerPool) -> dict[str, Any]:
