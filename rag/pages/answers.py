@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from rag.models import ConversationMessage
+from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
 from rag.services.search.answer_details import CitedPassage, ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
@@ -27,9 +28,15 @@ _NOTES = {
 }
 # From this confidence on, in descending order: the level, and what it means.
 _LEVELS = (
-    (0.75, "high", "High confidence", "The passages very probably contain this answer."),
-    (0.45, "medium", "Medium confidence", "The passages probably contain this answer. Check the citations."),
+    (0.8, "high", "High confidence", "The passages very probably contain this answer."),
+    (LOW_CONFIDENCE, "medium", "Medium confidence", "The passages probably contain this answer. Check the citations."),
     (0.0, "low", "Low confidence", "The passages may not contain this answer. Check the citations."),
+)
+_UNKNOWN_LEVEL = (
+    0.0,
+    "unknown",
+    "Confidence unknown",
+    "How often such answers are right was not measured for this language or embedding model. Check the citations.",
 )
 
 
@@ -80,13 +87,15 @@ class AnswerPart:
     level: str
     level_name: str
     level_text: str
-    percent: int
+    percent: int | None
     notes: tuple[str, ...]
 
 
 def show_answer(answer: ReadableAnswer) -> AnswerPart:
     """Prepare an answer for its template."""
     level = next(entry for entry in _LEVELS if answer.confidence >= entry[0])
+    if "CONFIDENCE_UNKNOWN" in answer.warnings:
+        level = _UNKNOWN_LEVEL
     _, name, title, text = level if answer.citations else (0.0, "none", "No answer", "")
     references = tuple(_group_citations(answer))
     return AnswerPart(
@@ -96,7 +105,7 @@ def show_answer(answer: ReadableAnswer) -> AnswerPart:
         level=name,
         level_name=title,
         level_text=text,
-        percent=round(answer.confidence * 100),
+        percent=None if level is _UNKNOWN_LEVEL else round(answer.confidence * 100),
         notes=tuple(_NOTES[code] for code in dict.fromkeys(answer.warnings) if code in _NOTES),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
-from rag.pipeline.grounding.calibration import mode_name
+from rag.pipeline.grounding.calibration import confidence_of_quotes, mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find_passages
@@ -114,7 +114,7 @@ def _generate_answer(
         return Answer(
             f"{text} {gaps}".strip(),
             _with_pages(generation.quotes, context),
-            grounding.score,
+            confidence_of_quotes(grounding.score),
             model=generation.model,
             warnings=grounding.warnings,
         )

@@ -20,6 +20,7 @@ _WORD = re.compile(r"[^\W_]")
 _LOOKAHEAD_CHARACTERS = 500
 # The end of a sentence after its markers, and the start of a list item.
 _SENTENCE_END = re.compile(r"\A[ \t]*[.!?。！？]+")
+_END_MARKS = re.compile(r"[.!?。！？]")
 _ITEM_START = re.compile(r"(?:\A|(?<=\n))[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
 
 
@@ -33,7 +34,8 @@ class CitedAnswer:
         dropped: How many citations were dropped: no passage has that number, or the passage does not support the
             sentence.
         unsupported_sentences: The sentences whose cited passages all fail to support them. They are removed from `text`
-            if their citations follow them. Also those that `drop_unsupported_end` has removed.
+            if their citations follow them. A sentence that one of its citations supports is not among them. Also those
+            that `drop_unsupported_end` has removed.
     """
 
     text: str
@@ -54,6 +56,7 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
     citations: dict[tuple[int, int, int], Citation] = {}
     cache: dict[tuple[str, tuple[int, ...]], list[_CitedPassage]] = {}
     text, dropped, unsupported, is_removed = "", 0, [], False
+    kept: set[str] = set()
     for sentence, preceding, markers in _split_cited_sentences(answer, lang):
         if is_removed:  # the removed sentence's full stop may follow its markers
             preceding = _SENTENCE_END.sub("", preceding)
@@ -71,13 +74,22 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
         for passage in supporting:
             citation = passage.cite(sentence, lang)
             citations.setdefault((citation.number, citation.start, citation.end), citation)
+            kept.add(_without_markers(sentence))
         if len(supporting) == len(numbers):
             text += markers
-        elif supporting:
+        elif markers and not is_removed:
+            text = text if supporting else text.rstrip(" ")
             text += "".join(citation_markers.format_marker(passage.number) for passage in supporting)
+            text += "".join(_END_MARKS.findall(markers))  # between the markers
         elif markers:
             text = text.rstrip(" ")
+    # A sentence stays if another marker before or after it names a passage that supports it.
+    unsupported = [sentence for sentence in unsupported if _without_markers(sentence) not in kept]
     return CitedAnswer(text.strip(), tuple(citations.values()), dropped, tuple(unsupported))
+
+
+def _without_markers(sentence: str) -> str:
+    return citation_markers.remove_markers(sentence).strip(" .!?。！？")
 
 
 def drop_unsupported_end(cited: CitedAnswer, sentences: Sequence[CheckedSentence]) -> CitedAnswer:
@@ -102,14 +114,29 @@ def drop_unsupported_end(cited: CitedAnswer, sentences: Sequence[CheckedSentence
 
 
 def _split_cited_sentences(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (sentence, text since the previous markers, markers after it), and at last the rest, without markers."""
+    """Yield (sentence, text since the previous markers, markers after it), and at last the rest, without markers.
+
+    Markers with no word between them belong to the same sentence.
+    """
     previous_end, sentence = 0, ""
-    for start, end in citation_markers.find_markers(answer):
+    for start, end in _join_markers(answer):
         preceding, following = answer[previous_end:start], answer[end : end + _LOOKAHEAD_CHARACTERS]
         sentence = _last_sentence(preceding, lang) or sentence or _first_sentence(following, lang)
         yield sentence, preceding, answer[start:end]
         previous_end = end
     yield "", answer[previous_end:], ""
+
+
+def _join_markers(answer: str) -> list[tuple[int, int]]:
+    """Return start and end of each group of markers that have no word between them on the same line."""
+    groups: list[tuple[int, int]] = []
+    for start, end in citation_markers.find_markers(answer):
+        between = answer[groups[-1][1] : start] if groups else "\n"
+        if _WORD.search(between) or "\n" in between:
+            groups.append((start, end))
+        else:
+            groups[-1] = (groups[-1][0], end)
+    return groups
 
 
 def _first_sentence(text: str, lang: str) -> str:

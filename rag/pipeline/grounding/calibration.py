@@ -3,17 +3,21 @@
 The curve is logistic, as in Platt (1999), "Probabilistic outputs for support vector machines".
 """
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
+from django.db.models import OuterRef, Subquery
 from numpy.typing import NDArray
 
 from rag.models import Calibration, DataSource
+from rag.models.embedding_models import ENGLISH_MODELS
 from rag.pipeline.retrieval.candidates import retrieval_mode
 from rag.pipeline.retrieval.selected_text import NO_ID
+from rag.text.question_language import is_english
 from rag.types import Mode, Passage, Question
 
 # float64 and bool arrays of shape (samples,).
@@ -23,10 +27,15 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A logistic curve: probability = 1 / (1 + exp(-(slope × evidence + offset))), with slope > 0."""
+    """A logistic curve: probability = 1 / (1 + exp(-(slope × evidence + offset))), with slope > 0.
+
+    Attributes:
+        is_measured: Whether the curve was fitted for the embedding model and the retrieval mode that it is used for.
+    """
 
     slope: float
     offset: float
+    is_measured: bool = True
 
     def __call__(self, evidence: float) -> float:
         """Return the probability, 0…1, that belongs to an evidence score."""
@@ -43,6 +52,10 @@ CURVE_WITH_LATE_INTERACTION = Curve(2.5, -5.25)
 CURVE_WITHOUT_LATE_INTERACTION = Curve(3.65, -5.1)
 
 
+# How many questions that can be answered come for one that cannot.
+ODDS_OF_ANSWERABLE = 2.0
+
+
 class ModeFields(TypedDict):
     """The fields of Question that select a calibration curve."""
 
@@ -50,11 +63,11 @@ class ModeFields(TypedDict):
     rerank: bool
 
 
+# What the names of modes with reranking end with.
+RERANKED = "+rerank"
 # The names under which curves are stored, such as "hybrid+rerank", and the fields of Question that belong to them.
 RETRIEVAL_MODES: dict[str, ModeFields] = {
-    f"{mode}{'+rerank' if rerank else ''}": {"mode": mode, "rerank": rerank}
-    for mode in Mode
-    for rerank in (False, True)
+    f"{mode}{RERANKED if rerank else ''}": {"mode": mode, "rerank": rerank} for mode in Mode for rerank in (False, True)
 }
 
 
@@ -64,24 +77,46 @@ def mode_name(question: Question) -> str:
     return next(name for name, mode_fields in RETRIEVAL_MODES.items() if mode_fields == fields)
 
 
-def select_curve(passages: Sequence[Passage], mode: str) -> Curve:
+def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     """Return the curve of an embedding model and a retrieval mode, or the default curve if none is stored.
 
+    The default curves were fitted for English questions and the local English model. For others they are only a guess.
     The model is that of the first passage that belongs to a data source. A text that the user selected belongs to none.
 
     Args:
+        query: The question.
         passages: The passages that the search returned.
         mode: A key of RETRIEVAL_MODES; empty for the default curve.
     """
+    has_late_interaction = any(passage.maxsim is not None for passage in passages)
+    default = CURVE_WITH_LATE_INTERACTION if has_late_interaction else CURVE_WITHOUT_LATE_INTERACTION
     source_id = next((passage.source_id for passage in passages if passage.source_id != NO_ID), None)
-    if mode and source_id:
-        model_ids = DataSource.objects.filter(pk=source_id).values("embedding_model")
-        stored = Calibration.objects.filter(model__in=model_ids, mode=mode).values_list("slope", "offset").first()
-        if stored:
-            return Curve(*stored)
-    if any(passage.maxsim is not None for passage in passages):
-        return CURVE_WITH_LATE_INTERACTION
-    return CURVE_WITHOUT_LATE_INTERACTION
+    if not mode or not source_id:
+        return default
+    of_mode = Calibration.objects.filter(model=OuterRef("embedding_model"), mode=mode)
+    row = (
+        DataSource.objects.filter(pk=source_id)
+        .values_list("embedding_model__name", Subquery(of_mode.values("slope")), Subquery(of_mode.values("offset")))
+        .first()
+    )
+    name, slope, offset = row or ("", None, None)
+    if slope is not None and offset is not None:
+        return Curve(slope, offset)
+    is_complete = has_late_interaction == mode.endswith(RERANKED)
+    is_measured = name in ENGLISH_MODELS and is_complete and is_english(query)
+    return dataclasses.replace(default, is_measured=is_measured)
+
+
+def confidence_of_quotes(probability: float) -> float:
+    """Return the confidence of quoted sentences, 0…1.
+
+    Curves are fitted with as many answerable as unanswerable questions. In use, more questions can be answered: by
+    Bayes' rule the odds change as those of the questions do.
+
+    Args:
+        probability: The probability that the passages contain the answer, by a curve, 0…1.
+    """
+    return ODDS_OF_ANSWERABLE * probability / (1 - probability + ODDS_OF_ANSWERABLE * probability)
 
 
 def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Curve:

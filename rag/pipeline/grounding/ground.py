@@ -1,5 +1,6 @@
 """Step: question and passages -> can they answer it? Runs before generation (pipeline contract, sub-contract 4)."""
 
+import dataclasses
 import json
 from collections.abc import Sequence
 
@@ -20,6 +21,8 @@ from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
 logger = structlog.get_logger(__name__)
 
 WARNING = GroundingFailed.code
+# How often answers with this confidence are right was not measured for the embedding model and the retrieval mode.
+CONFIDENCE_UNKNOWN = "CONFIDENCE_UNKNOWN"
 # Minimum probability of a groundable question, and of a passage to answer from. The curve was fitted with as many
 # answerable as unanswerable questions; if two of three questions are answerable, its 1/3 means a probability of 1/2.
 _MIN_GROUNDABLE = 1 / 3
@@ -58,7 +61,7 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
         if strict:
             raise
         logger.warning("grounding_model_failed", reason=error.message)
-        return Grounding(local.is_groundable, local.score, local.relevant, local.gaps, warnings=(WARNING,))
+        return dataclasses.replace(local, warnings=(WARNING, *local.warnings))
 
 
 def passage_evidence(query: str, passage: Passage) -> float:
@@ -75,7 +78,7 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     """Turn the evidence of each passage into a probability; the highest one is that of the question."""
     parts = extract_query_parts(query, query_language(query, [passage.lang for passage in passages]))
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
-    curve = select_curve(passages, mode)
+    curve = select_curve(query, passages, mode)
     scores = [
         curve(_evidence_score(passage, parts, covered))
         for passage, covered in zip(passages, covered_parts, strict=True)
@@ -88,6 +91,7 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
             passage for passage, probability in zip(passages, scores, strict=True) if probability >= _MIN_RELEVANT
         ),
         gaps=find_gaps(query, parts, covered_parts),
+        warnings=() if curve.is_measured else (CONFIDENCE_UNKNOWN,),
     )
 
 

@@ -46,6 +46,15 @@ def test_citations_of_unrelated_passages_are_dropped() -> None:
     assert cited.unsupported_sentences == ("Bicycles are parked in the yard",)
 
 
+@pytest.mark.parametrize("answer", ["{} [1]. [2]", "{} [2]. [1]", "{} [2] – [1].", "[2] {}. [1]"])
+def test_a_sentence_that_one_citation_supports_stays_and_is_not_listed(answer: str) -> None:
+    sentence = "Bicycles are parked in the yard"
+    cited = check(answer.format(sentence))
+    assert sentence in cited.text
+    assert (numbers(cited), cited.unsupported_sentences) == ([1], ())
+    assert cited.text.count(".") == 1
+
+
 def test_few_shared_words_are_not_enough() -> None:
     assert check("The porter invented penicillin while bicycles crossed Australia [1].").citations == ()
 

@@ -85,3 +85,8 @@ def test_fitting_recovers_the_curve_that_generated_the_samples() -> None:
 def test_a_falling_curve_is_an_error() -> None:
     with pytest.raises(ValueError, match="More evidence"):
         calibration.fit_curve(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))
+
+
+def test_quotes_are_as_probable_as_with_two_answerable_questions_for_one_that_is_not() -> None:
+    confidences = [calibration.confidence_of_quotes(score) for score in (0, 1 / 3, 1 / 2, 0.8, 1)]
+    assert confidences == pytest.approx([0, 1 / 2, 2 / 3, 8 / 9, 1])

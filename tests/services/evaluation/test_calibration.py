@@ -1,5 +1,6 @@
 """Calibration on golden questions, in the database and the admin."""
 
+import dataclasses
 import json
 from io import StringIO
 from pathlib import Path
@@ -11,6 +12,9 @@ from django.test import Client
 from orgs.models import Organization
 from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion
 from rag.models.content.pgvector_tables import SourceTerm
+from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.retrieval.selected_text import selected_text_passage
+from rag.types import Context
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
@@ -87,3 +91,22 @@ def test_the_admin_shows_the_curve_read_only(admin_client: Client) -> None:
     assert "<polyline" in page
     assert "<td>0.80</td><td>0.70</td><td>40</td>" in page
     assert admin_client.get("/admin/rag/calibration/add/").status_code == 403
+
+
+def test_confidence_is_unknown_where_nothing_was_measured(world: World) -> None:
+    source = world.source()
+    english, german = "How much does a zebra weigh?", "Wie viel wiegt ein Zebra und wo schläft es?"
+
+    def warnings(question: str = english, mode: str = "hybrid+rerank", maxsim: float | None = 0.5) -> tuple[str, ...]:
+        passage = selected_text_passage("The zebra weighs 300 kilograms.")
+        passage = dataclasses.replace(passage, source_id=source.pk, maxsim=maxsim)
+        return assess_grounding(question, Context("", (passage,), 0), mode=mode).warnings
+
+    assert warnings() == warnings(mode="hybrid", maxsim=None) == ()
+    assert warnings(german) == warnings(maxsim=None) == ("CONFIDENCE_UNKNOWN",)
+    other = EmbeddingModel.objects.create(name="other", provider="openai", dimensions=384)
+    DataSource.objects.update(embedding_model=other)
+    assert warnings() == ("CONFIDENCE_UNKNOWN",)
+    Calibration.objects.create(model=other, mode="hybrid+rerank", slope=2, offset=-4, questions=30, calibration_error=0)
+    assert warnings() == ()
+    assert warnings(mode="dense", maxsim=None) == ("CONFIDENCE_UNKNOWN",)

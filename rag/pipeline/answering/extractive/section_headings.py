@@ -61,8 +61,7 @@ def section_match(
 
 def _match(structure: PassageStructure, index: int, shared: float, similarity: SentenceSimilarity) -> float:
     """Return how well a heading matches, 0…1: by the words that it shares and, if known, by its meaning."""
-    part, passage = structure.parts[index], structure.passage
-    alike = similarity.score_both_ways(passage.document_id, passage.start + part.start, passage.start + part.end)
+    alike = similarity.score_both_ways(structure.passage.document_id, *structure.visible_span(index))
     if alike is None:
         return shared
     match = min(1.0, max(0.0, _WORDS_WEIGHT * shared + alike))
@@ -78,7 +77,7 @@ def _match_words(
     Words of the document's title say which document is meant, so the heading need not repeat them.
     """
     lang = structure.passage.lang
-    stems = {stem(word, lang) for word in content_words(structure.text(index), lang)}
+    stems = {stem(word, lang) for word in content_words(structure.visible_text(index), lang)}
     # "Making coffee" is about coffee
     heading_stems = frozenset(item for item in stems if not is_function_word(item, lang)) or frozenset(stems)
     question_stems = frozenset(stem(word, lang) for word in question_words)

@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Sequence
 
+from rag.text import html_marks
 from rag.text.dependent_sentences import depends_on_predecessor
 from rag.text.units import UnitKind
 from rag.text.words import content_words, stem, stems
@@ -11,6 +12,9 @@ from rag.types import Passage
 
 from .parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, Part, split_cells, split_parts
 
+# An item that is nothing but a link within the documents, as in a table of contents.
+_NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")
+_STEP = re.compile(r"\d{1,3}[.)]\s")
 _TITLE = re.compile(r"# |= [^=]")
 # A sentence is preceded by at most so many others that it needs.
 _MAX_PREDECESSORS = 2
@@ -18,6 +22,8 @@ _MAX_PREDECESSORS = 2
 MAX_QUOTE_CHARACTERS = 600
 # A whole list, table or code block follows its lead-in if it is this long. Of a longer one the beginning follows.
 _MAX_BLOCK_CHARACTERS, _MAX_BLOCK_PARTS = 1_200, 10
+# A code block that a section consists of, besides one paragraph, follows the paragraph if it is this long.
+_MAX_EXAMPLE_CHARACTERS = 300
 
 
 class PassageStructure:
@@ -65,11 +71,24 @@ class PassageStructure:
     def is_quotable(self, index: int) -> bool:
         """Return whether a part can be quoted: not a heading, a question, a table's header or a cut part."""
         part, text = self.parts[index], self.text(index)
-        if part.kind is UnitKind.HEADING or not part.is_whole or self._is_header(part):
+        if part.kind is UnitKind.HEADING or not part.is_whole or self._is_header(part) or self._is_navigation(index):
             return False
         return not text.endswith((*QUESTION_ENDINGS, *LEAD_IN_ENDINGS)) or (
             text.endswith(LEAD_IN_ENDINGS) and bool(self._following_block(index))
         )
+
+    def _is_navigation(self, index: int) -> bool:
+        return self.parts[index].kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(self.text(index)))
+
+    def visible_text(self, index: int) -> str:
+        """Return the text of a part without tags of HTML."""
+        return html_marks.remove_tags(self.text(index))
+
+    def visible_span(self, index: int) -> tuple[int, int]:
+        """Return start and end of the first characters of a part that are no tags, as offsets in the document."""
+        start, end = html_marks.visible_span(self.text(index))
+        offset = self.passage.start + self.parts[index].start
+        return offset + start, offset + end
 
     def heading_index(self, index: int) -> int | None:
         """Return the nearest heading or question above a part within the passage."""
@@ -121,11 +140,11 @@ class PassageStructure:
         needed = {index}
         part = self.parts[index]
         if part.kind is UnitKind.SENTENCE:
-            return needed | self._predecessors(index) | self._following_block(index)
+            return needed | self._predecessors(index) | self._following_block(index) | self._following_example(index)
         lead_in = self.lead_in(index)
         if lead_in is not None:
             needed |= {lead_in} | self._predecessors(lead_in)
-        if part.kind is UnitKind.ITEM and lead_in is not None:
+        if part.kind is UnitKind.ITEM and (lead_in is not None or _STEP.match(self.text(index))):
             whole_list = range(self._first[part.block], self._last[part.block] + 1)
             if len(whole_list) <= _MAX_BLOCK_PARTS and self._length(whole_list) <= _MAX_BLOCK_CHARACTERS / 2:
                 needed |= set(whole_list)
@@ -178,6 +197,8 @@ class PassageStructure:
         is_unfinished = self.parts[first].kind is UnitKind.CODE and not self.text(index).endswith(SENTENCE_ENDINGS)
         if not is_unfinished and not self.text(index).endswith(LEAD_IN_ENDINGS):
             return set()
+        if self._is_navigation(first):
+            return set()
         following: list[int] = []
         for number in range(first, len(self.parts)):
             part = self.parts[number]
@@ -189,6 +210,15 @@ class PassageStructure:
                 following.pop()
                 break
         return set(following)
+
+    def _following_example(self, index: int) -> set[int]:
+        """Return the code block after a sentence that is all of the text between a heading and this block."""
+        part, code = self.parts[index], index + 1
+        if code >= len(self.parts) or self.parts[code].kind is not UnitKind.CODE or not self.parts[code].is_whole:
+            return set()
+        first = self._first[part.block]
+        is_section = first > 0 and self.is_heading(first - 1) and self._last[part.block] == index
+        return {code} if is_section and self._length([code]) <= _MAX_EXAMPLE_CHARACTERS else set()
 
     def _lacks_following(self, index: int) -> bool:
         """Return whether a sentence goes on in something that the passage does not have."""

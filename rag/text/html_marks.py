@@ -1,0 +1,46 @@
+"""HTML tags that texts in Markdown contain: which characters of them people read."""
+
+import re
+
+_NAMES = (
+    "a|abbr|b|blockquote|br|center|code|dd|details|div|dl|dt|em|figure|font|h[1-6]|hr|i|img|kbd|li|ol|p|pre|section|small"
+    "|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul"
+)
+_TAG = re.compile(rf"</?(?:{_NAMES})(?:\s[^<>]{{0,500}})?/?>|<!--.{{0,2000}}?-->", re.IGNORECASE | re.DOTALL)
+_CODE_TAG = re.compile(r"</?code>", re.IGNORECASE)
+# What is written as code shows tags as text.
+_INLINE_CODE = re.compile(r"(`[^`\n]+`)")
+# The mark of a link to the heading itself.
+_PERMALINK = re.compile(r"<a\s[^<>]{0,500}>\s*[¶#§]?\s*</a>", re.IGNORECASE)
+_ONLY_TAGS = re.compile(rf"(?:\s*{_TAG.pattern})+\s*", re.IGNORECASE | re.DOTALL)
+_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,500}>.+</h\1>", re.IGNORECASE)
+
+
+def is_html_heading(line: str) -> bool:
+    """Return whether a line is a heading in HTML: `<h2 id="a">Title</h2>`."""
+    return line[:2] in ("<h", "<H") and bool(_HEADING.fullmatch(line))
+
+
+def is_only_tags(line: str) -> bool:
+    """Return whether a line has nothing but tags."""
+    return line.startswith("<") and bool(_ONLY_TAGS.fullmatch(line))
+
+
+def remove_tags(text: str) -> str:
+    """Return the text without tags. Code stays code; tags within inline code stay as they are."""
+    if "<" not in text:
+        return text
+    parts = _INLINE_CODE.split(text)
+    parts[::2] = [_TAG.sub("", _CODE_TAG.sub("`", _PERMALINK.sub("", part))) for part in parts[::2]]
+    return "".join(parts).strip()
+
+
+def visible_span(text: str) -> tuple[int, int]:
+    """Return start and end of the first characters that are read, up to the next tag."""
+    if not text.startswith("<"):
+        return 0, len(text)
+    start = 0
+    while match := _TAG.match(text, start):
+        start = match.end()
+    following = _TAG.search(text, start)
+    return start, following.start() if following else len(text)

@@ -1,0 +1,45 @@
+"""Extractive answers from documents with HTML in Markdown, tables of contents, steps and examples."""
+
+from tests.pipeline.answering.extractive.test_extract import answer, passage
+
+HANDBOOK = """\
+Table of contents:
+
+- [How do I clean the kettle?](#kettle)
+- [Where is the tea?](#tea)
+
+<h2 id="kettle">How do I clean the kettle? <a class="anchor" href="#kettle" title="Permalink">¶</a></h2>
+
+Boil vinegar in it, and <strong>rinse</strong> it twice.
+
+<h2 id="tea">Where is the tea? <a class="anchor" href="#tea" title="Permalink">¶</a></h2>
+
+<p class="info">It is kept in <code>Box 3</code> of the pantry.</p>
+"""
+
+
+def test_headings_in_html_select_their_section_and_a_table_of_contents_is_no_answer() -> None:
+    page = passage(HANDBOOK)
+    assert answer("How do I clean the kettle?", page) == "Boil vinegar in it, and rinse it twice. [1]"
+    assert answer("Where is the tea?", page) == "It is kept in `Box 3` of the pantry. [1]"
+
+
+def test_tags_within_code_stay() -> None:
+    page = passage("## How do I mark a cup?\n\nWrite `<em>cup</em>` on it, <em>not</em> List<String>.")
+    assert answer("How do I mark a cup?", page) == "Write `<em>cup</em>` on it, not List<String>. [1]"
+
+
+def test_a_step_is_quoted_with_the_other_steps() -> None:
+    page = passage("## Coffee\n\n1. Fill the tank.\n2. Empty the tray of the grinder.\n3. Press the button.\n\nEnjoy.")
+    steps = "Coffee:\n1. Fill the tank.\n2. Empty the tray of the grinder.\n3. Press the button. [1]"
+    assert answer("What about the tray of the grinder?", page) == steps
+
+
+def test_a_section_of_a_sentence_and_a_command_is_quoted_with_the_command() -> None:
+    page = passage(
+        "## Cleaning\n\nDelete old entries from the archive.\n\n```\nkettle --clean\n```\n\n## Start\n\nTea."
+    )
+    shown = answer("How do I delete old entries?", page)
+    assert shown == "Delete old entries from the archive.\n```\nkettle --clean\n```\n[1]"
+    long_block = passage(f"## Cleaning\n\nDelete old entries from the archive.\n\n```\n{'kettle --clean ' * 30}\n```\n")
+    assert answer("How do I delete old entries?", long_block) == "Delete old entries from the archive. [1]"
