@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 
 from rag.models import DataSource, Grant
+from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from ragsite.postgres.roles import LOGINS
@@ -121,6 +122,13 @@ def test_a_web_process_sends_no_statement_that_changes_its_role_or_session(live_
         for statement in injection.NOT_SENT:
             assert injection.execute(statement) is None, statement
             assert injection.execute("(SELECT 1) UNION (SELECT 1)") == [(1,)]
+
+
+def test_a_web_process_reads_and_writes_token_signatures(live_world: World) -> None:
+    caller = live_world.users["owner"]
+    with injection.web_process(is_restricted=True), identity.run_as(identity.of_user(caller.pk)):
+        assert token_signatures.read([caller.pk]) == {}
+        token_signatures.insert([])
 
 
 # They contain nothing of an organisation or a person.
