@@ -10,6 +10,12 @@ from rag.types import Passage
 
 # Parts with nothing but this between them are neighbours and form one phrase.
 _SEPARATOR = re.compile(r"[ \-/&]?\Z")
+# Words with which English questions ask. A passage answers "How long does it take?" without them.
+_ASKING_WORDS = {
+    "long", "often", "far", "soon", "much", "many", "old", "large", "big", "high", "happen", "happens", "happened",
+    "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
+    "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",
+}  # fmt: skip
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 
@@ -90,12 +96,16 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
         Phrases as they are written in the question.
     """
     covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
-    missing = {part for part in parts if part not in covered_by_any}
+    missing = {part for part in parts if part not in covered_by_any and not _only_asks(part)}
     for phrase in _phrases(query, [part for part in parts if part.is_name]):
         if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
             missing |= set(phrase)
     gaps = _phrases(query, [part for part in parts if part in missing])
     return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
+
+
+def _only_asks(part: QueryPart) -> bool:
+    return part.text.lower() in _ASKING_WORDS
 
 
 def _phrases(query: str, parts: Sequence[QueryPart]) -> list[list[QueryPart]]:

@@ -25,6 +25,11 @@ def test_gaps_are_phrases_of_the_question_in_order() -> None:
     assert assess_grounding(QUESTION, Context("", (incomplete,), 0)).gaps == ("Maria Keller", "copper", "engineers")
 
 
+def test_words_that_only_ask_are_no_gaps() -> None:
+    context = Context("", (passage("The kettle boils for five minutes."),), 0)
+    assert assess_grounding("How long does the kettle boil, and what does E12 mean?", context).gaps == ("E12",)
+
+
 def test_names_and_numbers_are_evidence() -> None:
     with_name, without_name = (
         passage(f"{name} opened the copper mine in Ulm.", coverage=0.5) for name in ("M. Keller", "She")
