@@ -8,7 +8,17 @@ from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track, track_many_to_many
 
 from .api_keys import service
-from .models import ApiKey, GroupMapping, IdentityProvider, Membership, Organization, Role, SignInDomain, Team
+from .models import (
+    ApiKey,
+    GroupMapping,
+    IdentityProvider,
+    Membership,
+    Organization,
+    Role,
+    ScimToken,
+    SignInDomain,
+    Team,
+)
 from .models.api_keys import RefusalReason
 
 _NamedRow = TypeVar("_NamedRow", Role, Team)
@@ -68,6 +78,15 @@ def register() -> None:
             fields=("domain", "verified_at"),
             organization=lambda domain: domain.organization,
             label=lambda domain: domain.domain,
+        ),
+    )
+    track(
+        ScimToken,
+        TrackedModel[ScimToken](
+            AuditObject.SCIM_TOKEN,
+            fields=("prefix",),
+            organization=lambda token: token.organization,
+            label=lambda token: token.prefix,
         ),
     )
     track(

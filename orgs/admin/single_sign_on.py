@@ -12,10 +12,21 @@ from django.db.models import Model, QuerySet
 from django.db.utils import IntegrityError
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
 
 from accounts.models import User
 from orgs.access.permissions import Permission
-from orgs.models import GroupMapping, IdentityProvider, Membership, Organization, Role, SignInDomain, Team
+from orgs.models import (
+    GroupMapping,
+    IdentityProvider,
+    Membership,
+    Organization,
+    Role,
+    ScimToken,
+    SignInDomain,
+    Team,
+)
+from orgs.scim import tokens
 from orgs.single_sign_on import openid_connect
 from orgs.single_sign_on.provider_client import ProviderFailed
 from ragsite.postgres import encryption
@@ -143,3 +154,30 @@ class SignInDomainAdmin(SingleSignOnAdmin):
                     domain.save()
             except IntegrityError:
                 messages.error(request, f"{domain} belongs to another organisation already.")
+
+
+@admin.register(ScimToken)
+class ScimTokenAdmin(SingleSignOnAdmin):
+    """Issues the token of an organisation's directory, and shows it once."""
+
+    list_display = ("prefix", "organization", "created_at", "last_used_at")
+    list_select_related = ("organization",)
+    fields = ("organization",)
+    actions = ("replace",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: ScimToken, form: Any, change: bool) -> None:
+        self._renew(request, obj)
+
+    @admin.action(description="Replace the selected tokens", permissions=["delete"])
+    def replace(self, request: HttpRequest, scim_tokens: QuerySet[ScimToken]) -> None:
+        for token in scim_tokens:
+            self._renew(request, token)
+
+    def _renew(self, request: HttpRequest, token: ScimToken) -> None:
+        secret = tokens.renew(token)
+        token.save()
+        text = "The SCIM token of {} is {}. It is not shown again."
+        messages.warning(request, format_html(text, token.organization, secret))

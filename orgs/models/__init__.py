@@ -1,5 +1,6 @@
 from .api_keys import ApiKey
 from .organizations import AnyUser, Membership, Organization, Role, Team
+from .provisioning import ScimGroup, ScimToken, ScimUser
 from .single_sign_on import GroupMapping, IdentityProvider, LinkedIdentity, SignInDomain
 
 __all__ = [
@@ -11,6 +12,9 @@ __all__ = [
     "Membership",
     "Organization",
     "Role",
+    "ScimGroup",
+    "ScimToken",
+    "ScimUser",
     "SignInDomain",
     "Team",
 ]

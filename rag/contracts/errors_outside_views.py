@@ -5,6 +5,8 @@ import re
 from django.http import HttpRequest, JsonResponse
 from rest_framework.exceptions import APIException
 
+from orgs.scim import errors as scim
+
 from .agent import errors as agent
 from .common.base import ERROR_HANDLER_META_KEY
 from .common.errors import ErrorHandler
@@ -23,6 +25,7 @@ _HANDLERS_BY_PATH: tuple[tuple[re.Pattern[str], ErrorHandler], ...] = (
     (re.compile(r"/v1(/|$)"), openai_api.handle_exception),
     (re.compile(r"/functions(/|$)|/api/rag/answer/?$"), retrieval.handle_exception),
     (re.compile(r"/api/rag/(sources|retrieve|query)(/|$)|/api/rag/ingest/."), pipeline.handle_exception),
+    (re.compile(r"/scim(/|$)"), scim.handle_exception),
     (re.compile(r"/(api|metrics)(/|$)"), v3.handle_exception),
 )
 

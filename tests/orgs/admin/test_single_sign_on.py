@@ -1,20 +1,23 @@
 """The admin pages of single sign-on: who configures a provider, its secret, verified domains."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.creation import add_member
-from orgs.models import GroupMapping, IdentityProvider, Role, SignInDomain
+from orgs.models import GroupMapping, IdentityProvider, Role, ScimToken, SignInDomain
 from ragsite.postgres import encryption
 from tests.admin.test_admin import browser
 from tests.support.factories import PASSWORD, World
 from tests.support.identity_provider import IdentityProviderServer
 
 PROVIDERS, DOMAINS = "/admin/orgs/identityprovider/", "/admin/orgs/signindomain/"
+TOKENS = "/admin/orgs/scimtoken/"
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def form(world: World, issuer: str, **fields: Any) -> dict[str, Any]:
 def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issuer: str) -> None:
     admin = browser(world.users["admin"])
     assert admin.post(f"{PROVIDERS}add/", form(world, issuer)).status_code == 302
-    provider = IdentityProvider.objects.defer(None).get()
+    provider = IdentityProvider.objects.get()
     assert (provider.issuer, encryption.decrypt(provider.client_secret)) == (issuer, "hidden secret")
     assert (provider.group_mappings.get().group, "hidden" in provider.client_secret) == ("writers", False)
     page = admin.get(f"{PROVIDERS}{provider.pk}/change/").content.decode()
@@ -76,3 +79,16 @@ def test_superusers_verify_domains(world: World) -> None:
     page = root.post(DOMAINS, verify, follow=True).content.decode()
     assert "belongs to another organisation already" in page
     assert SignInDomain.objects.exclude(verified_at=None).count() == 1
+
+
+def test_the_token_of_a_directory_is_shown_once(world: World) -> None:
+    admin = browser(world.users["admin"])
+    page = admin.post(f"{TOKENS}add/", {"organization": world.home.pk}, follow=True).content.decode()
+    (secret,) = re.findall(r"scim_[\w-]{43}", page)
+    token = ScimToken.objects.get()
+    assert secret not in admin.get(TOKENS).content.decode() + str(vars(token))
+    page = admin.post(TOKENS, {"action": "replace", "_selected_action": [token.pk]}, follow=True).content.decode()
+    (new_secret,) = re.findall(r"scim_[\w-]{43}", page)
+    usable = [Client().get("/scim/v2/Users", headers={"Authorization": f"Bearer {s}"}) for s in (secret, new_secret)]
+    assert [reply.status_code for reply in usable] == [401, 200]
+    assert browser(world.users["editor"]).get(TOKENS).status_code == 403

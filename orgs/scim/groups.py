@@ -1,0 +1,125 @@
+"""Groups of a directory. The members of a group are the members of a team."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.text import slugify
+
+from orgs.models import Membership, Organization, ScimGroup, Team
+from ragsite.postgres.models import as_uuid
+
+from .errors import ScimError, not_found
+from .users import read_text
+
+SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Group"
+FIELDS = {
+    "id": "pk",
+    "displayname": "display_name",
+    "externalid": "external_id",
+    "members": "team__memberships__pk",
+    "members.value": "team__memberships__pk",
+}
+MAX_GROUPS, MAX_MEMBERS = 1_000, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class GroupValues:
+    """What a directory says about a group. `member_ids`: the ids of memberships."""
+
+    display_name: str
+    external_id: str
+    member_ids: frozenset[Any]
+
+
+def list_groups(organization: Organization) -> QuerySet[ScimGroup]:
+    """Return the groups that the directory has created, the oldest first."""
+    groups = ScimGroup.objects.filter(team__organization=organization).select_related("team")
+    return groups.prefetch_related("team__memberships__user").order_by("pk")
+
+
+def get_group(organization: Organization, pk: Any) -> ScimGroup:
+    """Return the group with this id.
+
+    Raises:
+        ScimError: If the organisation has none (404).
+    """
+    group = list_groups(organization).filter(pk=pk).first() if pk else None
+    if group is None:
+        raise not_found()
+    return group
+
+
+def read_values(body: Any) -> GroupValues:
+    """Read a SCIM group.
+
+    Raises:
+        ScimError: If it is not valid.
+    """
+    if not isinstance(body, dict):
+        raise ScimError(400, "The body must be a JSON object.", "invalidSyntax")
+    body = {str(name).lower(): value for name, value in body.items()}
+    members = body.get("members") or []
+    if not isinstance(members, list) or len(members) > MAX_MEMBERS:
+        raise ScimError(400, f"members must be a list of at most {MAX_MEMBERS:,}.", "invalidValue")
+    ids = {as_uuid(str(member.get("value"))) if isinstance(member, dict) else None for member in members}
+    if None in ids:
+        raise ScimError(400, "Each member needs the id of a user as its value.", "invalidValue")
+    display_name = read_text(body, "displayname", required=True)
+    return GroupValues(display_name=display_name, external_id=read_text(body, "externalid"), member_ids=frozenset(ids))
+
+
+@transaction.atomic
+def create_group(organization: Organization, values: GroupValues) -> ScimGroup:
+    """Create a group, with a team of its name. A team that exists and is no group yet is used.
+
+    Raises:
+        ScimError: If there is such a group, or too many, or a member is unknown.
+    """
+    if list_groups(organization).count() >= MAX_GROUPS:
+        raise ScimError(400, f"An organisation may have {MAX_GROUPS:,} groups.", "tooMany")
+    team, _ = Team.objects.get_or_create(organization=organization, name=_team_name(values.display_name))
+    if ScimGroup.objects.filter(team=team).exists():
+        raise ScimError(409, "There is a group of this displayName already.", "uniqueness")
+    group = ScimGroup.objects.create(team=team, display_name=values.display_name, external_id=values.external_id)
+    _set_members(group, values.member_ids)
+    return group
+
+
+@transaction.atomic
+def replace_group(group: ScimGroup, values: GroupValues) -> None:
+    """Give a group the values of the directory. The team keeps its name, which data sources show.
+
+    Raises:
+        ScimError: If a member is unknown.
+    """
+    group.display_name, group.external_id = values.display_name, values.external_id
+    group.save(update_fields=["display_name", "external_id"])
+    _set_members(group, values.member_ids)
+
+
+@transaction.atomic
+def delete_group(group: ScimGroup) -> None:
+    """Delete a group. The team stays without members, so that data sources keep their settings."""
+    _set_members(group, frozenset())
+    group.delete()
+
+
+def _set_members(group: ScimGroup, member_ids: frozenset[Any]) -> None:
+    organization_id = group.team.organization_id
+    members = {row.pk: row for row in Membership.objects.filter(pk__in=member_ids, organization=organization_id)}
+    if len(members) < len(member_ids):
+        raise ScimError(400, "A member is no user of this organisation.", "invalidValue")
+    present = {row.pk: row for row in group.team.memberships.all()}
+    for pk in present.keys() - members.keys():
+        present[pk].teams.remove(group.team)
+    for pk in members.keys() - present.keys():
+        members[pk].teams.add(group.team)
+
+
+def _team_name(display_name: str) -> str:
+    """The name of the team: a slug, which a name of other letters does not give."""
+    digest = hashlib.sha256(display_name.encode()).hexdigest()[:12]
+    return slugify(display_name)[:60].strip("-") or f"group-{digest}"

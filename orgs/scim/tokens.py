@@ -1,0 +1,67 @@
+"""The token of an organisation's directory: it is shown once, and only its hash is stored."""
+
+import datetime
+import hashlib
+import re
+import secrets
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from orgs.models import ScimToken
+from orgs.models.provisioning import PREFIX_CHARACTERS
+from ragsite.http.require_https import require_https
+from ragsite.postgres import identity
+
+_PATTERN = re.compile(r"scim_[A-Za-z0-9_-]{43}")
+# The precision of `last_used_at`, so that not every request causes a write.
+_USE_INTERVAL = datetime.timedelta(minutes=1)
+
+
+def renew(token: ScimToken) -> str:
+    """Give the row a new token, and return it. When the caller saves the row, the token before it no longer works."""
+    secret = f"scim_{secrets.token_urlsafe(32)}"
+    token.prefix, token.hash = secret[:PREFIX_CHARACTERS], _hash(secret)
+    token.last_used_at = None
+    return secret
+
+
+class ScimAuthentication(BaseAuthentication):
+    """`Authorization: Bearer scim_…`. The caller is the directory and no user."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, ScimToken] | None:
+        kind, _, secret = request.headers.get("Authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            return None
+        require_https(request)
+        secret = secret.strip()
+        with identity.run_as(identity.SIGN_IN):
+            token = _find(secret) if _PATTERN.fullmatch(secret) else None
+        if token is None:
+            raise AuthenticationFailed("This SCIM token is invalid, or was replaced.")
+        # Creates accounts and changes memberships, as pages of the admin do. The code limits it to the organisation.
+        identity.set_current(identity.STAFF)
+        return AnonymousUser(), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="scim"'
+
+
+def _find(secret: str) -> ScimToken | None:
+    tokens = ScimToken.objects.select_related("organization")
+    token: ScimToken | None = tokens.filter(
+        hash=_hash(secret), organization__is_active=True, organization__deleted_at=None
+    ).first()
+    if token is not None:
+        now = timezone.now()
+        unused = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_INTERVAL)
+        ScimToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
+    return token
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

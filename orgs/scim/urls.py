@@ -1,0 +1,18 @@
+"""The URLs below /scim/v2."""
+
+from django.urls import re_path
+
+from . import views
+
+urlpatterns = [
+    re_path(r"^Users/?$", views.Users.as_view(), name="scim-users"),
+    re_path(r"^Users/(?P<pk>[^/]+)/?$", views.User.as_view(), name="scim-user"),
+    re_path(r"^Groups/?$", views.Groups.as_view(), name="scim-groups"),
+    re_path(r"^Groups/(?P<pk>[^/]+)/?$", views.Group.as_view(), name="scim-group"),
+    re_path(
+        r"^(?P<kind>ServiceProviderConfig|ResourceTypes|Schemas)/?(?P<name>[^/]*)/?$",
+        views.Description.as_view(),
+        name="scim-description",
+    ),
+    re_path(r"", views.Unknown.as_view(), name="scim-unknown"),
+]

@@ -1,0 +1,209 @@
+"""Members of an organisation as SCIM users. The id of a SCIM user is that of the membership."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from accounts.models import TokenFamily, User
+from orgs.access.delegation import AccessChangeRefused, change_access
+from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
+
+from .errors import ScimError, not_found
+
+SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
+FIELDS = {
+    "id": "pk",
+    "username": "user__email",
+    "emails": "user__email",
+    "emails.value": "user__email",
+    "displayname": "user__name",
+    "name.formatted": "user__name",
+    "externalid": "scim_user__external_id",
+    "active": "is_active",
+}
+_DEFAULT_ROLE = "member"
+_MAX_NAME_CHARACTERS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class UserValues:
+    """What a directory says about a person."""
+
+    email: str
+    name: str
+    external_id: str
+    is_active: bool
+
+
+def list_users(organization: Organization) -> QuerySet[Membership]:
+    """Return the members of the organisation, in the order in which they came."""
+    members = Membership.objects.filter(organization=organization).select_related("user", "organization", "scim_user")
+    return members.prefetch_related("teams__scim_group").order_by("pk")
+
+
+def read_values(body: Any) -> UserValues:
+    """Read a SCIM user.
+
+    Raises:
+        ScimError: If it is not valid.
+    """
+    if not isinstance(body, dict):
+        raise ScimError(400, "The body must be a JSON object.", "invalidSyntax")
+    body = {str(name).lower(): value for name, value in body.items()}
+    names = body.get("name") if isinstance(body.get("name"), dict) else {}
+    full_name = " ".join(str(part) for part in (names.get("givenName"), names.get("familyName")) if part)
+    return UserValues(
+        email=User.objects.normalize_email(read_text(body, "username", required=True)),
+        name=(read_text(body, "displayname") or str(names.get("formatted") or full_name))[:_MAX_NAME_CHARACTERS],
+        external_id=read_text(body, "externalid"),
+        is_active=_boolean(body.get("active", True)),
+    )
+
+
+def create_user(organization: Organization, values: UserValues) -> Membership:
+    """Make a person a member, with an account if they have none.
+
+    Raises:
+        ScimError: If they are a member already, or their address belongs to no verified domain of the organisation.
+    """
+    _require_verified(organization, values.email)
+    with transaction.atomic():
+        user = User.objects.filter(email=values.email).first()
+        if user is not None and Membership.objects.filter(user=user, organization=organization).exists():
+            raise ScimError(409, "There is a user of this userName already.", "uniqueness")
+        if user is not None and user.is_superuser:
+            raise ScimError(403, "Superusers are not managed by a directory.")
+        user = user or _create_account(values)
+        membership = Membership.objects.create(user=user, organization=organization)
+        membership.roles.set(Role.objects.filter(organization=organization, name=_DEFAULT_ROLE))
+        _apply(membership, values)
+    return membership
+
+
+def replace_user(membership: Membership, values: UserValues) -> None:
+    """Give a member the values of the directory. Deactivation ends their access at once.
+
+    Raises:
+        ScimError: If the change is not allowed; 409 for the last holder of a permission.
+    """
+    with transaction.atomic():
+        _apply(membership, values)
+
+
+def delete_user(membership: Membership) -> None:
+    """Remove a member. An account that belongs to the organisation only is deactivated, and not deleted.
+
+    Raises:
+        ScimError: If they are the last holder of a permission (409).
+    """
+    with transaction.atomic():
+        _set_active(membership, is_active=False)
+        membership.delete()
+
+
+def is_owned(organization: Organization, user: User) -> bool:
+    """Return whether the organisation may change the account: its address is of a verified domain."""
+    return not user.is_superuser and _is_verified(organization, user.email)
+
+
+def _create_account(values: UserValues) -> User:
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(values.email, name=values.name)
+    except ValueError as error:
+        raise ScimError(400, str(error), "invalidValue") from None
+    except IntegrityError:  # another request has created it at this moment
+        raise ScimError(409, "There is an account of this userName already.", "uniqueness") from None
+
+
+def _apply(membership: Membership, values: UserValues) -> None:
+    user, organization = membership.user, membership.organization
+    if (user.email, user.name) != (values.email, values.name) and is_owned(organization, user):
+        _require_verified(organization, values.email)
+        user.email, user.name = values.email, values.name
+        try:
+            with transaction.atomic():
+                user.save(update_fields=["email", "name"])
+        except IntegrityError:
+            raise ScimError(409, "There is an account of this userName already.", "uniqueness") from None
+    elif user.email != values.email:
+        raise ScimError(400, "The organisation does not own this account, so its userName stays.", "mutability")
+    if values.external_id:
+        ScimUser.objects.update_or_create(membership=membership, defaults={"external_id": values.external_id})
+    else:
+        ScimUser.objects.filter(membership=membership).delete()
+    if values.is_active != (membership.is_active and user.is_active):
+        _set_active(membership, is_active=values.is_active)
+
+
+def _set_active(membership: Membership, *, is_active: bool) -> None:
+    """Open or close the organisation to a member, and their account if it belongs to no other organisation."""
+    user = membership.user
+    elsewhere = Membership.objects.filter(user=user, is_active=True).exclude(pk=membership.pk)
+    try:
+        with change_access(actor=None, rows=[membership, user]):
+            membership.is_active = is_active
+            membership.save(update_fields=["is_active"])
+            if is_owned(membership.organization, user) and (is_active or not elsewhere.exists()):
+                user.is_active = is_active
+                user.save(update_fields=["is_active"])
+                if not is_active:
+                    _end_sign_ins(user)
+    except AccessChangeRefused as refusal:
+        raise ScimError(409, str(refusal)) from None
+
+
+def _end_sign_ins(user: User) -> None:
+    """End tokens and sessions for good: an account that is activated later does not get them back."""
+    TokenFamily.objects.filter(user=user).delete()
+    if not user.has_usable_password():
+        user.set_unusable_password()  # another random value, which sessions and tokens depend on
+        user.save(update_fields=["password"])
+
+
+def _is_verified(organization: Organization, email: str) -> bool:
+    domains = SignInDomain.objects.filter(organization=organization, verified_at__isnull=False)
+    return domains.filter(domain=email.rpartition("@")[2]).exists()
+
+
+def _require_verified(organization: Organization, email: str) -> None:
+    if not _is_verified(organization, email):
+        message = "userName must be an e-mail address of a verified domain of the organisation."
+        raise ScimError(400, message, "invalidValue")
+
+
+def get_user(organization: Organization, pk: Any) -> Membership:
+    """Return the member with this id.
+
+    Raises:
+        ScimError: If the organisation has none (404).
+    """
+    membership = list_users(organization).filter(pk=pk).first() if pk else None
+    if membership is None:
+        raise not_found()
+    return membership
+
+
+def read_text(body: dict[str, Any], name: str, *, required: bool = False) -> str:
+    """Return a text of a resource whose attributes are lower-case; empty if it is missing.
+
+    Raises:
+        ScimError: If it is no text, too long, or missing although it is required.
+    """
+    value = body.get(name)
+    if value is None and not required:
+        return ""
+    if not isinstance(value, str) or len(value) > 255 or "\0" in value or (required and not value):
+        raise ScimError(400, f"{name} must be a text of at most 255 characters.", "invalidValue")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    """Entra ID sends booleans as texts."""
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if not isinstance(value, bool):
+        raise ScimError(400, "active must be true or false.", "invalidValue")
+    return value

@@ -1,0 +1,69 @@
+"""SCIM groups: their members are the members of a team."""
+
+import uuid
+
+from orgs.models import ScimGroup, Team
+from rag.models import DataSource, Grant
+from tests.orgs.scim.conftest import Directory
+from tests.support.factories import World
+
+
+def members_of(team: Team) -> list[str]:
+    return sorted(team.memberships.values_list("user__email", flat=True))
+
+
+def test_members_of_a_group_are_members_of_its_team(directory: Directory, world: World) -> None:
+    ids = {name: str(world.users[name].memberships.get().pk) for name in ("editor", "member", "owner")}
+    group = directory.create("Group", displayName="Sales & Co", externalId="g1", members=[{"value": ids["editor"]}])
+    team = Team.objects.get(name="sales-co")
+    path = f"/Groups/{group['id']}"
+    assert ([entry["display"] for entry in group["members"]], members_of(team)) == (
+        ["editor@home.example"],
+        ["editor@home.example"],
+    )
+    user = directory.get(f"/Users/{ids['editor']}")
+    assert user["groups"] == [{"value": group["id"], "display": "Sales & Co", "type": "direct"}]
+    # Entra ID adds and removes members one by one; Okta with a filter, and replaces all of them.
+    add = {"op": "Add", "path": "members", "value": [{"value": ids["member"]}, {"value": ids["owner"]}]}
+    assert directory.patch(path, add, add).status_code == 200
+    assert len(members_of(team)) == 3
+    assert directory.patch(path, {"op": "Remove", "path": "members", "value": [{"value": ids["owner"]}]})
+    assert directory.patch(path, {"op": "remove", "path": f'members[value eq "{ids["member"]}"]'})
+    assert members_of(team) == ["editor@home.example"]
+    replace = {"op": "replace", "path": "members", "value": [{"value": ids["member"]}]}
+    assert directory.patch(path, replace).status_code == 200
+    rename = {"op": "replace", "value": {"id": group["id"], "displayName": "Sales"}}
+    assert directory.patch(path, rename).json()["displayName"] == "Sales"
+    team.refresh_from_db()
+    assert (members_of(team), team.name) == (["member@home.example"], "sales-co")
+    assert directory.send("PUT", path, {"displayName": "Sales", "members": []}).json()["members"] == []
+
+
+def test_groups_are_found_and_deleted_and_their_teams_stay(directory: Directory, world: World) -> None:
+    group = directory.create("Group", displayName="Support")
+    team = Team.objects.get(name="support")
+    assert [entry["display"] for entry in group["members"]] == [], "the directory decides about the members"
+    source = world.source("desk", visibility="team")
+    Grant.objects.create(source=source, team=team, granted_by=world.users["owner"])
+    assert directory.send("POST", "/Groups", {"displayName": "support"}).json()["scimType"] == "uniqueness"
+    assert directory.create("Group", displayName="販売")["displayName"] == "販売"
+    matches = directory.get('/Groups?filter=displayName%20eq%20"support"&excludedAttributes=members')
+    assert ([entry["id"] for entry in matches["Resources"]], "members" in matches["Resources"][0]) == (
+        [group["id"]],
+        False,
+    )
+    assert directory.send("DELETE", f"/Groups/{group['id']}").status_code == 204
+    assert (ScimGroup.objects.count(), DataSource.objects.get().pk, Grant.objects.count()) == (1, source.pk, 1)
+
+
+def test_members_and_groups_of_other_organisations_do_not_exist(directory: Directory, world: World) -> None:
+    foreign = world.users["foreigner"].memberships.get()
+    for value in (foreign.pk, uuid.uuid4(), "x"):
+        refused = directory.send("POST", "/Groups", {"displayName": "G", "members": [{"value": str(value)}]})
+        assert (refused.status_code, refused.json()["scimType"]) == (400, "invalidValue")
+    assert not ScimGroup.objects.exists()
+    team = Team.objects.create(organization=world.abroad, name="theirs")
+    theirs = ScimGroup.objects.create(team=team, display_name="Theirs")
+    assert directory.send("GET", f"/Groups/{theirs.pk}").status_code == 404
+    assert directory.send("DELETE", f"/Groups/{theirs.pk}").status_code == 404
+    assert directory.get("/Groups")["totalResults"] == 0
