@@ -9,6 +9,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from ragsite.postgres import identity
@@ -56,6 +61,22 @@ class SignOut(LogoutView):
         url = request.session.get(END_SESSION_URL) if request.method == "POST" else None
         response = super().dispatch(request, *args, **kwargs)
         return render(request, "accounts/signed_out.html", {"url": url}) if url else response
+
+
+@method_decorator([never_cache, csrf_protect], name="dispatch")
+class ShowAccessToken(View):
+    """Shows an access token to people who have signed in, also without a password: they create API keys with it."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return require_sign_in(request) or render(request, "accounts/access_token.html")
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        if refusal := require_sign_in(request):
+            return refusal
+        assert isinstance(request.user, User)
+        with identity.run_as(identity.SIGN_IN):  # the token depends on the password's digest
+            token = AccessToken.for_user(User.objects.get(pk=request.user.pk))
+        return render(request, "accounts/access_token.html", {"token": str(token)})
 
 
 def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpResponse:
