@@ -161,12 +161,19 @@ def test_refused_requests_are_repeated_when_the_server_says() -> None:
     assert len(requests) == 1, "nobody waits for an hour"
 
 
-def test_what_may_have_been_accepted_is_not_sent_twice() -> None:
-    for outcome in (httpx2.ReadError("x"), httpx2.Response(502)):
-        client, requests, _ = answers(outcome)
-        with pytest.raises((ConnectionFailed, RagsiteError)):
-            client.ingest("library", [NewDocument("a", "b")])
-        assert len(requests) == 1
+def test_what_may_have_been_accepted_is_sent_again_with_the_same_key() -> None:
+    job = httpx2.Response(202, json={"jobId": "1", "status": "queued", "chunks": 0, "errors": [],
+                                     "progress": {"documents": 1, "done": 0, "failed": 0}})  # fmt: skip
+    client, requests, _ = answers(httpx2.ReadError("x"), refusal(409), job)
+    assert client.ingest("library", [NewDocument("a", "b")]).job_id == "1"
+    assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
+    client, requests, _ = answers(refusal(409))
+    with pytest.raises(RagsiteError):
+        client.create_source("A")
+    client, requests, _ = answers(*(httpx2.ReadError("x") for _ in range(3)))
+    with pytest.raises(ConnectionFailed):
+        client.ingest("library", [NewDocument("a", "b")])
+    assert len(requests) == 3
     nothing = httpx2.Response(200, json={"documents": []})
     client, requests, _ = answers(httpx2.ReadError("x"), httpx2.Response(502), nothing)
     assert (client.search("x"), len(requests)) == ([], 3)

@@ -96,7 +96,7 @@ class AsyncClient:
                     yield event
 
     async def ingest(self, source: str, documents: Iterable[NewDocument]) -> Job:
-        """Send texts as a job. It is not repeated if the connection breaks, because it may have been accepted."""
+        """Send texts as a job. It becomes one job, also if the connection breaks and it is sent again."""
         return Job.from_json(await self._call(calls.ingest(source, documents)))
 
     async def upload(
@@ -118,7 +118,7 @@ class AsyncClient:
         jobs = []
         for batch in uploads.batches(files):
             with uploads.form(source, batch, folder, on_progress) as form:
-                call = Call("POST", "/api/rag/ingest", is_repeatable=False)
+                call = calls.creation("/api/rag/ingest")
                 jobs.append(Job.from_json(await self._call(call, **form)))
         return jobs
 
@@ -153,7 +153,9 @@ class AsyncClient:
         """Send a request until it is answered, and return the response, which is not read if it is a success."""
         for attempt in range(1, self._max_retries + 2):
             content = content or {"json": call.body}
-            request = self._http.build_request(call.method, call.path, params=dict(call.params), **content)
+            request = self._http.build_request(
+                call.method, call.path, params=dict(call.params), headers=call.headers, **content
+            )
             outcome: httpx2.Response | httpx2.TransportError
             try:
                 outcome = await self._http.send(request, stream=True)

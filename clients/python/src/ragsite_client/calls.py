@@ -2,6 +2,7 @@
 
 import json
 import random
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,13 +23,22 @@ _UNCERTAIN = (502, 504)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request. `is_repeatable`: sending it twice does no harm."""
+    """A request.
+
+    Attributes:
+        idempotency_key: With it the server runs the request once, however often it is sent.
+    """
 
     method: str
     path: str
     params: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
-    is_repeatable: bool = True
+    idempotency_key: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that belong to this request only."""
+        return {"Idempotency-Key": self.idempotency_key} if self.idempotency_key else {}
 
 
 def list_page(path: str, page: int, **params: str) -> Call:
@@ -54,12 +64,17 @@ def ask(query: str, sources: Sequence[str], *, stream: bool = False) -> Call:
 def ingest(source: str, documents: Iterable[NewDocument]) -> Call:
     """Return the call that sends texts as a job."""
     body = {"dataSourceId": source, "documents": [document.to_json() for document in documents]}
-    return Call("POST", "/api/rag/ingest", body=body, is_repeatable=False)
+    return creation("/api/rag/ingest", body)
 
 
 def create_source(name: str, fields: Mapping[str, Any]) -> Call:
     """Return the call that creates a data source."""
-    return Call("POST", "/api/rag/sources", body={"name": name, **fields}, is_repeatable=False)
+    return creation("/api/rag/sources", {"name": name, **fields})
+
+
+def creation(path: str, body: Any = None) -> Call:
+    """Return a call that creates something, with a key of its own."""
+    return Call("POST", path, body=body, idempotency_key=str(uuid.uuid4()))
 
 
 def _with_sources(body: dict[str, Any], sources: Sequence[str]) -> dict[str, Any]:
@@ -80,14 +95,16 @@ def pause_before_repeating(call: Call, attempt: int, outcome: httpx2.Response | 
         attempt: How often it was sent, from 1.
         outcome: What came of it.
     """
-    backoff = min(_FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.8, 1.2), MAX_PAUSE_SECONDS)
+    backoff: float = min(_FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.8, 1.2), MAX_PAUSE_SECONDS)
     if isinstance(outcome, httpx2.TransportError):
-        return backoff if call.is_repeatable or isinstance(outcome, httpx2.ConnectError) else None
+        return backoff
     if outcome.status_code in _REFUSED:
         wait = outcome.headers.get("Retry-After", "")
         seconds = float(wait) if wait.isdigit() else backoff
         return seconds if seconds <= MAX_PAUSE_SECONDS else None
-    return backoff if outcome.status_code in _UNCERTAIN and call.is_repeatable else None
+    # The server still answers the request that was sent before.
+    is_running = outcome.status_code == 409 and call.idempotency_key != "" and attempt > 1
+    return backoff if outcome.status_code in _UNCERTAIN or is_running else None
 
 
 def read(response: httpx2.Response) -> Any:
