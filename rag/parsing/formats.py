@@ -13,6 +13,7 @@ HTML = "text/html"
 CSV = "text/csv"
 TSV = "text/tab-separated-values"
 JSON = "application/json"
+JSON_LINES = "application/x-ndjson"
 NOTEBOOK = "application/x-ipynb+json"
 VTT = "text/vtt"
 SRT = "application/x-subrip"
@@ -52,7 +53,7 @@ PICTURES = frozenset({PNG, JPEG, TIFF, WEBP})
 BINARY = ZIPPED | IN_OLE | PICTURES | {PDF, RTF}
 CONTAINERS = frozenset({ZIP, OLE})
 # Text formats that are converted; other texts are kept unchanged.
-CONVERTED = frozenset({HTML, CSV, TSV, JSON, NOTEBOOK, VTT, SRT, EML, MBOX, FB2, ICS, VCF})
+CONVERTED = frozenset({HTML, CSV, TSV, JSON, JSON_LINES, NOTEBOOK, VTT, SRT, EML, MBOX, FB2, ICS, VCF})
 
 # Names for messages.
 DISPLAY_NAMES = {
@@ -113,8 +114,8 @@ _SUFFIXES = {
     ".csv": CSV,
     ".tsv": TSV,
     ".json": JSON,
-    ".ndjson": "application/x-ndjson",
-    ".jsonl": "application/x-ndjson",
+    ".ndjson": JSON_LINES,
+    ".jsonl": JSON_LINES,
     ".ipynb": NOTEBOOK,
     ".vtt": VTT,
     ".srt": SRT,
@@ -207,7 +208,7 @@ _TEXT_TYPES = {
     FB2,
     "application/xml",
     "image/svg+xml",
-    "application/x-ndjson",
+    JSON_LINES,
     "application/yaml",
     "application/toml",
 }

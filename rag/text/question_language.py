@@ -28,6 +28,19 @@ def is_english(question: str) -> bool:
     return detect_language(question) in ("", "en")
 
 
+def foreign_function_words(question: str) -> frozenset[str]:
+    """Return the function words of the question's language if it is clear and not English; otherwise none.
+
+    English texts contain such words in names ("de la Cruz"), where they are rare and would count much.
+    """
+    words = _WORD.findall(question.lower())
+    counts = {name: _count(words, listed) for name, listed in FUNCTION_WORDS.items()}
+    language = max(counts, key=lambda name: counts[name])
+    # A single one may be a name: "io", "die".
+    is_clear = counts[language] >= counts["english"] + 2
+    return FUNCTION_WORDS[language] if is_clear else frozenset()
+
+
 def is_foreign(lang: str) -> bool:
     """Return whether a document's language is one of FOREIGN_LANGUAGES."""
     return lang in FOREIGN_LANGUAGES

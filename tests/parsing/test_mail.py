@@ -65,3 +65,12 @@ def test_the_other_alternative_of_a_text_is_not_repeated(read: Read) -> None:
 def test_messages_in_utf_16_are_read(read: Read) -> None:
     text = "From: ada@example.com\nSubject: Plans\nDate: today\n\nGrüße.\n"
     assert read(text.encode("utf-16"), "a.eml").title == "Plans"
+
+
+def test_outlook_messages_are_read_as_attachments(read: Read) -> None:
+    mail = message("Plans", "See below.")
+    outlook = files.msg("Bridges", "The bridge holds.", "ada@example.com")
+    mail.add_attachment(outlook, maintype="application", subtype="vnd.ms-outlook", filename="old.msg")
+    parsed = read(mail.as_bytes(), "a.eml")
+    assert parsed.text.endswith("The bridge holds.")
+    assert "# old.msg" in parsed.text

@@ -162,3 +162,24 @@ def test_flat_documents_that_are_damaged_are_reported(read: Read) -> None:
 
 def test_a_declared_delimiter_is_used(read: Read) -> None:
     assert read(b"sep=;\r\nName;Town, street\r\nAda;Lynn\r\n", "a.csv").text == "Name: Ada | Town, street: Lynn"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Сегодня в городе тепло и солнечно, завтра ожидается дождь. Температура двадцать градусов.", "koi8_r"),
+        ("Сегодня в городе тепло и солнечно, завтра ожидается дождь. Температура двадцать градусов.", "cp1251"),
+        ("Σήμερα ο καιρός είναι καλός και αύριο θα βρέξει στην Αθήνα και στη Θεσσαλονίκη.", "cp1253"),
+        ("明日は雨が降るでしょう。傘を忘れないでください。気温は二十度です。", "euc_jp"),
+        ("明日は雨が降るでしょう。傘を忘れないでください。気温は二十度です。", "cp932"),
+        ("明天会下雨，请记得带伞。气象局说今天的温度是二十度，后天会放晴。", "gb18030"),
+    ],
+)
+def test_older_encodings_are_recognised_by_their_letters(read: Read, text: str, encoding: str) -> None:
+    assert read(text.encode(encoding), "a.txt").text == text
+
+
+def test_json_lines_are_read_with_their_characters(read: Read) -> None:
+    lines = '{"id":1,"text":"Bees"}\n{"id":2,"text":"K\\u00e4fer"}\nno \\u00e4 JSON'
+    parsed = read(lines.encode(), "a.jsonl")
+    assert parsed.text == '{"id":1,"text":"Bees"}\n{"id": 2, "text": "Käfer"}\nno \\u00e4 JSON'

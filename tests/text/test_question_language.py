@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.text.question_language import is_english
+from rag.text.question_language import foreign_function_words, is_english
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,10 @@ def test_english_and_unclear_questions(question: str) -> None:
 )  # fmt: skip
 def test_questions_in_other_languages(question: str) -> None:
     assert not is_english(question)
+
+
+def test_function_words_of_a_clear_foreign_question() -> None:
+    assert {"de", "la"} <= foreign_function_words("¿Cuántas personas de la ciudad sobrevivieron?")
+    assert {"der", "in"} <= foreign_function_words("Wozu dient der Vorhang in der Oper?")
+    for question in ("Who was the owner of the villa de la Cruz?", "std io", "die cast", "zebra 17", ""):
+        assert foreign_function_words(question) == frozenset()

@@ -12,11 +12,11 @@ from . import models
 from .regions import Rectangle, find_rectangles
 
 # A picture is reduced until its longer side has this many pixels, to find lines. They are recognised in full size.
-_MAX_SIDE = 1280
+_MAX_SIDE = 1600
 # A picture whose brightest and darkest pixels differ by less is empty.
 _MIN_CONTRAST = 32
 _STEP = 32  # the finder takes sides that are multiples of this
-_THRESHOLD, _MIN_SCORE, _GROWTH = 0.3, 0.5, 1.6
+_THRESHOLD, _MIN_SCORE, _GROWTH = 0.3, 0.5, 1.3
 _LINE_HEIGHT = 48
 _MAX_LINE_WIDTH = 3200
 # Lines below this mean probability are specks and ornaments, not text.
@@ -81,14 +81,10 @@ def _mean_confidence(lines: Iterable[Line]) -> float:
 def _recognize(picture: Image.Image, box: Rectangle, *, turned: bool = False) -> Line:
     width = min(_MAX_LINE_WIDTH, max(16, round(_LINE_HEIGHT * box.width / box.height)))
     quad = tuple(coordinate for corner in box.corners() for coordinate in corner)
-    # A line of large letters is reduced first, because a transformation only looks at neighbouring pixels.
-    line = picture.transform(
-        (max(1, round(box.width)), max(1, round(box.height))),
-        Image.Transform.QUAD,
-        quad,
-        Image.Resampling.BICUBIC,
-        fillcolor="white",
-    ).resize((width, _LINE_HEIGHT), Image.Resampling.BILINEAR)
+    # A line of large letters is cut out first and then reduced: a transformation only looks at neighbouring pixels.
+    size = (width, _LINE_HEIGHT) if box.height <= _LINE_HEIGHT else (round(box.width) or 1, round(box.height))
+    line = picture.transform(size, Image.Transform.QUAD, quad, Image.Resampling.BICUBIC, fillcolor="white")
+    line = line.resize((width, _LINE_HEIGHT), Image.Resampling.BILINEAR)
     if turned:
         line = line.transpose(Image.Transpose.ROTATE_180)
     return _decode(models.recognize(_normalize(line)), box)

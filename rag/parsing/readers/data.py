@@ -1,4 +1,4 @@
-"""Reads JSON: kept unchanged if it is formatted, otherwise formatted with one value per line."""
+"""Reads JSON and JSON Lines: kept unchanged if it is formatted, otherwise with one value or record per line."""
 
 import json
 
@@ -23,3 +23,16 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         return ParsedDocument(text=json.dumps(json.loads(text), ensure_ascii=False, indent=1))
     except (ValueError, RecursionError):  # invalid JSON, or nested too deeply: keep it as text
         return ParsedDocument(text=text)
+
+
+def read_lines(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read JSON Lines. Lines with escaped characters are written again with the characters as they are."""
+    lines = encodings.decode_text(content).split("\n")
+    return ParsedDocument(text="\n".join(_unescaped(line) if "\\u" in line else line for line in lines))
+
+
+def _unescaped(line: str) -> str:
+    try:
+        return json.dumps(json.loads(line), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return line

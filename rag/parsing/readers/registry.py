@@ -37,6 +37,7 @@ READERS: dict[str, Reader] = {
     formats.CSV: tables.read_csv,
     formats.TSV: tables.read_csv,
     formats.JSON: data.read,
+    formats.JSON_LINES: data.read_lines,
     formats.NOTEBOOK: notebooks.read,
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,

@@ -215,6 +215,16 @@ def test_a_query_finds_texts_of_every_language_in_its_scope(world: World) -> Non
     ]
 
 
+def test_function_words_of_a_foreign_question_find_nothing(world: World) -> None:
+    """English texts contain "de la" in names, where they would be rare words."""
+    source = world.source()
+    names = write_document(source, ["Maria de la Cruz", "a piano"], lang="en")
+    assert search("la Cruz", scope(source))
+    assert not search("¿Con qué frecuencia hay que afinar la voz de un coro?", scope(source))
+    (hit,) = search("¿Con qué frecuencia hay que afinar un piano?", scope(source))
+    assert hit[0] == names.chunks.get(text="a piano").pk
+
+
 def test_identifiers_are_found_by_name_and_by_part(world: World) -> None:
     source = world.source()
     write_document(source, ["def parse_http_header(): ...", "new HTTPServerError2()", "std::io::Error", "a.b.config"])

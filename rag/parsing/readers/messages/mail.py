@@ -84,7 +84,7 @@ def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> Parse
             inner = email.message_from_bytes(content, policy=email.policy.default)
             return _read_message(inner, limits, depth=depth + 1) if isinstance(inner, EmailMessage) else None
         is_decoration = media_type in formats.PICTURES and not part.is_attachment()  # a logo in the text
-        if media_type in (formats.EML, formats.MSG, formats.MBOX) or is_decoration:
+        if media_type in (formats.EML, formats.MBOX) or is_decoration:
             return None
         if (charset := part.get_content_charset()) and formats.is_text(media_type):
             content = _decode(content, charset).encode("utf-8", "replace")

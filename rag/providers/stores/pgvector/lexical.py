@@ -10,6 +10,7 @@ from django.db import connection
 
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.text import languages
+from rag.text.question_language import foreign_function_words
 from rag.types import Filters, SearchScope
 
 from .filter_sql import SCOPE, SqlValue, filter_arguments, scope_values
@@ -70,11 +71,13 @@ def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
     """Stem the query's words, without stop words, and compute their IDF in the scopes' sources and no others.
 
     The query is stemmed with every text search configuration in scope. A word's document frequency is the sum over its
-    stems, capped at the number of chunks; its IDF follows from that.
+    stems, capped at the number of chunks; its IDF follows from that. Function words of a question in another language
+    are left out whatever the configurations are.
     """
     sources = _all_sources(scopes)
     configs = _config_counts(sources)
-    words = split_words_and_parts(text)
+    ignored = foreign_function_words(text)
+    words = [word for word in split_words_and_parts(text) if word not in ignored]
     terms_by_config = {config: stemmer.terms_of_words(words, config) for config in configs}
     query_terms = terms_by_config[_query_config(text, configs)] if configs else {}
     counts = Counter(
