@@ -8,7 +8,10 @@ from rag.services.maintenance import term_statistics
 
 
 class Command(BaseCommand):
-    help = "Compare the term statistics with the chunks of all sources. Fails if one differs and is not repaired."
+    help = (
+        "Compare the term statistics with the chunks of all sources, and their totals with the statistics. "
+        "Fails if one differs and is not repaired."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--repair", action="store_true", help="correct the counts that differ")
@@ -19,9 +22,17 @@ class Command(BaseCommand):
             self.stdout.write(f"{difference.slug} ({difference.source_id}): {difference.count:,} counts differ")
             if options["repair"]:
                 term_statistics.repair(difference.source_id)
-        if not differences:
+        totals = term_statistics.check_all_totals()
+        for organization_id, count in totals.items():
+            self.stdout.write(f"Organisation {organization_id}: {count:,} totals differ")
+            if options["repair"]:
+                term_statistics.repair_totals(organization_id)
+        if not differences and not totals:
             self.stdout.write("The term statistics of all sources are correct.")
         elif options["repair"]:
-            self.stdout.write(f"Repaired: {len(differences)}.")
+            self.stdout.write(f"Repaired: {len(differences) + len(totals)}.")
         else:
-            raise CommandError(f"Sources whose statistics differ: {len(differences)}. Repair with --repair.")
+            raise CommandError(
+                f"Sources whose statistics differ: {len(differences)}, organisations whose totals differ: "
+                f"{len(totals)}. Repair with --repair."
+            )

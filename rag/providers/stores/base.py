@@ -276,6 +276,14 @@ class ChunkStore(Protocol):
         """Count the source's term statistics again. Other writers of its organisation wait until it ends."""
         ...
 
+    def count_wrong_totals(self, organization_id: uuid.UUID) -> int:
+        """Return how many term statistics of the organisation are not the sums of those of its sources."""
+        ...
+
+    def repair_totals(self, organization_id: uuid.UUID) -> None:
+        """Sum the organisation's term statistics again. Other writers in it wait until the transaction ends."""
+        ...
+
     def vector_indexes(self) -> list[VectorIndex]:
         """Return the state of the vector index of each dimension."""
         ...

@@ -1,4 +1,4 @@
-"""Checks the store's term statistics against its chunks, and repairs them."""
+"""Checks the store's term statistics against its chunks, and their totals, and repairs them."""
 
 import time
 import uuid
@@ -8,6 +8,7 @@ import structlog
 from django.core.cache import cache
 from django.db import transaction
 
+from orgs.models import Organization
 from rag.models import DataSource
 from rag.providers import provider_factory
 
@@ -48,14 +49,37 @@ def check(source_id: uuid.UUID | None = None) -> list[SourceDifference]:
     return differences
 
 
+def check_totals(organization_id: uuid.UUID) -> int:
+    """Return how many totals of the organisation are not the sums over its sources, and log if there are any."""
+    count = provider_factory.chunk_store().count_wrong_totals(organization_id)
+    if count:
+        logger.error("term_totals_differ", organization=str(organization_id), count=count)
+    return count
+
+
+def check_all_totals() -> dict[uuid.UUID, int]:
+    """Return organisation → number of wrong totals, without organisations whose totals are correct."""
+    organization_ids = Organization.objects.order_by("pk").values_list("pk", flat=True)
+    counts = {organization_id: check_totals(organization_id) for organization_id in organization_ids}
+    return {organization_id: count for organization_id, count in counts.items() if count}
+
+
 def check_in_turn(max_seconds: float = MAX_CHECK_SECONDS) -> None:
-    """Check sources until the time is over, at least one, continuing after the one that was checked last."""
+    """Check sources until the time is over, at least one, continuing after the one that was checked last.
+
+    The totals of an organisation are checked after the last of its sources.
+    """
     deadline = time.monotonic() + max_seconds
-    source_ids = list(DataSource.objects.filter(deleted_at=None).order_by("pk").values_list("pk", flat=True))
+    sources = DataSource.objects.filter(deleted_at=None).order_by("pk").values_list("pk", "organization_id")
+    organization_ids = dict(sources)
+    last_sources = {organization_id: pk for pk, organization_id in organization_ids.items()}
+    source_ids = list(organization_ids)
     last = cache.get(_LAST_SOURCE_KEY)
     remaining = [source_id for source_id in source_ids if not last or str(source_id) > last]
     for source_id in [*remaining, *source_ids[: len(source_ids) - len(remaining)]]:
         check(source_id)
+        if last_sources[organization_ids[source_id]] == source_id:
+            check_totals(organization_ids[source_id])
         cache.set(_LAST_SOURCE_KEY, str(source_id), _LAST_SOURCE_SECONDS)
         if time.monotonic() > deadline:
             return
@@ -65,3 +89,9 @@ def check_in_turn(max_seconds: float = MAX_CHECK_SECONDS) -> None:
 def repair(source_id: uuid.UUID) -> None:
     """Count the source's statistics again. Other writers of its organisation wait meanwhile."""
     provider_factory.chunk_store().repair_statistics(source_id)
+
+
+@transaction.atomic
+def repair_totals(organization_id: uuid.UUID) -> None:
+    """Sum the organisation's statistics again. Its other writers wait meanwhile before they commit."""
+    provider_factory.chunk_store().repair_totals(organization_id)

@@ -5,8 +5,9 @@ from io import StringIO
 import pytest
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
+from structlog.testing import capture_logs
 
-from rag.models.content.pgvector_tables import SourceConfig, SourceTerm
+from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationTerm, SourceConfig, SourceTerm
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.services.maintenance import term_statistics
 from tests.support.factories import World, ingest_text
@@ -31,11 +32,39 @@ def test_wrong_statistics_are_found_and_repaired(world: World) -> None:
     SourceTerm.objects.filter(pk=lion.pk).delete()
     SourceTerm.objects.create(source=source, term=1, chunks=1)
     SourceConfig.objects.filter(source=source).update(chunks=9)
-    with pytest.raises(CommandError, match="differ: 1"):
+    with pytest.raises(CommandError, match="statistics differ: 1"):
         call_command("check_term_statistics", stdout=(out := StringIO()))
     assert out.getvalue() == f"{source.slug} ({source.pk}): 4 counts differ\n"
     call_command("check_term_statistics", "--repair", stdout=StringIO())
     assert statistics() == correct
+
+
+def test_wrong_totals_of_an_organization_are_found_and_repaired(world: World) -> None:
+    """Wrong, missing and superfluous totals, of the right organisation."""
+    ingest_text(world.source(), "a", "Zebras run and lions sleep.")
+    ingest_text(world.source("foreign", organization=world.abroad), "a", "Lions.")
+    correct = totals()
+    zebra, lion, *_ = OrganizationTerm.objects.filter(organization=world.home)
+    OrganizationTerm.objects.filter(pk=zebra.pk).update(chunks=7)
+    OrganizationTerm.objects.filter(pk=lion.pk).delete()
+    OrganizationTerm.objects.create(organization=world.home, visibility="private", term=1, chunks=1)
+    OrganizationConfig.objects.filter(organization=world.home).update(chunks=9)
+    with pytest.raises(CommandError, match="differ: 0, organisations whose totals differ: 1"):
+        call_command("check_term_statistics", stdout=(out := StringIO()))
+    assert out.getvalue() == f"Organisation {world.home.pk}: 4 totals differ\n"
+    cache.delete(term_statistics._LAST_SOURCE_KEY)
+    with capture_logs() as logs:
+        term_statistics.check_in_turn()
+    assert [(log["event"], log["organization"]) for log in logs] == [("term_totals_differ", str(world.home.pk))]
+    call_command("check_term_statistics", "--repair", stdout=StringIO())
+    assert totals() == correct
+
+
+def totals() -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = [
+        *OrganizationTerm.objects.order_by("pk").values_list("organization", "visibility", "term", "chunks")
+    ]
+    return [*rows, *OrganizationConfig.objects.order_by("pk").values_list("organization", "visibility", "chunks")]
 
 
 def test_a_check_continues_after_the_source_that_was_checked_last(

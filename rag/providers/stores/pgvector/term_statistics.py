@@ -1,4 +1,7 @@
-"""Checks the term statistics, which must always be the sums over the rows of chunks (terms.py)."""
+"""Checks the term statistics, which must always be the sums over the rows of chunks (terms.py).
+
+Those of an organisation must be the sums over its sources (rag/migrations/sql/organization_statistics.sql).
+"""
 
 import uuid
 
@@ -15,6 +18,19 @@ _DIFFERENCES = (
     # A configuration that no chunk has any more stays, with a count of 0.
     "FULL JOIN (SELECT {column}, chunks FROM {table} WHERE source_id = %(source)s AND chunks <> 0) AS stored "
     "USING ({column}) WHERE counted.chunks IS DISTINCT FROM stored.chunks"
+)
+
+_TOTALS = (
+    ("rag_organizationterm", "term", "rag_sourceterm"),
+    ("rag_organizationconfig", "config", "rag_sourceconfig"),
+)
+_TOTAL_DIFFERENCES = (
+    "SELECT visibility, {column}, summed.chunks FROM "
+    "(SELECT visibility, {column}, sum(chunks) AS chunks FROM {table} "
+    "JOIN rag_datasource ON id = source_id AND deleted_at IS NULL AND organization_id = %(organization)s "
+    "WHERE chunks <> 0 GROUP BY visibility, {column}) AS summed "
+    "FULL JOIN (SELECT visibility, {column}, chunks FROM {total} WHERE organization_id = %(organization)s) AS stored "
+    "USING (visibility, {column}) WHERE summed.chunks IS DISTINCT FROM stored.chunks"
 )
 
 
@@ -43,6 +59,34 @@ def repair(source_id: uuid.UUID) -> None:
                 f"WHEN NOT MATCHED THEN INSERT (source_id, {column}, chunks) "
                 f"VALUES (%(source)s, new.{column}, new.chunks)",
                 {"source": source_id},
+            )
+
+
+def count_wrong_totals(organization_id: uuid.UUID) -> int:
+    """Return how many totals of the organisation are wrong. It is correct even while others write, as `count_wrong`."""
+    queries = " UNION ALL ".join(
+        f"SELECT count(*) FROM ({_TOTAL_DIFFERENCES.format(total=total, column=column, table=table)}) AS wrong"
+        for total, column, table in _TOTALS
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT sum(count) FROM ({queries}) AS counts", {"organization": organization_id})
+        return int(cursor.fetchone()[0])
+
+
+def repair_totals(organization_id: uuid.UUID) -> None:
+    """Correct the wrong totals of the organisation. Its other writers wait until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rag_lock_statistics(ARRAY[%s::uuid])", [organization_id])
+        for total, column, table in _TOTALS:
+            differences = _TOTAL_DIFFERENCES.format(total=total, column=column, table=table)
+            cursor.execute(
+                f"MERGE INTO {total} AS old USING ({differences}) AS new ON old.organization_id = %(organization)s "
+                f"AND old.visibility = new.visibility AND old.{column} = new.{column} "
+                "WHEN MATCHED AND new.chunks IS NULL THEN DELETE "
+                "WHEN MATCHED THEN UPDATE SET chunks = new.chunks "
+                f"WHEN NOT MATCHED THEN INSERT (organization_id, visibility, {column}, chunks) "
+                f"VALUES (%(organization)s, new.visibility, new.{column}, new.chunks)",
+                {"organization": organization_id},
             )
 
 
