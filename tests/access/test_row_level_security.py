@@ -26,8 +26,8 @@ from tests.support.factories import World
 
 # `make prove` sets a larger number.
 WORLDS = int(os.environ.get("PROVE_WORLDS", "40"))
-
-
+# From this number on, the function that permits sources compares lists instead of looking sources up.
+MANY = 201
 # The actions that make a table's rows visible under RLS; any one of them is sufficient.
 VISIBLE_FOR: dict[type[Model], tuple[str, ...]] = {
     DataSource: ("view",),
@@ -61,6 +61,12 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
             compact = DataSource.objects.queryable_by(caller)
             listed = [*compact.public.values_list("pk", flat=True), *compact.listed.values_list("pk", flat=True)]
             assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
+            writable = rows.expected(person, key, "ingest") | rows.expected(person, key, "manage")
+            for used_for, expected in (("query", rows.expected(person, key, "query")), ("write", writable)):
+                with identity.run_as(identity_of(caller, action=used_for)):
+                    for others in ([], [uuid.uuid4() for _ in range(MANY)]):
+                        permitted = permitted_by_function([*(source.pk for source in rows.sources.values()), *others])
+                        assert sorted(permitted) == sorted(expected), (person, key, used_for)
         proof.count("worlds")
 
 
@@ -80,6 +86,12 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
                     expected = set[uuid.UUID]().union(*(rows.expected(person, key, action) for action in actions))
                     assert shown == expected, (person, key, model)
                     proof.count("tables read without a filter")
+
+
+def permitted_by_function(source_ids: list[uuid.UUID]) -> list[uuid.UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rag_permitted_sources(%s)", [source_ids])
+        return list(cursor.fetchone()[0])
 
 
 def visible_by_policy(action: str) -> list[uuid.UUID]:

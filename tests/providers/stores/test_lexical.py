@@ -13,9 +13,10 @@ from django.db import connection
 
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
-from rag.providers.stores.pgvector import filter_sql, lexical, terms
+from rag.providers.stores.base import Candidates
+from rag.providers.stores.pgvector import candidates, lexical, terms
 from rag.providers.stores.pgvector.stemming import hash_stem, split_words_and_parts, stemmer
-from rag.types import Filters, SearchScope
+from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres.models import uuid7
 from tests.support.factories import World, ingest_text
 
@@ -59,10 +60,14 @@ def scope(*sources: DataSource, **filters: Any) -> SearchScope:
 
 
 def search(question: str, within: SearchScope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
-    query = lexical.build_query(question, [within])
-    chunk_ids = lexical.search(query, within, k, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
-    scores = lexical.score(query, chunk_ids)
-    return [(chunk_id, scores[chunk_id].score) for chunk_id in chunk_ids]
+    result = find(lexical.build_query(question, [within]), within, k)
+    scores = {candidate.chunk_id: candidate.lexical_score for candidate in result.chunks}
+    return [(chunk_id, scores[chunk_id]) for chunk_id in result.lexical_ids]
+
+
+def find(query: lexical.LexicalQuery, within: SearchScope, k: int = 100) -> Candidates:
+    exact_limit = django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS
+    return candidates.find(within, None, query, mode=Mode.HYBRID, limit=k, exact_limit=exact_limit, chunk_count=None)
 
 
 def bm25(question: str, texts: dict[uuid.UUID, str]) -> dict[uuid.UUID, float]:
@@ -135,24 +140,28 @@ def test_other_sources_do_not_influence_a_search(world: World) -> None:
 
     def query_and_results() -> tuple[Any, ...]:
         query = lexical.build_query(question, [scope(visible)])
-        return (
-            query,
-            lexical.search(query, scope(visible), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS),
-            lexical.score(query, list(visible_ids)),
-        )
+        return query, find(query, scope(visible))
 
     visible_ids = Chunk.objects.filter(source=visible).order_by("pk").values_list("pk", flat=True)
     before = query_and_results()
     write_document(secret, ["zebra zebra", "wordc", "lion wordc"] * 5, lang="de")
     assert query_and_results() == before
-    assert not set(
-        lexical.search(
-            lexical.build_query(question, [scope(visible, secret)]),
-            scope(visible),
-            10,
-            exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS,
-        )
-    ) - set(visible_ids)
+    of_both = find(lexical.build_query(question, [scope(visible, secret)]), scope(visible))
+    assert set(of_both.lexical_ids) <= set(visible_ids)
+
+
+@pytest.mark.parametrize("hidden_count", [1, 120])
+def test_frequencies_in_many_sources_are_exact(world: World, hidden_count: int) -> None:
+    """Whether they are summed, or the other sources are subtracted from the totals of the organisation."""
+    fields = {"organization": world.home, "visibility": "private", "embedding_model": world.source().embedding_model}
+    slugs = [f"private-{number}" for number in range(110 + hidden_count)]
+    sources = DataSource.objects.bulk_create([DataSource(slug=slug, name=slug, **fields) for slug in slugs])
+    readable, with_texts = sources[:110], sources[:2]
+    for source in (*with_texts, sources[-1]):
+        write_document(source, ["zebra runs", "lion", "running lion worda"], lang="de" if source is sources[0] else "")
+    query = lexical.build_query("zebra lion wordb", [scope(*readable)])
+    assert query == lexical.build_query("zebra lion wordb", [scope(*with_texts)])
+    assert query.chunk_count == 6
 
 
 def test_no_lock_is_held_while_texts_are_stemmed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +191,7 @@ def test_deleted_chunks_leave_no_statistics(world: World) -> None:
 
 @pytest.mark.parametrize("max_tagged", [0, 2_000])
 def test_every_filter_restricts_the_search(world: World, monkeypatch: pytest.MonkeyPatch, max_tagged: int) -> None:
-    monkeypatch.setattr(filter_sql, "_MAX_TAGGED_DOCUMENTS", max_tagged)
+    monkeypatch.setattr(candidates, "_MAX_TAGGED_DOCUMENTS", max_tagged)
     source = world.source()
     write_document(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
     other = write_document(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")
@@ -209,7 +218,7 @@ def test_a_query_finds_texts_of_every_language_in_its_scope(world: World) -> Non
     write_document(source, ["He was running there."], lang="en")
     write_document(source, ["Das Running ist ein Sport."], lang="de")
     query = lexical.build_query("running", [scope(source)])
-    assert len(lexical.search(query, scope(source), 10, exact_limit=django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS)) == 2
+    assert len(find(query, scope(source)).lexical_ids) == 2
     assert [(word.chunk_count, word.terms) for word in query.words] == [
         (2, frozenset({hash_stem("run"), hash_stem("running")}))
     ]
@@ -244,11 +253,12 @@ def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World
     complete, partial, _ = Chunk.objects.order_by("position").values_list("pk", flat=True)
     query = lexical.build_query("the zebras, lions", [scope(source)])
     zebra, lion = math.log(1 + 2.5 / 1.5), math.log(1 + 0.5 / 3.5)
-    scores = lexical.score(query, [complete, partial])
-    assert scores[complete].coverage == pytest.approx(1.0)
-    assert scores[partial].coverage == pytest.approx(lion / (zebra + lion))
+    coverage = {candidate.chunk_id: candidate.coverage for candidate in find(query, scope(source)).chunks}
+    assert coverage[complete] == pytest.approx(1.0)
+    assert coverage[partial] == pytest.approx(lion / (zebra + lion))
     only_stop_words = lexical.build_query("the", [scope(source)])
-    assert lexical.score(only_stop_words, [complete])[complete] == lexical.LexicalScore(0.0, 0.0)
+    assert only_stop_words.coverage([]) == 0
+    assert find(only_stop_words, scope(source)).chunks == ()
 
 
 def test_common_terms_find_no_candidates_if_there_are_rarer_ones(

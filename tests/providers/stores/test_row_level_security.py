@@ -5,13 +5,11 @@ import pytest
 from orgs.access.caller import Caller
 from rag.models import DataSource
 from rag.pipeline.embed import embed_question
-from rag.providers.stores.pgvector import dense, lexical
-from rag.types import Filters, SearchScope
+from rag.providers.stores.pgvector import candidates, lexical
+from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from tests.support.factories import World, ingest_text
-
-EXACT_LIMIT = 20_000
 
 
 @pytest.fixture
@@ -26,15 +24,18 @@ def reader(world: World, name: str) -> Identity:
     return Caller(world.users[name]).database_identity
 
 
+@pytest.mark.parametrize("exact_limit", [20_000, 0])
 @pytest.mark.parametrize("tags", [(), ("plants",)])
 @pytest.mark.parametrize(("user", "count"), [("owner", 1), ("member", 0)])
 def test_chunks_of_a_hidden_source_are_not_found(
-    world: World, source: DataSource, tags: tuple[str, ...], user: str, count: int
+    world: World, source: DataSource, tags: tuple[str, ...], user: str, count: int, exact_limit: int
 ) -> None:
     """The table of terms has no policy, and the index of tags is read with another role: RLS of chunks still holds."""
     scope = SearchScope((source.pk,), source.embedding_model_id, Filters(tags=tags))
     query = lexical.build_query("cellar", [scope])
     vector = embed_question("cellar", model=source.embedding_model)
     with identity.run_as(reader(world, user)):
-        assert len(lexical.search(query, scope, 10, exact_limit=EXACT_LIMIT)) == count
-        assert len(dense.search(vector, scope, 10, exact_limit=EXACT_LIMIT)) == count
+        result = candidates.find(
+            scope, vector, query, mode=Mode.HYBRID, limit=10, exact_limit=exact_limit, chunk_count=None
+        )
+        assert (len(result.dense_ids), len(result.lexical_ids), len(result.chunks)) == (count, count, count)

@@ -13,7 +13,6 @@ from rag.models import Chunk, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import Vectors
 from rag.providers.stores.base import (
-    Candidate,
     Candidates,
     DocumentVersion,
     MetadataUpdate,
@@ -24,7 +23,7 @@ from rag.providers.stores.base import (
 from rag.types import Filters, Mode
 from rag.types.token_vectors import TokenSignatures
 
-from . import dense, hnsw, lexical, term_statistics, terms, token_signatures, vectors
+from . import candidates, hnsw, lexical, term_statistics, terms, token_signatures, vectors
 
 
 class PgVectorStore:
@@ -78,36 +77,18 @@ class PgVectorStore:
             # Every source is in a scope without filters. If there is one such scope, its size is known.
             unfiltered = [query.scope for query in queries if query.scope.filters == Filters()]
             sizes = {unfiltered[0]: lexical_query.chunk_count} if len(unfiltered) == 1 else {}
-            results = [
-                self._search_scope(query, lexical_query, mode, limit, sizes.get(query.scope)) for query in queries
+            return [
+                candidates.find(
+                    query.scope,
+                    query.vector,
+                    lexical_query,
+                    mode=mode,
+                    limit=limit,
+                    exact_limit=self._exact_limit,
+                    chunk_count=sizes.get(query.scope),
+                )
+                for query in queries
             ]
-            scores = lexical.score(lexical_query, [chunk_id for cosines, *_ in results for chunk_id in cosines])
-        return [
-            Candidates(
-                chunks=tuple(
-                    Candidate(chunk_id, cosine, scores[chunk_id].score, scores[chunk_id].coverage)
-                    for chunk_id, cosine in cosines.items()
-                ),
-                dense_ids=tuple(dense_ids),
-                lexical_ids=tuple(lexical_ids),
-            )
-            for cosines, dense_ids, lexical_ids in results
-        ]
-
-    def _search_scope(
-        self, query: ScopeQuery, lexical_query: lexical.LexicalQuery, mode: Mode, limit: int, size: int | None
-    ) -> tuple[dict[uuid.UUID, float], list[uuid.UUID], list[uuid.UUID]]:
-        """Return the cosine of each candidate, the ids found by vector, and the ids found by words."""
-        scope, vector = query.scope, query.vector
-        nearest: dict[uuid.UUID, float] = {}
-        if vector is not None and mode != Mode.LEXICAL:
-            nearest = dense.search(vector, scope, limit, exact_limit=self._exact_limit, chunk_count=size)
-        lexical_ids: list[uuid.UUID] = []
-        if mode != Mode.DENSE:
-            lexical_ids = lexical.search(lexical_query, scope, limit, exact_limit=self._exact_limit)
-        others = [chunk_id for chunk_id in lexical_ids if chunk_id not in nearest]
-        cosines = dense.cosines(vector, scope.model_id, others) if vector is not None else {}
-        return {**nearest, **{chunk_id: cosines.get(chunk_id, 0.0) for chunk_id in others}}, list(nearest), lexical_ids
 
     def is_available(self) -> bool:
         try:
@@ -175,6 +156,12 @@ class PgVectorStore:
     def repair_statistics(self, source_id: uuid.UUID) -> None:
         terms.lock_statistics([source_id])
         term_statistics.repair(source_id)
+
+    def count_wrong_totals(self, organization_id: uuid.UUID) -> int:
+        return term_statistics.count_wrong_totals(organization_id)
+
+    def repair_totals(self, organization_id: uuid.UUID) -> None:
+        term_statistics.repair_totals(organization_id)
 
     def vector_indexes(self) -> list[VectorIndex]:
         return hnsw.list_indexes()

@@ -1,0 +1,13 @@
+"""A search reads its statistics, its candidates and its passages with one statement each."""
+
+from pathlib import Path
+
+from django.db import migrations
+
+SQL = Path(__file__).parent / "sql" / "candidates.sql"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("rag", "0020_staff_directory")]
+
+    operations = [migrations.RunSQL(SQL.read_text())]

@@ -1,0 +1,74 @@
+"""Search in one scope, by vector and by words, exact and approximate (docs/decisions/0022-exact-or-approximate.md)."""
+
+from django.db import connection
+from pgvector import HalfVector
+
+from rag.providers.base import Vectors
+from rag.providers.stores.base import Candidate, Candidates
+from rag.types import Mode, SearchScope
+
+from .filter_sql import FILTERS, SCOPE, filter_values, scope_values
+from .lexical import LexicalQuery
+
+# Maximum number of documents with a tag to look up one by one. More take longer than reading a table of 100,000 chunks.
+_MAX_TAGGED_DOCUMENTS = 2_000
+_FIND = (
+    "SELECT chunk_id, by_vector, by_words, distance, word_distance, matched_terms "
+    f"FROM rag_find_candidates({SCOPE}, {FILTERS}, %s, %s, %s, %s::sparsevec{', %s' * 7})"
+)
+
+
+def find(
+    scope: SearchScope,
+    vector: Vectors | None,
+    query: LexicalQuery,
+    *,
+    mode: Mode,
+    limit: int,
+    exact_limit: int,
+    chunk_count: int | None,
+) -> Candidates:
+    """Find candidates with one statement, which checks the caller's access once more.
+
+    The application, not the planner, chooses between exact and approximate search (rag/migrations/sql/candidates.sql).
+
+    Args:
+        scope: The scope to search.
+        vector: The query's vector, float32 of shape (dimensions,), of length 1; None to search by words alone.
+        query: The query's words.
+        mode: How candidates are found.
+        limit: The maximum number of chunks by vector, and by words. Fewer are returned only if the scope has fewer.
+        exact_limit: The chunks of a scope with at most this many chunks are compared one by one.
+        chunk_count: The number of chunks in the scope; None if it is not known.
+    """
+    values = [
+        len(vector) if vector is not None else 0,
+        HalfVector(vector).to_text() if vector is not None else None,
+        limit if mode != Mode.LEXICAL else 0,
+        query.vector,
+        list(query.weights),
+        query.rare_terms,
+        limit if mode != Mode.DENSE else 0,
+        query.chunk_count,
+        chunk_count,
+        exact_limit,
+        _MAX_TAGGED_DOCUMENTS,
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, [*scope_values(scope), *filter_values(scope), *values])
+        rows = cursor.fetchall()
+    candidates = tuple(
+        Candidate(
+            chunk_id,
+            cosine=0.0 if distance is None else 1.0 - distance,
+            lexical_score=-word_distance if word_distance else 0.0,
+            coverage=query.coverage(terms or ()),
+        )
+        for chunk_id, _, _, distance, word_distance, terms in rows
+    )
+    by_words = sorted((place, chunk_id) for chunk_id, _, place, *_ in rows if place is not None)
+    return Candidates(
+        chunks=candidates,
+        dense_ids=tuple(chunk_id for chunk_id, place, *_ in rows if place is not None),
+        lexical_ids=tuple(chunk_id for _, chunk_id in by_words),
+    )
