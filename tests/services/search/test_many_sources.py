@@ -14,8 +14,8 @@ from tests.support.factories import World, ingest_text
 # The tests run in a transaction, where those of the code are savepoints.
 _TRANSACTION = ("SAVEPOINT", "RELEASE SAVEPOINT")
 # A search of the caller's sources: permissions, other sources, models of public sources, the model; frequencies of
-# terms, candidates, passages. The signatures are read by COPY, which is not counted.
-MAX_STATEMENTS = 7
+# terms, candidates, passages, token signatures.
+MAX_STATEMENTS = 8
 
 
 def create_sources(world: World, count: int) -> list[str]:
