@@ -8,6 +8,6 @@ SQL = Path(__file__).parent / "sql" / "candidates.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0020_staff_directory")]
+    dependencies = [("rag", "0016_unanswered_questions")]
 
     operations = [migrations.RunSQL(SQL.read_text())]
