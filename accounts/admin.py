@@ -11,7 +11,9 @@ from django.contrib.auth.models import Group
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django_otp.plugins.otp_static import admin as static_device_admin  # noqa: F401  # registers what is removed below
 from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp import admin as totp_device_admin  # noqa: F401
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from .models import User

@@ -21,6 +21,13 @@ def test_workers_start_without_the_admin() -> None:
     subprocess.run([sys.executable, "-c", prepared], cwd=ROOT, env=environment, check=True)
 
 
+def test_a_worker_passes_the_checks_that_celery_makes_when_it_starts() -> None:
+    """They load the template filters of the admin, and so the admin without its autodiscovery."""
+    code = "import django; django.setup(); from django.core.checks import run_checks; run_checks(tags=['templates'])"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "ragsite.settings.test"}
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
+
+
 def test_the_pages_pass_djangos_checks() -> None:
     import_module("ragsite.urls")
     assert admin.site.is_registered(DataSource)
