@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base, operations
-from psycopg import Error, ProgrammingError
+from psycopg import Error, OperationalError, ProgrammingError
 from psycopg.pq import ExecStatus, TransactionStatus
 
 from . import identity, logins
@@ -37,11 +37,6 @@ _PERMITTED_STATEMENT = re.compile(
     rb"|CREATE TEMPORARY TABLE staging_\w+ ON COMMIT DELETE ROWS AS SELECT [\w\", ]+ FROM \w+ WITH NO DATA\Z"
     rb"|GRANT ALL ON pg_temp\.staging_\w+ TO PUBLIC\Z",
     re.IGNORECASE,
-)
-# What DISCARD ALL does, except that the plans of functions are kept.
-_RESET_SESSION = (
-    b"RESET ALL; RESET ROLE; CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES; "
-    b"SELECT pg_catalog.pg_advisory_unlock_all()"
 )
 
 
@@ -74,7 +69,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.role = identity.NOBODY.role  # the role of its login, if it has one (ragsite.postgres.logins)
-        self._session_identity = self._applied = identity.of_process()
+        self._session_identity = identity.of_process()
+        self._applied: Identity | None = self._session_identity
+        self._process_id = 0  # of the server, in a pooled transaction
         self.execute_wrappers.append(self._execute_with_identity)
 
     @property
@@ -82,26 +79,35 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """The role that this connection logs in as; empty if it switches its role."""
         return self.role if logins.has_logins() else ""
 
+    @property
+    def is_pooled(self) -> bool:
+        """Whether each transaction of this connection may run in another session of the server."""
+        return bool(self.login) and logins.has_pooler()
+
     def get_connection_params(self) -> dict[str, Any]:
         parameters = super().get_connection_params()
         if not self.login:
             return parameters
-        seconds = settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS
-        # Set at the start of the session, so that a reset restores them. lock_timeout counts in COMMIT as well, which
-        # reads other tables for deferred constraints.
-        session = {
-            "search_path": "public,pg_temp",
-            "TimeZone": self.timezone_name,
-            "statement_timeout": f"{seconds}s",
-            "lock_timeout": f"{seconds}s",
-        }
-        options = [parameters.get("options", ""), *(f"-c {name}={value}" for name, value in session.items())]
-        return parameters | {
+        parameters |= {
             "user": self.login,
             "password": role_password(self.login),
-            "options": " ".join(options).strip(),
             "cursor_factory": RestrictedCursor,
         }
+        if self.is_pooled:
+            return parameters | logins.pooler_address()
+        # Set at the start of the session, so that a reset restores them.
+        options = [parameters.get("options", ""), *(f"-c {name}={value}" for name, value in self._session_settings())]
+        return parameters | {"options": " ".join(options).strip()}
+
+    def _session_settings(self) -> list[tuple[str, str]]:
+        """Return the settings of a web process. lock_timeout counts in COMMIT as well, which reads other tables."""
+        timeout = f"{settings.RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS}s"
+        return [
+            ("search_path", "public,pg_temp"),
+            ("TimeZone", self.timezone_name),
+            ("statement_timeout", timeout),
+            ("lock_timeout", timeout),
+        ]
 
     def init_connection_state(self) -> None:
         super().init_connection_state()
@@ -114,6 +120,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             with self.connection.cursor() as cursor:
                 cursor.execute(_SET_SESSION_ROLE, [role])
 
+    def chunked_cursor(self) -> Any:
+        """Return a cursor for many rows: an ordinary one if the next part could come from another session."""
+        return self.cursor() if self.is_pooled else super().chunked_cursor()
+
     def is_usable(self) -> bool:
         """Return whether the connection answers. Django calls this when a request uses it for the first time.
 
@@ -125,8 +135,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection = self.connection
         if connection is None or connection.info.transaction_status != TransactionStatus.IDLE:
             return False
+        if self.is_pooled:  # the pooler has reset the session after the transaction
+            return super().is_usable()
         try:
-            return bool(connection.pgconn.exec_(_RESET_SESSION).status == ExecStatus.TUPLES_OK)
+            return bool(connection.pgconn.exec_(logins.RESET_SESSION.encode()).status == ExecStatus.TUPLES_OK)
         except Error:
             return False
 
@@ -136,7 +148,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         current = identity.current()
         status = self.connection.info.transaction_status
         if status == TransactionStatus.IDLE:
-            self._applied = self._session_identity
+            self._applied = None if self.is_pooled else self._session_identity
         # In a failed transaction only its end can be executed.
         if current == self._applied or status == TransactionStatus.INERROR:
             return execute(sql, params, many, context)
@@ -148,14 +160,30 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return execute(sql, params, many, context)
 
     def _apply(self, target: Identity) -> None:
-        signed = sign(target, self.connection.info.backend_pid)
         with self.wrap_database_errors:
+            signed = sign(target, self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid)
             if self.login:
                 assert target.role == self.login
                 self.connection.execute(_SET_IDENTITY, [signed])
             else:
                 self.connection.execute(_SET_ROLE_AND_IDENTITY, [signed, target.role or "none"])
         self._applied = target
+
+    def _begin_pooled(self) -> int:
+        """Begin the transaction unless it has begun, and return the id of the server's process that has it.
+
+        This takes one round trip, as BEGIN alone does. The pooler states an id of its own when it is connected to.
+        """
+        if self.connection.info.transaction_status == TransactionStatus.IDLE:
+            changes = [
+                f"SELECT pg_catalog.set_config('{name}', '{value}', true)" for name, value in self._session_settings()
+            ]
+            statements = "; ".join(["BEGIN", *changes, "SELECT pg_catalog.pg_backend_pid()"])
+            result = self.connection.pgconn.exec_(statements.encode())
+            if result.status != ExecStatus.TUPLES_OK:
+                raise OperationalError(result.error_message.decode(errors="replace"))
+            self._process_id = int(result.get_value(0, 0))
+        return self._process_id
 
 
 @contextlib.contextmanager

@@ -1,17 +1,28 @@
 """The connections of a web process: one for each database role, so that no statement can change its role.
 
 Other processes have one connection, which owns the tables or may become their owner, and switch its role.
+
+With PgBouncer in transaction mode, a web process has a session of the server only during a transaction
+(docs/decisions/0061-transaction-pooling.md). Other processes connect directly: their role and their locks belong to a
+session.
 """
 
 import threading
 from typing import Any
 
+from django.conf import settings
 from django.core.signals import request_finished
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.dispatch import receiver
 
 from . import identity
 from .identity import Identity
+
+# What a session must forget between two callers: what DISCARD ALL does, except that the plans of functions are kept.
+RESET_SESSION = (
+    "RESET ALL; RESET ROLE; CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES; "
+    "SELECT pg_catalog.pg_advisory_unlock_all()"
+)
 
 
 class _Connections(threading.local):
@@ -27,6 +38,18 @@ _connections = _Connections()
 def has_logins() -> bool:
     """Return whether this process connects separately as each role: only web processes do."""
     return identity.of_process() == identity.NOBODY
+
+
+def has_pooler() -> bool:
+    """Return whether web processes connect to a pooler that gives them a session for each transaction."""
+    return bool(settings.RAG_DATABASE_POOLER)
+
+
+def pooler_address() -> dict[str, Any]:
+    """Return where the pooler is, as parameters of a connection."""
+    pooler: dict[str, Any] = settings.RAG_DATABASE_POOLER
+    parameters = {"host": pooler.get("HOST"), "port": pooler.get("PORT"), "dbname": pooler.get("NAME")}
+    return {name: value for name, value in parameters.items() if value} | dict(pooler.get("OPTIONS", {}))
 
 
 def use(current: Identity) -> None:

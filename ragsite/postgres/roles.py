@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.db import DatabaseError, connection
 
-from . import identity
+from . import identity, logins
 from .compatibility import INSUFFICIENT_PRIVILEGE
 from .derived_keys import identity_key_pads, role_password
 from .identity import Identity
@@ -83,11 +83,17 @@ def creation_sql() -> str:
     return "\n".join([*statements, f"CREATE ROLE {worker} NOLOGIN;", f"GRANT {names} TO {owner} WITH INHERIT FALSE;"])
 
 
+def userlist() -> str:
+    """Return the roles of web processes and their passwords as a file `userlist.txt` of PgBouncer."""
+    return "\n".join(f'"{role}" "{role_password(role)}"' for role in LOGINS)
+
+
 def require_safe_roles() -> None:
     """Check the roles when a web process starts. A database that does not answer is not checked.
 
     Raises:
-        RoleError: A role could leave row-level security, or the database has the identity key of another SECRET_KEY.
+        RoleError: A role could leave row-level security, the database has the identity key of another SECRET_KEY, or
+            the pooler does not reset sessions.
     """
     if connection.settings_dict["ENGINE"] != "ragsite.postgres":  # a benchmark without row-level security
         return
@@ -112,3 +118,26 @@ def require_safe_roles() -> None:
                 raise RoleError("SECRET_KEY is not the one that `manage.py migrate` ran with. Run it again.") from None
         finally:
             connection.close()
+    if logins.has_pooler():
+        _require_reset()
+
+
+def _require_reset() -> None:
+    """Check that a setting of one transaction is not left for the next one, which may be another caller's.
+
+    Raises:
+        RoleError: It is left.
+    """
+    with identity.run_as(identity.NOBODY):
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('rag.left_over', '1', false)")
+                # An idle pooler gives the next transaction the session that was used last.
+                cursor.execute("SELECT current_setting('rag.left_over', true)")
+                is_left_over = cursor.fetchone()[0]
+        except DatabaseError:
+            return
+        finally:
+            connection.close()
+    if is_left_over:
+        raise RoleError("The pooler must reset each session after a transaction: set server_reset_query_always = 1.")

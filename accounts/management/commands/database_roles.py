@@ -2,14 +2,19 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
-from ragsite.postgres.roles import creation_sql
+from ragsite.postgres.roles import creation_sql, userlist
 
 
 class Command(BaseCommand):
     help = "Print the SQL that creates the database roles. An administrator of the server runs it: … | psql URL"
     requires_system_checks = ()
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--pgbouncer", action="store_true", help="print the file userlist.txt of PgBouncer, with passwords"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(creation_sql())
+        self.stdout.write(userlist() if options["pgbouncer"] else creation_sql())
