@@ -46,6 +46,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{manifest['originals']['lost']:,} original files were lost before the backup.")
         if manifest["secret_key_fingerprint"] != secret_key_fingerprint():
             self.stdout.write(
-                "SECRET_KEY is not the one of the backup: everybody must sign in again, and the secrets of webhooks "
-                "must be rotated."
+                "SECRET_KEY is not the one of the backup: everybody must sign in again, the secrets of webhooks must "
+                "be rotated, and those of single sign-on entered again."
             )
