@@ -79,13 +79,14 @@ def main(address: str, distractors: Sequence[str]) -> None:
 
 
 def _wait_for_second_vectors(api: Api, source: str, questions: dict[str, Any]) -> None:
-    """The first question that is not English has the vectors of the second model made: wait until it is used."""
-    key, row = next(iter(questions.items()))
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while not any(path.startswith(key) for path in api.find(source, row["zh"])):
+    """The first question that is not English has second vectors made: wait until they find no more passages."""
+    deadline, counts = time.monotonic() + _WAIT_SECONDS, [0, 0, 0]
+    while not (counts[-1] and counts[-1] == counts[-2] == counts[-3]):
         if time.monotonic() > deadline:
             sys.exit("The second model is not used. Is the background worker running?")
-        time.sleep(2)
+        time.sleep(10)
+        results = [(key, path) for key, row in questions.items() for path in api.find(source, row["zh"])]
+        counts = [*counts[-2:], sum(path.startswith(key) for key, path in results)]
 
 
 def _print_to_english(api: Api, source: str, questions: dict[str, Any]) -> None:
