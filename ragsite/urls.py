@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from accounts.sign_in import pages
+from accounts.sign_in import pages, password_reset
 
 from .views import api_reference, errors, health, metrics
 
@@ -16,6 +16,8 @@ urlpatterns = [
     path("", include("rag.pages.urls")),
     path("sign-in", pages.SignIn.as_view(), name="sign_in"),
     path("sign-in/", include("orgs.single_sign_on.urls")),
+    path("sign-in/forgotten", password_reset.ForgottenPassword.as_view(), name="forgotten_password"),
+    path("sign-in/password/<uidb64>/<token>", password_reset.SetPassword.as_view(), name="set_password"),
     path("sign-in/token", pages.ShowAccessToken.as_view(), name="access_token"),
     path("sign-out", pages.SignOut.as_view(), name="sign_out"),
     path("admin/", admin.site.urls),

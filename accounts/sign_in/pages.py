@@ -18,7 +18,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 from accounts.models import User
 from ragsite.postgres import identity
 
-from . import known_devices, second_factor
+from . import known_devices, password_reset, second_factor
 from .forms import SignInForm
 from .password_checks import TooManyPasswordChecks
 
@@ -31,6 +31,9 @@ class SignIn(LoginView):
 
     template_name = "accounts/sign_in.html"
     authentication_form = SignInForm
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        return super().get_context_data(**context, can_reset_password=password_reset.is_available())
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         identity.set_current(identity.SIGN_IN)

@@ -1,0 +1,109 @@
+"""Resetting a forgotten password by e-mail: a link that works once, and for one hour.
+
+The pages respond the same, and as fast, whether or not there is an account: the rest happens in another thread.
+"""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.views import PasswordResetConfirmView
+from django.core.cache import cache
+from django.core.mail import send_mail
+from django.db import connection
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse, reverse_lazy
+from django.utils.decorators import method_decorator
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+
+from accounts.models import User
+from ragsite.postgres import identity
+
+logger = structlog.get_logger(__name__)
+
+# One message to an account in this time.
+_PAUSE_SECONDS = 300
+# Messages that wait to be sent. Beyond it, requests are not answered by a message.
+_places = threading.BoundedSemaphore(50)
+_sender = ThreadPoolExecutor(1, thread_name_prefix="password-reset")
+
+_TEXT = """Somebody, probably you, has asked to set a new password for {email} at {site}.
+
+Open this address within an hour. It works once:
+
+{url}
+
+If it was not you, ignore this message: your password stays as it is.
+"""
+
+
+def is_available() -> bool:
+    """Whether the operator has configured e-mail (RAG_EMAIL_URL)."""
+    return bool(settings.RAG_EMAIL_URL)
+
+
+@method_decorator([never_cache, csrf_protect], name="dispatch")
+class ForgottenPassword(View):
+    """Sends a link to the address of an account."""
+
+    template = "accounts/forgotten_password.html"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if not is_available():
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return render(request, self.template)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        email = User.objects.normalize_email(request.POST.get("email", "")[:254])
+        if _places.acquire(blocking=False):
+            _sender.submit(_send_and_close, email, request.build_absolute_uri("/"))
+        return render(request, self.template, {"is_sent": True})
+
+
+class SetPassword(PasswordResetConfirmView):
+    """Sets a new password with the link of a message. All sign-ins of the account end with the old one."""
+
+    template_name = "accounts/set_password.html"
+    success_url = reverse_lazy("sign_in")
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        if not is_available():
+            raise Http404
+        identity.set_current(identity.SIGN_IN)
+        return super().dispatch(*args, **kwargs)
+
+
+def _send_and_close(email: str, site: str) -> None:
+    try:
+        send_link(email, site)
+    except Exception as error:
+        # Without the address: the log names nobody who asks.
+        logger.warning("password_reset_not_sent", reason=type(error).__name__)
+    finally:
+        _places.release()
+        connection.close()
+
+
+def send_link(email: str, site: str) -> None:
+    """Send a link if there is an active account with a password, at most once in five minutes."""
+    with identity.run_as(identity.SIGN_IN):
+        user = User.objects.filter(email=email, is_active=True).first()
+        if user is None or not user.has_usable_password():
+            return
+        if not cache.add(f"password-reset-{user.pk}", 1, _PAUSE_SECONDS):
+            return
+        token = default_token_generator.make_token(user)
+    path = reverse("set_password", args=[urlsafe_base64_encode(force_bytes(user.pk)), token])
+    text = _TEXT.format(email=user.email, site=site, url=site.rstrip("/") + path)
+    send_mail("Set a new password", text, settings.RAG_EMAIL_FROM, [user.email])

@@ -1,0 +1,90 @@
+"""Forgotten passwords: the link in a message works once, and nobody learns which accounts exist."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from rest_framework_simplejwt.tokens import AccessToken
+
+from accounts.models import User
+from accounts.sign_in import password_reset
+from tests.support.factories import PASSWORD, World
+
+FORM = "/sign-in/forgotten"
+NEW = "another horse battery"
+
+
+class _SameThread:
+    """Runs at once what is submitted, so that a test sees its end and it sees the test's rows."""
+
+    def submit(self, run: Callable[..., None], *arguments: Any) -> None:
+        run(*arguments)
+
+
+@pytest.fixture(autouse=True)
+def sending(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.RAG_EMAIL_URL = "smtp://mail.example.com"
+    monkeypatch.setattr(password_reset, "_sender", _SameThread())
+    monkeypatch.setattr("accounts.sign_in.password_reset.connection.close", lambda: None)
+
+
+def ask(email: str) -> str:
+    page = Client().post(FORM, {"email": email})
+    assert page.status_code == 200
+    return re.sub(r'value="[^"]*"', "", page.content.decode())
+
+
+def link_in(message: Any) -> str:
+    (link,) = re.findall(r"http://testserver(\S+/password/\S+)", message.body)
+    return str(link)
+
+
+def test_a_link_sets_a_password_once_and_ends_all_sign_ins(world: World) -> None:
+    user = world.users["editor"]
+    token = str(AccessToken.for_user(user))
+    signed_in = Client()
+    signed_in.force_login(user)
+    ask("Editor@HOME.example")
+    (message,) = mail.outbox
+    assert (message.to, PASSWORD in message.body) == ([user.email], False)
+    browser = Client()
+    form = browser.get(link_in(message), follow=True)
+    url = form.redirect_chain[-1][0]
+    assert (
+        "too common" in browser.post(url, {"new_password1": "password", "new_password2": "password"}).content.decode()
+    )
+    assert browser.post(url, {"new_password1": NEW, "new_password2": NEW}).headers["Location"] == "/sign-in"
+    assert User.objects.get(pk=user.pk).check_password(NEW)
+    assert b"used already" in Client().get(link_in(message), follow=True).content
+    assert signed_in.get("/").status_code == 302
+    assert Client().get("/api/rag/sources", headers={"Authorization": f"Bearer {token}"}).status_code == 401
+
+
+def test_nobody_learns_which_accounts_exist(world: World) -> None:
+    User.objects.create_user("sso@home.example")
+    User.objects.create_user("gone@home.example", PASSWORD, is_active=False)
+    pages = {ask(email) for email in ("nobody@home.example", "sso@home.example", "gone@home.example", "x", "")}
+    assert not mail.outbox
+    assert {ask("editor@home.example"), ask("editor@home.example")} | pages == pages
+    assert len(mail.outbox) == 1, "a mailbox is not flooded"
+
+
+def test_a_link_belongs_to_its_account_and_time(world: World, settings: Any) -> None:
+    ask("editor@home.example")
+    ask("member@home.example")
+    (_, _, _, editor, editors_token), (*_, members_token) = (link_in(message).split("/") for message in mail.outbox)
+    for path in (f"/sign-in/password/{editor}/{members_token}", "/sign-in/password/x/y"):
+        assert b"used already" in Client().get(path, follow=True).content
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    assert b"used already" in Client().get(f"/sign-in/password/{editor}/{editors_token}", follow=True).content
+
+
+def test_without_e_mail_there_are_no_such_pages(world: World, settings: Any) -> None:
+    assert b"Forgotten password" in Client().get("/sign-in").content
+    settings.RAG_EMAIL_URL = ""
+    assert b"Forgotten password" not in Client().get("/sign-in").content
+    for path in (FORM, "/sign-in/password/x/y"):
+        assert Client().get(path).status_code == 404
