@@ -21,7 +21,7 @@ _TOKEN_BYTES = 48
 def read(chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, TokenSignatures]:
     """Return chunk id → signatures, without chunks that have no signatures, in one query.
 
-    They are received in PostgreSQL's binary format: as text, bytes are twice as long. A web process may not COPY.
+    They are received in PostgreSQL's binary format: as text, bytes are twice as long.
     """
     with connection.cursor() as cursor:
         cursor.cursor.format = Format.BINARY
