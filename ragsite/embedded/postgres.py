@@ -14,6 +14,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
+from . import postgres_upgrade
 from .folder import SYSTEM_USER, EmbeddedError, package_folder, socket_folder
 
 # The login of the product, and that of the server's administrator, who prepares the database for it.
@@ -71,7 +72,9 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
             _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
         except subprocess.CalledProcessError:
             raise EmbeddedError(f"PostgreSQL did not start. The end of {log} says:\n{_tail(log)}") from None
-    _prepare_database(sockets, administrator=_find_administrator(cluster), superuser=superuser)
+    if not _has_administrator(cluster):
+        _upgrade(cluster, sockets)
+    _prepare_database(sockets, superuser=superuser)
     return f"postgresql://{_USER}:@/{_DATABASE}?host={quote(str(sockets))}"
 
 
@@ -122,21 +125,42 @@ def _is_cluster_running(cluster: Path) -> bool:
         return False
 
 
-def _find_administrator(cluster: Path) -> str:
-    """Return the superuser. In clusters of earlier versions it is the product's login, which cannot become weaker."""
-    return _ADMINISTRATOR if _ADMINISTRATOR in (cluster / "pg_hba.conf").read_text().split("#")[0] else _USER
+def _has_administrator(cluster: Path) -> bool:
+    """Return whether the superuser is not the product's login, as it was in clusters of earlier versions."""
+    return (cluster / "pg_hba.conf").read_text() == _AUTHENTICATION
 
 
-def _prepare_database(sockets: Path, *, administrator: str, superuser: bool) -> None:
+def _upgrade(cluster: Path, sockets: Path) -> None:
+    """Separate the product's login from the superuser, and require passwords of the web server's logins.
+
+    The cluster lets everybody in who reaches its socket until the last step. A crash before it repeats the steps.
+    """
+    with _connect(sockets, _USER) as connection:
+        query = "SELECT rolsuper, to_regrole(%s) IS NULL FROM pg_roles WHERE rolname = current_user"
+        is_superuser, is_separate = connection.execute(query, [_ADMINISTRATOR]).fetchone() or (False, False)
+        if is_superuser and is_separate:
+            temporary = postgres_upgrade.create_temporary_superuser(connection)
+    if is_superuser and is_separate:
+        with _connect(sockets, temporary, _DATABASE) as connection:
+            postgres_upgrade.separate_administrator(
+                connection, user=_USER, administrator=_ADMINISTRATOR, database=_DATABASE
+            )
+    with _connect(sockets, _ADMINISTRATOR) as connection:
+        postgres_upgrade.drop_temporary_superuser(connection)
+        (cluster / "pg_hba.conf").write_text(_AUTHENTICATION)
+        connection.execute("SELECT pg_reload_conf()")
+
+
+def _prepare_database(sockets: Path, *, superuser: bool) -> None:
     """Create the login and its database as docs/operations/install.md says, unless they exist."""
-    with _connect(sockets, administrator) as connection:
+    with _connect(sockets, _ADMINISTRATOR) as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [_USER]).fetchone():
             connection.execute(f"CREATE ROLE {_USER} LOGIN CREATEROLE")
         if superuser:
             connection.execute(f"ALTER ROLE {_USER} SUPERUSER")
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [_DATABASE]).fetchone():
             connection.execute(f"CREATE DATABASE {_DATABASE} OWNER {_USER}")
-    with _connect(sockets, administrator, _DATABASE) as connection:
+    with _connect(sockets, _ADMINISTRATOR, _DATABASE) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
 

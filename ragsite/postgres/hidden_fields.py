@@ -32,18 +32,17 @@ def load(rows: Sequence[models.Model], *names: str) -> None:
 class _HiddenAttribute(DeferredAttribute):
     """Reads the column for this attribute alone."""
 
-    field: "_HiddenMixin"
-
     def __get__(self, instance: Any, cls: Any = None) -> Any:
-        if instance is not None and self.field.attname not in instance.__dict__:
-            with identity.run_as(self.field.read_as) if self.field.read_as else contextlib.nullcontext():
-                load([instance], self.field.attname)
-        return super().__get__(instance, cls)  # type: ignore[misc]  # not in the stubs
+        field: Any = self.field
+        if instance is not None and field.attname not in instance.__dict__:
+            with identity.run_as(field.read_as) if field.read_as else contextlib.nullcontext():
+                load([instance], field.attname)
+        return super().__get__(instance, cls)
 
 
 class _HiddenMixin:
-    descriptor_class = _HiddenAttribute
-    attname: str
+    descriptor_class: Any = _HiddenAttribute
+    django_name: str
 
     def __init__(self, *arguments: Any, read_as: Identity | None = None, **options: Any) -> None:
         """Define the field.
@@ -59,7 +58,7 @@ class _HiddenMixin:
     def deconstruct(self) -> Any:
         """Migrations see Django's field: the column is the same."""
         name, _, arguments, options = super().deconstruct()  # type: ignore[misc]
-        return name, f"django.db.models.{self.django_name}", arguments, options  # type: ignore[attr-defined]
+        return name, f"django.db.models.{self.django_name}", arguments, options
 
     def select_format(self, _compiler: Any, _sql: str, _values: Any) -> tuple[str, tuple[()]]:
         return "NULL", ()

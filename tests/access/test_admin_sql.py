@@ -60,7 +60,7 @@ def test_the_admin_reads_no_credential_and_only_superusers_read_all(live_world: 
 
 def test_functions_tell_the_admin_nothing_of_other_organizations(live_world: World) -> None:
     source, foreigner = live_world.source(organization=live_world.abroad), live_world.users["foreigner"]
-    questions = {
+    questions: dict[str, list[tuple[object, ...]]] = {
         f"SELECT * FROM orgs_effective_permissions('{foreigner.pk}', NULL)": [],
         f"SELECT rag_permitted_sources(ARRAY['{source.pk}']::uuid[])": [([],)],
         f"SELECT (rag_permitted_scope(ROW(NULL, ARRAY['{live_world.abroad.pk}'::uuid], 'own', NULL, NULL)))"

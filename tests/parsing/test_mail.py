@@ -74,3 +74,11 @@ def test_outlook_messages_are_read_as_attachments(read: Read) -> None:
     parsed = read(mail.as_bytes(), "a.eml")
     assert parsed.text.endswith("The bridge holds.")
     assert "# old.msg" in parsed.text
+
+
+def test_headers_of_any_length_are_read(read: Read) -> None:
+    """The start of them: parsing half a megabyte of addresses completely would exceed the time limit."""
+    addresses = ", ".join(f'"Person {number}" <person{number}@home.example>' for number in range(12_000))
+    text = read(f"From: a@x.example\nTo: {addresses}\nSubject: Long\n\nThe body.".encode(), "a.eml").text
+    assert "person100@home.example" in text
+    assert text.endswith("The body.")

@@ -72,7 +72,7 @@ def test_the_login_is_a_superuser_only_for_tests(folder: Path) -> None:
 
 
 def test_a_cluster_of_an_earlier_version_is_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its only superuser is the product's login."""
+    """Its only superuser was the product's login, which becomes an ordinary one."""
     monkeypatch.setattr(postgres, "_ADMINISTRATOR", "ragsite")
     monkeypatch.setattr(postgres, "_AUTHENTICATION", "local all all trust")
     services.start(folder)
@@ -80,7 +80,14 @@ def test_a_cluster_of_an_earlier_version_is_used(folder: Path, monkeypatch: pyte
     monkeypatch.undo()
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.delenv("REDIS_URL", raising=False)
-    assert query_both(services.start(folder)) == (1, True)
+    addresses = services.start(folder)
+    assert query_both(addresses) == (1, True)
+    with psycopg.connect(addresses["DATABASE_URL"]) as connection:
+        superusers = connection.execute("SELECT rolname FROM pg_roles WHERE rolsuper").fetchall()
+        assert superusers == [("postgres",)]
+        connection.execute("CREATE TABLE another (id integer)")
+    with pytest.raises(psycopg.OperationalError, match="password"):
+        psycopg.connect(host=host(addresses), user="ragsite_sign_in", dbname="ragsite")
 
 
 def test_killed_servers_are_started_again(folder: Path) -> None:

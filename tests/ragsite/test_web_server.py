@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 from django.conf import settings
@@ -127,7 +128,12 @@ def test_an_address_has_a_limit_of_requests_in_progress(web: Web) -> None:
         ):
             request = b"GET %s HTTP/1.1\r\n" % path + HOST + CLOSE + b"\r\n"
             status, headers, refusal = send(web.port, request, address="127.0.0.2")
-            assert (status, set(json.loads(refusal)), "retry-after" in headers) == (429, keys, True)
+            refused = json.loads(refusal)
+            assert (status, set(refused), "retry-after" in headers) == (429, keys, True)
+            if path == b"/agent/x":
+                assert set(refused["error"]) == {"type", "message", "details", "timestamp"}
+                assert refused["error"]["type"] == "RATE_LIMITED"
+                assert datetime.fromisoformat(refused["error"]["timestamp"]).tzinfo
         assert send(web.port, HEALTH)[0] == 200, "another address"
 
 

@@ -8,6 +8,7 @@ import datetime
 import json
 import time
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -66,8 +67,7 @@ def _deliver_until(deadline: float) -> None:
     with ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="webhook") as threads:
         while True:
             if time.monotonic() < deadline:
-                busy = [delivery.webhook_id for delivery in in_flight.values()]
-                for delivery in _claim(_MAX_THREADS - len(in_flight), busy=busy):
+                for delivery in _claim(_MAX_THREADS - len(in_flight), busy=list(in_flight.values())):
                     in_flight[threads.submit(_send, delivery)] = delivery
             if not in_flight:
                 return
@@ -76,16 +76,30 @@ def _deliver_until(deadline: float) -> None:
 
 
 @transaction.atomic
-def _claim(count: int, *, busy: Sequence[uuid.UUID]) -> list[WebhookDelivery]:
-    """Claim the next delivery of each of up to `count` webhooks, the one that has waited longest first."""
+def _claim(places: int, *, busy: Sequence[WebhookDelivery]) -> list[WebhookDelivery]:
+    """Claim the next delivery of each of up to `places` webhooks, the one that has waited longest first.
+
+    An organisation may take as many places as it leaves free, so that slow addresses of one do not hold up the others.
+
+    Args:
+        places: The number of free threads.
+        busy: The deliveries that are being sent.
+    """
     now = timezone.now()
     due = WebhookDelivery.objects.filter(
         state=State.PENDING, due_at__lte=now, webhook__is_active=True, webhook__organization__is_active=True
     )
     first_due = (
-        due.exclude(webhook__in=busy).order_by("webhook_id", "due_at", "created_at", "pk").distinct("webhook_id")
+        due.exclude(webhook__in=[delivery.webhook_id for delivery in busy])
+        .order_by("webhook_id", "due_at", "created_at", "pk")
+        .distinct("webhook_id")
     )
-    ids = [pk for _, pk in sorted(first_due.values_list("due_at", "pk"))[: max(0, count)]]
+    taken = Counter(delivery.webhook.organization_id for delivery in busy)
+    ids: list[uuid.UUID] = []
+    for _, pk, organization in sorted(first_due.values_list("due_at", "pk", "webhook__organization_id")):
+        if taken[organization] < places - len(ids):
+            taken[organization] += 1
+            ids.append(pk)
     rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("webhook")
     claimed = list(rows.select_for_update(of=("self",), skip_locked=True))
     for delivery in claimed:

@@ -3,6 +3,7 @@
 import datetime
 import socket
 import time
+from collections import Counter
 from typing import Any
 
 import httpcore2
@@ -13,6 +14,7 @@ from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
 from rag.services.webhooks import delivery, endpoints, events, retention
 from tests.services.webhooks.conftest import Create
+from tests.support.factories import World
 from tests.support.webhook_receiver import WebhookReceiver, valid_signatures
 
 State = WebhookDelivery.State
@@ -188,7 +190,7 @@ def test_one_webhook_does_not_hold_up_another(create: Create, receiver: WebhookR
     second, _ = create()
     rows = [endpoints.send_test(webhook) for webhook in (first, first, first, second)]
     assert {claimed.pk for claimed in delivery._claim(8, busy=[])} == {rows[0].pk, rows[3].pk}
-    assert delivery._claim(8, busy=[first.pk, second.pk]) == []
+    assert delivery._claim(8, busy=[rows[0], rows[3]]) == []
 
 
 def test_deliveries_are_deleted_after_their_retention_period(
@@ -201,3 +203,14 @@ def test_deliveries_are_deleted_after_their_retention_period(
     monkeypatch.setattr(retention, "MAX_DELIVERIES", 2)
     retention.delete_expired_deliveries()
     assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {rows[1].pk, rows[2].pk}
+
+
+def test_an_organization_takes_as_many_places_as_it_leaves_free(live_world: World) -> None:
+    """Slow addresses of one organisation do not hold up the deliveries of others, however many wait."""
+    home, abroad = live_world.home, live_world.abroad
+    for organization in [home] * 10 + [abroad]:
+        webhook = Webhook.objects.create(organization=organization, url="https://x.example/", events=["job.failed"])
+        events.record_for(webhook, "webhook.test", {})
+    first = delivery._claim(8, busy=[])
+    assert Counter(row.webhook.organization_id for row in first) == {home.pk: 4, abroad.pk: 1}
+    assert delivery._claim(3, busy=first) == []

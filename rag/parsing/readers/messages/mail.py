@@ -17,6 +17,8 @@ from .joining import Joiner
 
 _HEADER_FIELDS = ("From", "To", "Cc", "Date")
 _MAX_FIELD_CHARACTERS = 10_000
+# As written, where a character takes up to three or more: encoded words, comments.
+_MAX_HEADER_CHARACTERS = 20_000
 # The limits of time, memory and text apply to a message with all its attachments.
 _MAX_ATTACHMENTS = 100
 # Messages in messages.
@@ -24,11 +26,22 @@ _MAX_DEPTH = 4
 _HEAD_BYTES = 16_384
 
 
+class _BoundedHeaders(email.policy.EmailPolicy):
+    """Python's policy, whose parser of addresses takes quadratic time, for the start of each header."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_MAX_HEADER_CHARACTERS]
+
+
+_POLICY = _BoundedHeaders()
+
+
 def read_eml(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a message in MIME format (.eml, RFC 5322)."""
     if b"\x00" in content[:100]:  # UTF-16
         content = encodings.decode_text(content).encode("utf-8", "replace")
-    message = email.message_from_bytes(content, policy=email.policy.default)
+    message = email.message_from_bytes(content, policy=_POLICY)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
     return _read_message(message, limits, depth=0)
@@ -81,7 +94,7 @@ def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> Parse
         head = content[:_HEAD_BYTES]
         media_type = detection.detect_type(head, content_type=part.get_content_type(), name=name)
         if media_type == formats.EML and depth + 1 < _MAX_DEPTH:
-            inner = email.message_from_bytes(content, policy=email.policy.default)
+            inner = email.message_from_bytes(content, policy=_POLICY)
             return _read_message(inner, limits, depth=depth + 1) if isinstance(inner, EmailMessage) else None
         is_decoration = media_type in formats.PICTURES and not part.is_attachment()  # a logo in the text
         if media_type in (formats.EML, formats.MBOX) or is_decoration:
