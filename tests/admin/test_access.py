@@ -33,7 +33,7 @@ def form(grant: Grant, expires_at: datetime | None) -> dict[str, Any]:
         "grants-INITIAL_FORMS": 1,
         "grants-0-id": grant.pk,
         "grants-0-source": source.pk,
-        "grants-0-user": grant.user_id,
+        "grants-0-grantee": f"Person: {grant.user}",
         "grants-0-expires_at_0": f"{expires_at:%Y-%m-%d}" if expires_at else "",
         "grants-0-expires_at_1": f"{expires_at:%H:%M:%S}" if expires_at else "",
     }

@@ -100,7 +100,7 @@ def form(world: World, **changes: object) -> dict[str, object]:
         "embedding_model": EmbeddingModel.objects.default().pk,
         "grants-TOTAL_FORMS": 1,
         "grants-INITIAL_FORMS": 0,
-        "grants-0-user": world.users["member"].pk,
+        "grants-0-grantee": f"Person: {world.users['member'].email}",
     }
     return {name: value for name, value in {**values, **changes}.items() if value is not None}
 
@@ -117,19 +117,19 @@ def test_creating_a_source_with_a_grant(world: World) -> None:
     ("changes", "message"),
     [
         ({"organization": "abroad"}, "valid choice"),
-        ({"grants-0-user": "foreigner"}, "valid choice"),
+        ({"grants-0-grantee": "foreigner@abroad.example"}, "has no person, role or team"),
+        ({"grants-0-grantee": "Person: nobody@abroad.example"}, "has no person, role or team"),
         ({"visibility": "public"}, "has an effect only with the visibility"),
-        ({"grants-0-user": None, "grants-0-role": "foreign"}, "valid choice"),
+        ({"grants-0-grantee": "Team: abroad"}, "has no person, role or team"),
+        ({"grants-0-grantee": "support"}, "is a role and a team"),
         ({"visibility": "personal", "grants-TOTAL_FORMS": 0}, "needs an owner"),
         ({"slug": "a b"}, "Constraint"),
     ],
 )
 def test_invalid_sources_are_rejected(world: World, changes: dict[str, object], message: str) -> None:
-    ids = {
-        "abroad": world.abroad.pk,
-        "foreigner": world.users["foreigner"].pk,
-        "foreign": world.abroad.roles.get(name="admin").pk,
-    }
+    world.home.roles.create(name="support")
+    world.abroad.teams.create(name="abroad")
+    ids = {"abroad": world.abroad.pk}
     values = {name: ids.get(str(value), value) if value is not None else None for name, value in changes.items()}
     reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **values))
     assert reply.status_code == 200
@@ -173,7 +173,7 @@ def test_invalid_query_parameters_are_no_server_error(world: World, query: str) 
 
 
 def test_a_duplicate_grant_is_rejected(world: World) -> None:
-    duplicate = {"grants-TOTAL_FORMS": 2, "grants-1-user": world.users["member"].pk}
+    duplicate = {"grants-TOTAL_FORMS": 2, "grants-1-grantee": world.users["member"].email}
     reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **duplicate))
     assert "repeats another" in reply.content.decode()
 

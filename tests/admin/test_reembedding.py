@@ -6,6 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from accounts.models import User
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
 from rag.services.evaluation import quality
@@ -46,6 +47,24 @@ def act(client: Client, source: DataSource, action: str, **values: Any) -> str:
     reply = client.post(page_url(source, "reembed"), values, follow=True)
     assert reply.status_code == 200
     return reply.content.decode()
+
+
+def test_the_page_says_what_to_do_while_there_is_one_model(world: World) -> None:
+    url = page_url(world.source(), "reembed")
+    EmbeddingModel.objects.exclude(pk=EmbeddingModel.objects.default().pk).delete()
+    page = text(browser(world.users["owner"]), url)
+    assert "There is no other model yet" in page
+    assert "ask a superuser" in page
+    assert 'value="Start"' not in page
+    assert "/admin/rag/embeddingmodel/add/" in text(
+        browser(User.objects.create_superuser("root@home.example", "x")), url
+    )
+
+
+def test_the_page_marks_the_step_of_a_reembedding(world: World, source: DataSource, second: EmbeddingModel) -> None:
+    client = browser(world.users["owner"])
+    assert '<li aria-current="step">Choose a model</li>' in text(client, page_url(source, "reembed"))
+    assert '<li aria-current="step">Build the new vectors</li>' in act(client, source, "start", model=second.pk)
 
 
 @pytest.mark.parametrize("end", PAGES)

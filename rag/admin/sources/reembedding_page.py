@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, EmbeddingModel, Reembedding
+from rag.models.embedding_models import ENGLISH_MODELS
 from rag.services.evaluation import golden_questions, quality
 from rag.services.reembedding import lifecycle
 
@@ -79,6 +81,10 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         "Re-embed",
         reembedding=reembedding,
         form=StartForm(source) if reembedding is None else None,
+        steps=_steps(reembedding),
+        has_other_models=EmbeddingModel.objects.exclude(pk=source.embedding_model_id).exists(),
+        gets_second_model=source.embedding_model.name in ENGLISH_MODELS and bool(settings.RAG_MULTILINGUAL_MODEL),
+        may_add_models=request.user.is_active and request.user.is_superuser,
         actions=[(name, _CONFIRMED_ACTIONS[name][0]) for name in available_actions],
         may_resume=bool(reembedding and reembedding.state in (State.FAILED, State.READY)),
         refusal=lifecycle.check_quality_gate(reembedding) if reembedding and reembedding.state == State.READY else "",
@@ -87,6 +93,20 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         has_questions=quality.active_questions(source).exists(),
         history=history[:_MAX_HISTORY],
     )
+
+
+_STEPS = ("Choose a model", "Build the new vectors", "Compare and switch", "Drop the old vectors")
+
+
+def _steps(reembedding: Reembedding | None) -> list[tuple[str, bool]]:
+    """Return the steps of a re-embedding, and whether each is the current one."""
+    if reembedding is None:
+        current = 0
+    elif reembedding.state == State.READY:
+        current = 2
+    else:
+        current = 3 if reembedding.state == State.SWITCHED else 1
+    return [(step, number == current) for number, step in enumerate(_STEPS)]
 
 
 def _available_actions(reembedding: Reembedding) -> tuple[str, ...]:

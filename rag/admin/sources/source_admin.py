@@ -4,20 +4,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, Count, Model, Q, QuerySet, When
+from django.db.models import Case, Count, Model, OuterRef, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
 from django.utils import timezone
 
+from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
 from rag.admin.reparsing import reparse
 from rag.models import Action, DataSource, Document
 from rag.services.access.audience import NOBODY_YET, describe_audience, has_audience
 from rag.services.sources import deletion, documents
 
-from . import access_page, matrix_page, quality_page, reembedding_page, search_trace_page, unanswered_page
-from .source_forms import GrantInline, SourceForm
+from . import quality_page, reembedding_page, search_trace_page, unanswered_page
+from .access import access_page, grantees, matrix_change_page, matrix_page
+from .access.grant_forms import SUGGESTIONS_ID, GrantInline
+from .source_forms import SourceForm
 from .upload_page import UploadPageMixin, upload_context
 
 
@@ -37,17 +41,25 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         source = find_source(request, object_id, Action.MANAGE)
         extra = {
             "audience": describe_audience(source) if source else None,
+            **(_suggestions(source.organization) if source else {}),
             **(upload_context(source) if source and may_ingest else {}),
         }
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        organizations = list(managed_organizations(request)[:2])
+        if len(organizations) == 1:
+            kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **_suggestions(organizations[0])}
+        return super().add_view(request, *args, **kwargs)
 
     @admin.action(description="Parse all documents again")
     def reparse(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
         reparse(self, request, Document.objects.filter(source__in=[source.pk for source in queryset]))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
-        live = Count("documents", filter=Q(documents__deleted_at=None))
+        documents = Document.objects.live().filter(source=OuterRef("pk")).order_by().values("source")
+        live = Coalesce(Subquery(documents.annotate(number=Count("pk")).values("number")), 0)
         sources: QuerySet[DataSource] = (
             super()
             .get_queryset(request)
@@ -70,6 +82,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             path(f"<uuid:source_id>/{end}/", view(page), name=f"rag_datasource_{name}") for end, name, page in pages
         ]
         urls.append(path("matrix/", view(matrix_page.show_matrix), name="rag_datasource_matrix"))
+        urls.append(path("matrix/change/", view(matrix_change_page.change_access), name="rag_datasource_matrix_change"))
         return [*urls, *super().get_urls()]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -124,3 +137,8 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         for grant in formset.save(commit=False):  # new and changed grants
             grant.granted_by, grant.granted_at = request.user, timezone.now()
         super().save_formset(request, form, formset, change)
+
+
+def _suggestions(organization: Organization) -> dict[str, object]:
+    """Return what the page needs to suggest people, roles and teams."""
+    return {"suggestions": list(grantees.suggestions(organization)), "suggestions_id": SUGGESTIONS_ID}

@@ -6,9 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from orgs.access.caller import get_caller
+from rag.admin.sources.source_pages import get_managed_source, list_member_emails, render_page
 from rag.services.access import explain
-
-from .source_pages import get_managed_source, list_member_emails, render_page
 
 
 @require_safe

@@ -1,0 +1,129 @@
+"""The grants on the page of a data source: one row for each person, role or team that may query it."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from rag.models import DataSource, Grant
+
+from . import grantees
+
+# The id of the list of suggestions, which the page of a data source has once.
+SUGGESTIONS_ID = "grantee-suggestions"
+
+
+class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Names a person, a role or a team in one field that suggests them."""
+
+    grantee = forms.CharField(
+        label="person, role or team",
+        max_length=300,
+        widget=forms.TextInput(attrs={"list": SUGGESTIONS_ID, "autocomplete": "off", "class": "vTextField"}),
+    )
+
+    class Meta:
+        model = Grant
+        fields = ("expires_at",)
+
+    def __init__(self, *args: Any, source: DataSource | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._source = source
+        if self.instance.pk:
+            self.initial.setdefault("grantee", grantees.label(self.instance))
+
+    def clean_grantee(self) -> str:
+        """Put the grantee into the row, whose constraints are checked after that."""
+        text = str(self.cleaned_data["grantee"])
+        if self._source is None or not self._source.organization_id:
+            raise forms.ValidationError("Choose the organisation first.")
+        try:
+            kind, grantee = grantees.resolve(text, self._source.organization)
+        except grantees.UnknownGrantee as unknown:
+            raise forms.ValidationError(str(unknown)) from None
+        for name in Grant.COUNTS_FOR:
+            setattr(self.instance, name, grantee if name == kind else None)
+        required = Grant.COUNTS_FOR[kind].value
+        if "grantee" in self.changed_data and self._source.visibility != required:
+            message = f"This has an effect only with the visibility “{required}”; it is “{self._source.visibility}”."
+            raise forms.ValidationError(message)
+        return text
+
+    def clean_expires_at(self) -> Any:
+        expires_at = self.cleaned_data["expires_at"]
+        if expires_at and "expires_at" in self.changed_data and expires_at <= timezone.now():
+            raise forms.ValidationError(
+                "This time is in the past. Choose a later one, or delete the row to end the access now."
+            )
+        return expires_at
+
+
+class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Gives the forms their data source, and rejects rows that repeat another one."""
+
+    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+        return {**super().get_form_kwargs(index), "source": self.instance}
+
+    def clean(self) -> None:
+        super().clean()
+        seen: set[tuple[Any, ...]] = set()
+        for form in self.forms:
+            if form in self.deleted_forms or not form.is_valid() or not form.cleaned_data.get("grantee"):
+                continue
+            grantee = tuple(getattr(form.instance, f"{kind}_id") for kind in Grant.COUNTS_FOR)
+            if grantee in seen:
+                form.add_error(None, "This row repeats another row.")
+            seen.add(grantee)
+
+
+def _label_widgets(widget: Any, name: str) -> None:
+    """Name the fields of a row for screen readers: only the column has a heading."""
+    widget.attrs["aria-label"] = name
+    for part, end in zip(getattr(widget, "widgets", ()), ("date", "time"), strict=False):
+        part.attrs["aria-label"] = f"{name}: {end}"
+
+
+class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscriptable at runtime
+    model = Grant
+    form = GrantForm
+    formset = GrantFormSet
+    extra = 1
+    max_num = 200
+    fields = ("grantee", "expires_at", "state", "granted")
+    readonly_fields = ("state", "granted")
+    verbose_name = "person, role or team that may query it"
+    verbose_name_plural = "who may query it (for the visibilities private, role and team)"
+
+    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
+        formset: Any = super().get_formset(request, obj, **kwargs)
+        _label_widgets(formset.form.base_fields["grantee"].widget, "person, role or team")
+        return formset
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field:
+            _label_widgets(field.widget, str(db_field.verbose_name))
+        return field
+
+    @admin.display(description="granted")
+    def granted(self, grant: Grant) -> str:
+        if grant._state.adding:
+            return ""
+        date = date_format(timezone.localtime(grant.granted_at))
+        return f"{date} by {grant.granted_by}" if grant.granted_by else date
+
+    @admin.display(description="")
+    def state(self, grant: Grant) -> str:
+        return "expired" if grant.expires_at and grant.expires_at <= timezone.now() else ""
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return True  # everybody who may open the page of the data source
+
+    has_change_permission = has_delete_permission = has_view_permission
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return True

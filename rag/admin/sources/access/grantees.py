@@ -1,0 +1,65 @@
+"""The people, roles and teams that a data source can be opened to, each written as one text."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from accounts.models import User
+from orgs.models import Membership, Organization
+from rag.models import Grant
+
+# So many of each kind are suggested. Others are accepted as well.
+_MAX_SUGGESTIONS = 200
+_WORDS = {"user": "Person", "role": "Role", "team": "Team"}
+
+
+class UnknownGrantee(Exception):
+    """The text names nobody in the organisation. The message is for the person who wrote it."""
+
+
+def label(grant: Grant) -> str:
+    """Return how a grant's person, role or team is written; empty for a new grant."""
+    for kind, word in _WORDS.items():
+        if grantee := getattr(grant, kind):
+            return f"{word}: {grantee.email if kind == 'user' else grantee.name}"
+    return ""
+
+
+def suggestions(organization: Organization) -> Iterator[str]:
+    """Yield the organisation's teams, roles and people as a form suggests them."""
+    for kind in ("team", "role"):
+        for name in _groups(organization, kind).order_by("name").values_list("name", flat=True)[:_MAX_SUGGESTIONS]:
+            yield f"{_WORDS[kind]}: {name}"
+    members = Membership.objects.filter(organization=organization, is_active=True).order_by("user__email")
+    for email in members.values_list("user__email", flat=True)[:_MAX_SUGGESTIONS]:
+        yield f"{_WORDS['user']}: {email}"
+
+
+def resolve(text: str, organization: Organization) -> tuple[str, Any]:
+    """Find what a text names: "Person: ann@x.example", "Role: editor", "Team: support", or a name alone.
+
+    Returns:
+        The kind (`user`, `role` or `team`) and the row.
+
+    Raises:
+        UnknownGrantee: Nothing in the organisation has this name, or several things have it.
+    """
+    word, colon, rest = text.partition(":")
+    kinds = [kind for kind, name in _WORDS.items() if colon and name.lower() == word.strip().lower()]
+    name = (rest if kinds else text).strip()
+    matches = [(kind, row) for kind in kinds or _WORDS for row in _find(organization, kind, name)]
+    if len(matches) > 1:
+        raise UnknownGrantee(f"“{name}” is a role and a team. Write “Role: {name}” or “Team: {name}”.")
+    if not matches:
+        raise UnknownGrantee(f"{organization} has no person, role or team “{name}”.")
+    return matches[0]
+
+
+def _find(organization: Organization, kind: str, name: str) -> list[Any]:
+    if kind == "user":
+        members = User.objects.filter(memberships__organization=organization)
+        return list(members.filter(email=User.objects.normalize_email(name)))
+    return list(_groups(organization, kind).filter(name=name))
+
+
+def _groups(organization: Organization, kind: str) -> Any:
+    return organization.roles if kind == "role" else organization.teams
